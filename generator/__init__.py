@@ -1,0 +1,103 @@
+"""The generator: the text of a pretokenizer pattern in, a lexer out that splits exactly as the pattern's engine does.
+
+    pattern --syntax--> tree --resolve--> tree over sets --cells--> partition
+            --nfa--> program --suffix, split--> machine --bimachine--> canonical tables --sequence--> stages
+            --pack--> Tables --emit--> Python and C source
+
+Each stage is a pure function in a file of its own; `compile_steps` below is the table of contents. Only `__main__` writes files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .bimachine import Bimachine, canonical
+from .cells import Partition, partition
+from .codeset import CodeSet
+from .errors import LimitError, PatternError
+from .families import Family, Step, families, family
+from .limits import Limits
+from .nfa import Nfa, build
+from .pretokenizer import steps_from_pre_tokenizer
+from .resolve import sets
+from .sequence import Prefixed, chain
+from .split import Split
+from .steps import Plan, plans
+
+__all__ = [
+    "Family", "LimitError", "Limits", "PatternError", "Program", "Step", "compile_family", "compile_pattern", "compile_steps",
+    "families", "family", "steps_from_pre_tokenizer",
+]  # fmt: skip
+
+SPACE = CodeSet.of(" ")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled lexer before packing, with what it was made from.
+
+    `raw` is the partition that `nfas` and `splits` speak of; `cells` the coarser one of the stages, in which code points that no
+    text tells apart are one cell.
+    """
+
+    name: str
+    dialect: str
+    unicode: str
+    steps: tuple[Step, ...]
+    plans: tuple[Plan, ...]
+    raw: Partition
+    nfas: tuple[Nfa, ...]
+    splits: tuple[Bimachine, ...]  # of each step alone, over the raw cells
+    cells: Partition
+    stages: tuple[Bimachine, ...]
+
+
+def compile_steps(steps: Sequence[Step], dialect: str, unicode: str, name: str = "custom", limits: Limits | None = None) -> Program:
+    """Compile a sequence of steps. PatternError for what cannot be a lexer, LimitError for what would be too large a one."""
+    limits = limits or Limits()
+    planned = plans(steps, dialect, unicode)
+    raw = partition(set().union({SPACE}, *(sets(plan.tree) for plan in planned)))
+    limits.check("cells", raw.count)
+    nfas = tuple(build(plan.tree, raw, plan.pattern, limits) for plan in planned)
+    splits = tuple(split(plan, nfa, raw, limits) for plan, nfa in zip(planned, nfas, strict=True))
+    cells, stages = merge_cells(raw, chain(splits, limits))
+    return Program(name, dialect, unicode, tuple(steps), planned, raw, nfas, splits, cells, stages)
+
+
+def compile_family(known: Family, limits: Limits | None = None) -> Program:
+    """The lexer of a catalogue family."""
+    return compile_steps(known.steps, known.dialect, known.unicode, known.name, limits)
+
+
+def compile_pattern(
+    pattern: str, *, unicode: str = "16.0", dialect: str = "fancy", behavior: str = "isolated", invert: bool = False,
+    name: str = "custom", limits: Limits | None = None,
+) -> Program:  # fmt: skip
+    """The lexer of one pattern."""
+    step = Step("Split", regex=pattern, behavior=behavior, invert=invert)  # type: ignore[arg-type]
+    return compile_steps((step,), dialect, unicode, name, limits)
+
+
+def split(plan: Plan, nfa: Nfa, cells: Partition, limits: Limits) -> Bimachine:
+    machine = canonical(Split(nfa, plan.behavior, plan.invert, plan.empty, plan.pattern), limits)
+    return canonical(Prefixed(machine, cells.masks[SPACE].bit_length() - 1), limits) if plan.prefix else machine
+
+
+def merge_cells(raw: Partition, stages: tuple[Bimachine, ...]) -> tuple[Partition, tuple[Bimachine, ...]]:
+    """Make cells that no stage tells apart one cell."""
+    numbers: dict[tuple[tuple[int, ...], ...], int] = {}
+    first: list[int] = []
+    merged = []
+    for cell in range(raw.count):
+        key = tuple(stage.columns[cell :: raw.count] for stage in stages)
+        if key not in numbers:
+            numbers[key] = len(numbers)
+            first.append(cell)
+        merged.append(numbers[key])
+    kept = tuple(
+        Bimachine(tuple(c for at in range(0, stage.symbols, raw.count) for c in (stage.columns[at + f] for f in first)),
+                  stage.backward, stage.labels, stage.forward, stage.output)
+        for stage in stages
+    )  # fmt: skip
+    return raw.merged(tuple(merged)), kept

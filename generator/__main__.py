@@ -1,0 +1,165 @@
+"""The command line of the generator, and the only code that writes what it makes.
+
+    python -m generator                          write every family of the catalogue to generated/
+    python -m generator cl100k o200k             write these
+    python -m generator --check                  exit 1, with a diff, if a file is not what would be written
+    python -m generator --show bimachine cl100k
+    python -m generator --pattern '\\\\w+|\\\\s+' --unicode 16.0 --name mine --out DIR
+
+Files are replaced whole (written beside, then renamed), and only if they change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from . import Program, compile_family, compile_pattern, families, family
+from .dialects import DIALECTS
+from .errors import LimitError, PatternError
+from .limits import Limits
+from .properties import VERSIONS
+from .show import STAGES, show, warnings
+from .split import BEHAVIORS
+
+OUT = Path(__file__).parent.parent / "generated"
+DIFF_LINES = 60
+
+
+def parser() -> argparse.ArgumentParser:
+    found = argparse.ArgumentParser(
+        prog="python -m generator", description="Turn pretokenizer patterns into lexers: Python and C source.",
+        epilog="examples: '%(prog)s' writes all families; '%(prog)s --show peek2 cl100k' prints a table; "
+               "'%(prog)s --pattern \"\\\\w+|\\\\W\" --name mine --out .' compiles your own pattern",
+    )  # fmt: skip
+    found.add_argument("families", nargs="*", metavar="FAMILY", help="families of the catalogue (default: all)")
+    found.add_argument("--all", action="store_true", help="every family of the catalogue; the default when nothing is named")
+    found.add_argument("--check", action="store_true", help="write nothing; exit 1 and show a short diff if a file is out of date")
+    found.add_argument("--show", choices=STAGES, metavar="STAGE", help=f"print a stage instead of writing: {', '.join(STAGES)}")
+    found.add_argument("--dot", action="store_true", help="with --show: Graphviz instead of text (nfa, dfa, machine, bimachine)")
+    found.add_argument("--pattern", help="a pattern of your own instead of a family")
+    found.add_argument("--name", default="custom", help="its name, an identifier (default: %(default)s)")
+    found.add_argument("--unicode", default="16.0", choices=VERSIONS, help="its Unicode version (default: %(default)s)")
+    found.add_argument("--dialect", default="fancy", choices=sorted(DIALECTS), help="its regex engine (default: %(default)s)")
+    found.add_argument("--behavior", default="isolated", choices=BEHAVIORS, help="what becomes of a match (default: %(default)s)")
+    found.add_argument("--invert", action="store_true", help="swap matches and what lies between them")
+    found.add_argument("--out", type=Path, help="folder to write to (default: generated/ of this checkout)")
+    found.add_argument("--seconds", type=float, default=60.0, help="give up on a pattern after so long (default: %(default)s)")
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; the exit code: 0, or 1 if something is out of date or wrong."""
+    options = parser().parse_args(arguments)
+    try:
+        return run(options)
+    except BrokenPipeError:  # whoever read our output has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (PatternError, LimitError, ValueError, ImportError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.pattern is not None and (options.families or options.all):
+        raise ValueError("give either families or --pattern")
+    if not options.name.isidentifier() or not options.name.isascii():
+        raise ValueError(f"--name {options.name!r} is not an ASCII identifier")
+    names = [family(name).name for name in options.families] or list(families())
+    if options.show:
+        if options.pattern is None and not options.families:
+            raise ValueError("--show needs a family or --pattern")
+        programs = [custom(options)] if options.pattern is not None else [compile_family(family(name)) for name in names]
+        for program in programs:
+            print(show(program, options.show, dot=options.dot))
+        return 0
+    return write(options, names)
+
+
+def custom(options: argparse.Namespace) -> Program:
+    return compile_pattern(options.pattern, unicode=options.unicode, dialect=options.dialect, behavior=options.behavior,
+                           invert=options.invert, name=options.name, limits=Limits(seconds=options.seconds))  # fmt: skip
+
+
+def write(options: argparse.Namespace, names: list[str]) -> int:
+    from .emit import LOOPS, emit, emit_catalogue  # jinja2 is only needed to write
+
+    files: dict[str, str] = {}
+    if options.pattern is not None:
+        program = custom(options)
+        files = emit(program, command="python -m generator --pattern ...")
+        files |= {path: text for path, text in emit_catalogue({}).items() if path in LOOPS}
+        warn(program)
+    else:
+        for name in names:
+            program = compile_family(family(name), Limits(seconds=options.seconds))
+            files |= emit(program, family(name))
+            warn(program)
+        files |= emit_catalogue(families())
+    out = options.out or OUT
+    if options.pattern is not None and options.out is None:
+        raise ValueError("--pattern needs --out DIR: generated/ holds the catalogue only")
+    stale = [path for path, text in sorted(files.items()) if read(out / path) != text]
+    whole = options.pattern is None and not options.families
+    extra = sorted(set(listing(out)) - set(files)) if whole and out == OUT else []
+    if options.check:
+        for path in stale:
+            print(difference(read(out / path), files[path], path))
+        for path in extra:
+            print(f"{path}: no family writes this file")
+        if stale or extra:
+            print(f"{len(stale) + len(extra)} of {len(files)} files are not what the generator writes; run: make generate")
+        return 1 if stale or extra else 0
+    for path in stale:
+        replace(out / path, files[path])
+    for path in extra:
+        (out / path).unlink()
+    print(f"{len(files)} files, {len(stale)} written, {len(extra)} removed, in {out}")
+    return 0
+
+
+def warn(program: Program) -> None:
+    for warning in warnings(program):
+        print(f"warning: {program.name}: {warning}", file=sys.stderr)
+
+
+def read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def listing(folder: Path) -> list[str]:
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return [path for path in found if "__pycache__" not in path]
+
+
+def difference(old: str | None, new: str, path: str) -> str:
+    if old is None:
+        return f"{path}: missing"
+    lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), f"{path} (committed)", f"{path} (generated)", lineterm="", n=1))
+    shown = [line[:160] for line in lines[:DIFF_LINES]]
+    return "\n".join([*shown, f"... {len(lines) - DIFF_LINES} more lines"] if len(lines) > DIFF_LINES else shown)
+
+
+def replace(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+if __name__ == "__main__":
+    sys.exit(main())

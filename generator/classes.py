@@ -1,0 +1,193 @@
+"""The leaves of a pattern: escapes and bracket classes, read into expressions over sets that still have names in them.
+
+    parse_class(r"[^\\r\\n\\p{L}]", 0, FANCY)   ->   Union(Points(CR LF), Named(L), negated)
+
+Invariant: no Unicode data is read here; `resolve` turns an expression into a set for one version and dialect.
+Source for the syntax: the dialects' own documentation and measurements (see `dialects`); UTS #18 for class sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+from .codeset import ALL, LAST, CodeSet
+from .dialects import Dialect
+from .errors import PatternError
+
+__all__ = ["Combine", "Expression", "Named", "Points", "dot", "escape", "literal", "parse_class"]
+
+
+@dataclass(frozen=True)
+class Points:
+    """A set written out in the pattern."""
+
+    points: CodeSet
+
+
+@dataclass(frozen=True)
+class Named:
+    """A set that has a name: kind "property" (\\\\p{..}), "posix" ([:..:]), "escape" (s d w h) or "class escape" (the same inside [..])."""
+
+    kind: str
+    name: str
+    negated: bool
+    span: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Combine:
+    """A bracket class: the union, intersection or difference of its members, then perhaps the complement."""
+
+    how: str
+    members: tuple[Expression, ...]
+    negated: bool
+
+
+Expression = Points | Named | Combine
+
+CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7, "e": 27}
+REFUSED = {
+    "R": "a line break of one or two characters is not supported as an escape",
+    "X": "grapheme clusters are not supported",
+    "K": "resetting the start of a match is not supported",
+}
+
+
+def literal(code_point: int) -> Points:
+    return Points(CodeSet.of(code_point))
+
+
+def dot(newline_too: bool) -> Points:
+    return Points(ALL if newline_too else ~CodeSet.of("\n"))
+
+
+def fail(reason: str, pattern: str, first: int, last: int, advice: str = "") -> NoReturn:
+    raise PatternError(reason, pattern, (first, min(last, len(pattern))), advice)
+
+
+def escape(pattern: str, at: int, dialect: Dialect, in_class: bool) -> tuple[Expression, int]:
+    """The expression of the escape whose backslash is at `at`, and the place after it."""
+    if at + 1 >= len(pattern):
+        fail("the pattern ends in a backslash", pattern, at, at + 1, "write \\\\ for the character")
+    c = pattern[at + 1]
+    if c in "pP" and pattern[at + 2 : at + 3] == "{":
+        close = pattern.find("}", at)
+        if close < 0:
+            fail("this property name is not closed", pattern, at, at + 3)
+        name, negated = pattern[at + 3 : close], c == "P"
+        if name.startswith("^"):
+            name, negated = name[1:], not negated
+        return Named("property", name, negated, (at, close + 1)), close + 1
+    if c in "pP" and dialect.bare_property and pattern[at + 2 : at + 3].isalpha():
+        return Named("property", pattern[at + 2], c == "P", (at, at + 3)), at + 3
+    if c in "pP":
+        if dialect.bare_property:
+            fail("a property needs a name", pattern, at, at + 2, "write \\p{L}")
+        return literal(ord(c)), at + 2
+    if c in "sSdDwWhH":
+        kind = "class escape" if in_class else "escape"
+        return Named(kind, c.lower(), c.isupper(), (at, at + 2)), at + 2
+    if c in CONTROLS:
+        return literal(CONTROLS[c]), at + 2
+    if c in "xuU":
+        return hexadecimal(pattern, at, c)
+    if c == "b" and in_class:
+        return literal(8), at + 2
+    if c.isdigit() and c != "0":
+        fail("a backreference is not a regular expression", pattern, at, at + 2, "a lexer has no memory of what a group matched; write it out")
+    if c == "k" or c == "g":
+        fail("a named reference is not a regular expression", pattern, at, at + 2, "a lexer has no memory of what a group matched; write it out")
+    if c in REFUSED:
+        fail(REFUSED[c], pattern, at, at + 2)
+    if c.isascii() and c.isalnum():
+        fail(f"the escape \\{c} is not known", pattern, at, at + 2, f"write {c} for the character")
+    return literal(ord(c)), at + 2
+
+
+def hexadecimal(pattern: str, at: int, c: str) -> tuple[Expression, int]:
+    """\\\\xHH, \\\\x{H..}, \\\\uHHHH, \\\\u{H..}, \\\\UHHHHHHHH."""
+    if pattern[at + 2 : at + 3] == "{":
+        end = pattern.find("}", at)
+        digits, after = pattern[at + 3 : end], end + 1
+    else:
+        width = {"x": 2, "u": 4, "U": 8}[c]
+        digits, after = pattern[at + 2 : at + 2 + width], at + 2 + width
+        if len(digits) < width:
+            digits = ""
+    try:
+        value = int(digits, 16) if digits.isalnum() else -1
+    except ValueError:
+        value = -1
+    if not 0 <= value <= LAST:
+        fail("this is not a code point in hexadecimal", pattern, at, max(after, at + 2), "write \\x41 or \\u0041")
+    return literal(value), after
+
+
+def parse_class(pattern: str, at: int, dialect: Dialect, depth: int = 0) -> tuple[Expression, int]:
+    """The bracket class that opens at `at`, and the place after its "]"."""
+    start, at = at, at + 1
+    if depth > 50:
+        fail("classes are nested more than 50 deep", pattern, start, at)
+    negated = pattern[at : at + 1] == "^"
+    at += negated
+    first = at
+    operands: list[Expression] = []  # of && and --, complete
+    how = "union"
+    members: list[Expression] = []
+    while True:
+        if at >= len(pattern):
+            fail("this class is not closed", pattern, start, start + 1, "write \\[ for the character")
+        pair = pattern[at : at + 2]
+        if pattern[at] == "]" and (at > first or pattern.find("]", at + 1) < 0):
+            at += 1
+            break
+        if dialect.class_sets and (pair == "&&" or (pair == "--" and dialect.class_difference)):
+            wanted = "intersection" if pair == "&&" else "difference"
+            if how not in ("union", wanted):
+                fail("&& and -- in one class need brackets to say which comes first", pattern, at, at + 2)
+            how = wanted
+            operands.append(union(members))
+            members = []
+            at += 2
+            continue
+        member, at = class_member(pattern, at, dialect, depth)
+        members.append(member)
+    operands.append(union(members))
+    if how == "union" and not members:
+        fail("this class is empty", pattern, start, at)
+    return Combine(how, tuple(operands), negated), at
+
+
+def union(members: list[Expression]) -> Expression:
+    return members[0] if len(members) == 1 else Combine("union", tuple(members), False)
+
+
+def class_member(pattern: str, at: int, dialect: Dialect, depth: int) -> tuple[Expression, int]:
+    if pattern.startswith("[:", at) and (close := pattern.find(":]", at)) > 0 and pattern[at + 2 : close].strip("^").isalpha():
+        name = pattern[at + 2 : close]
+        return Named("posix", name.lstrip("^"), name.startswith("^"), (at, close + 2)), close + 2
+    if pattern[at] == "[" and dialect.class_sets:
+        return parse_class(pattern, at, dialect, depth + 1)
+    low, after = class_point(pattern, at, dialect)
+    if pattern[after : after + 1] != "-" or pattern[after + 1 : after + 2] in ("]", "") or not single(low):
+        return low, after
+    if dialect.class_sets and (pattern[after + 1] == "[" or (pattern[after + 1] == "-" and dialect.class_difference)):
+        return low, after
+    high, end = class_point(pattern, after + 1, dialect)
+    if not isinstance(low, Points) or not isinstance(high, Points) or not single(high):
+        fail("a range needs a character at both ends", pattern, at, end, "write \\- for the character")
+    a, b = low.points.ranges[0][0], high.points.ranges[0][0]
+    if a > b:
+        fail("this range runs backwards", pattern, at, end)
+    return Points(CodeSet([(a, b)])), end
+
+
+def single(expression: Expression) -> bool:
+    return isinstance(expression, Points) and len(expression.points) == 1
+
+
+def class_point(pattern: str, at: int, dialect: Dialect) -> tuple[Expression, int]:
+    if pattern[at] == "\\":
+        return escape(pattern, at, dialect, in_class=True)
+    return literal(ord(pattern[at])), at + 1

@@ -1,0 +1,117 @@
+"""Program -> source text: a Python module, a C file and a C header. Templates hold the layout, this file the values.
+
+    emit(program, family)  ->  {"python/cl100k.py": ..., "c/cl100k.c": ..., "c/cl100k.h": ...}
+
+The loops are not emitted for each family but once, from `templates/` as they are: what is generated is data. Invariant: the text
+depends on the program alone (no date, path, tool version or hash order), so that two runs anywhere give the same bytes.
+Rejected: emitted control flow (a state as code), which has to be earned by a measurement; printing lines of code from Python.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from . import Program
+from .families import Family, Step
+from .pack import Tables, pack
+
+__all__ = ["LOOPS", "emit", "emit_catalogue", "step_fields"]
+
+TEMPLATES = Path(__file__).parent / "templates"
+LOOPS = {"c/bitlex.h": "bitlex.h", "c/bitlex.c": "bitlex.c", "python/scan.py": "scan.py"}
+
+
+def literal(text: str) -> str:
+    """A string literal that Python and C read alike: ASCII, double quotes."""
+    return json.dumps(text)
+
+
+def base64(data: bytes) -> str:
+    """Bytes as a call on lines of at most 120 characters of base64."""
+    text = b64encode(data).decode()
+    if len(text) <= 80:
+        return f'data("{text}")'
+    lines = [text[at : at + 120] for at in range(0, len(text), 120)]
+    return "data(\n" + "\n".join(f'        "{line}"' for line in lines) + "\n    )"
+
+
+def numbers(data: bytes, size: int, row: int = 0) -> str:
+    """Little-endian numbers as a C initializer, a line for each row of a table or for 32 numbers."""
+    values = [str(int.from_bytes(data[at : at + size], "little")) for at in range(0, len(data), size)]
+    row = row or 32
+    return "\n".join("    " + ", ".join(values[at : at + row]) + "," for at in range(0, len(values), row))
+
+
+def environment() -> jinja2.Environment:
+    found = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, trim_blocks=True,
+                               keep_trailing_newline=True, autoescape=False)  # fmt: skip
+    found.filters.update(base64=base64, numbers=numbers)
+    return found
+
+
+def step_fields(step: Step) -> dict[str, Any]:
+    """The fields of a step that say something: its kind and what is not a default."""
+    fields = {f.name: getattr(step, f.name) for f in dataclasses.fields(step) if getattr(step, f.name) != f.default}
+    return fields
+
+
+def describe(step: Step) -> str:
+    fields = step_fields(step)
+    return " ".join([fields.pop("kind"), *(f"{key}={value!a}" for key, value in fields.items())])
+
+
+def comment(text: str) -> str:
+    """Text that ends no comment and no docstring: an escape is broken up where it would."""
+    return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+
+
+def emit(program: Program, family: Family | None = None, command: str = "") -> dict[str, str]:
+    """The files of one lexer, by path under `generated/`. `family` adds what the catalogue knows of it."""
+    tables = pack(program)
+    name = program.name
+    values: dict[str, Any] = {
+        "name": literal(name),
+        "title": f"The {name} lexer: {tables.cells} cells, {states(tables)} states, {tables.size:,} bytes of tables, Unicode {program.unicode}.",
+        "command": command or f"python -m generator {name}",
+        "aliases": tuple_text(family.aliases if family else ()),
+        "dialect": literal(program.dialect),
+        "unicode": literal(program.unicode),
+        "reference": literal(family.reference if family else ""),
+        "source": literal(family.source if family else ""),
+        "note": literal(family.note if family else ""),
+        "steps": ["{" + ", ".join(f"{literal(k)}: {literal(v) if isinstance(v, str) else v}" for k, v in step_fields(step).items()) + "}"
+                  for step in program.steps],
+        "tables": tables,
+    }  # fmt: skip
+    about = [describe(step) for step in program.steps]
+    templates = environment()
+    in_c = [line.replace("*/", "*\\/").replace("/*", "/\\*").replace("??", "?\\?") for line in about]
+    return {
+        f"python/{name}.py": templates.get_template("family.py.jinja").render(values, about=[comment(line) for line in about]),
+        f"c/{name}.c": templates.get_template("family.c.jinja").render(values, about=in_c),
+        f"c/{name}.h": templates.get_template("family.h.jinja").render(values),
+    }
+
+
+def states(tables: Tables) -> str:
+    """Such as "3 + 13": backward and forward states of each stage."""
+    return ", ".join(f"{stage.backward_states} + {stage.forward_states}" for stage in tables.stages)
+
+
+def tuple_text(items: tuple[str, ...]) -> str:
+    return "(" + ", ".join(literal(item) for item in items) + ("," if len(items) == 1 else "") + ")"
+
+
+def emit_catalogue(families: dict[str, Family], command: str = "python -m generator --all") -> dict[str, str]:
+    """The files that are not of one family: the loops, and the list of what there is."""
+    listed = [(literal(name), tuple_text(known.aliases)) for name, known in families.items()]
+    files = {path: (TEMPLATES / source).read_text(encoding="utf-8") for path, source in LOOPS.items()}
+    files["__init__.py"] = environment().get_template("catalogue.py.jinja").render(families=listed, command=command)
+    files["python/__init__.py"] = '"""A module of tables for each family, and the loop that reads them (`scan`). DO NOT EDIT."""\n'
+    return files

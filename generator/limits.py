@@ -1,0 +1,35 @@
+"""Bounds on compiling one lexer, so that a pattern from an untrusted file can neither hang nor exhaust memory.
+
+Every stage that can grow asks here before it goes on; the message names the limit, its value and how to raise it:
+
+    limits = Limits(seconds=2.0)
+    limits.check("states", 5000)        # LimitError: more than 4000 states ...
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from .errors import LimitError
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`instructions` of one NFA, `states` of one automaton in either direction, `cells` of one alphabet, `seconds` of one compile."""
+
+    instructions: int = 50_000
+    states: int = 4_000
+    cells: int = 255
+    seconds: float = 60.0
+    _started: float = field(default_factory=time.monotonic, repr=False, compare=False)
+
+    def check(self, what: str, amount: int) -> None:
+        """Raise `LimitError` if `amount` of `what` is above the limit, or if the time is over."""
+        bound = getattr(self, what)
+        if amount > bound:
+            raise LimitError(f"this pattern needs more than {bound:,} {what}; raise the limit with Limits({what}=...) if you trust it")
+        if time.monotonic() - self._started > self.seconds:
+            raise LimitError(f"compiling this pattern took more than {self.seconds:g} seconds; raise the limit with Limits(seconds=...)")

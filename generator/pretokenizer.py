@@ -1,0 +1,75 @@
+"""The `pre_tokenizer` object of a tokenizer.json as steps.
+
+In: the object as `json.load` gives it, in the spelling of Hugging Face tokenizers. Out: the steps of families.py:
+
+    steps_from_pre_tokenizer({"type": "Split", "pattern": {"Regex": "\\\\s+"}, "behavior": "Removed", "invert": False})
+    # (Step(kind="Split", regex="\\\\s+", behavior="removed"),)
+
+Sequences are flattened. CharDelimiterSplit and BertPreTokenizer become the steps that they are made of. A ByteLevel that stands
+last, has no regex and adds no space is left out: it changes no piece.
+
+Invariant: what is not understood is refused. A pattern given as a String is a literal and is never taken for a regex, even where
+its author meant one: that is what the reference does, too. Rejected: Metaspace and UnicodeScripts, which are no split at a pattern
+of the text itself (one rewrites spaces first, the other has a table of scripts and rules of its own).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .families import KEYS, Step, mistake, step
+
+__all__ = ["DIGITS_UNICODE", "steps_from_pre_tokenizer"]
+
+# tokenizers 0.22.2 and later ask the Rust compiler what a digit is, and that has Unicode 17.
+DIGITS_UNICODE = "17.0"
+
+
+def steps_from_pre_tokenizer(obj: Mapping[str, Any] | None, digits_unicode: str = DIGITS_UNICODE) -> tuple[Step, ...]:
+    """The steps of a pre_tokenizer object. None, as in `"pre_tokenizer": null`, gives none: the text is one piece."""
+    if obj is None:
+        return ()
+    steps = flatten(obj, digits_unicode, "pre_tokenizer")
+    if steps and steps[-1] == Step("ByteLevel", add_prefix_space=False, use_regex=False):
+        steps.pop()
+    return tuple(steps)
+
+
+def flatten(obj: object, digits_unicode: str, where: str) -> list[Step]:
+    if not isinstance(obj, Mapping):
+        raise mistake(where, "type", f"not an object: {obj!r}")
+    kind = obj.get("type")
+    if kind == "Sequence":
+        members = obj.get("pretokenizers")
+        if not isinstance(members, list):
+            raise mistake(where, "pretokenizers", "not a list")
+        return [found for i, one in enumerate(members) for found in flatten(one, digits_unicode, f"{where}.pretokenizers[{i}]")]
+    if kind == "BertPreTokenizer":
+        return [Step("WhitespaceSplit"), Step("Punctuation")]
+    if kind == "CharDelimiterSplit":
+        return [step({"type": "Split", "string": obj.get("delimiter"), "behavior": "removed"}, where)]
+    if not isinstance(kind, str) or kind not in KEYS:
+        supported = ", ".join([*KEYS, "Sequence", "BertPreTokenizer", "CharDelimiterSplit"])
+        raise mistake(where, "type", f"{kind!r} is not supported; supported are {supported}")
+    fields = {key: value for key, value in obj.items() if key != "trim_offsets"}  # moves offsets, never a cut
+    if kind == "Split":
+        fields |= pattern_field(fields.pop("pattern", None), where)
+    if kind == "Digits":
+        if "individual_digits" in fields:
+            fields["individual"] = fields.pop("individual_digits")
+        fields["unicode"] = digits_unicode
+    if kind == "ByteLevel":
+        fields.setdefault("use_regex", True)
+    if isinstance(fields.get("behavior"), str):
+        fields["behavior"] = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", fields["behavior"]).lower()
+    return [step(fields, where)]
+
+
+def pattern_field(pattern: object, where: str) -> dict[str, object]:
+    if isinstance(pattern, Mapping) and len(pattern) == 1:
+        for spelling, key in (("Regex", "regex"), ("String", "string")):
+            if spelling in pattern:
+                return {key: pattern[spelling]}
+    raise mistake(where, "pattern", f'neither {{"Regex": ...}} nor {{"String": ...}}: {pattern!r}')

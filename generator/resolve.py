@@ -1,0 +1,212 @@
+"""Syntax tree -> the same tree with every leaf a set of code points: names looked up, (?i) applied, anchors spelled as lookarounds.
+
+    \\\\p{L}      ->  Chars(141,028 code points of Unicode 16.0)
+    (?i:'s)      ->  Chars(') Chars(S s U+017F)
+    $            ->  Look(ahead, negative, Chars(ALL))          in the dialect where $ is the very end of the text
+
+Invariant: after this stage nothing depends on the Unicode version or on the dialect, but for the rule on empty matches.
+Rejected: folding text instead of sets (changes offsets), and a fold of whole strings (one code point in a set is one code point
+in the text: where an engine folds several to one, as Oniguruma does for "ss", the pattern is refused).
+Sources: UTS #18 (1.2 properties, 1.5 simple loose matches, Annex C); the engines themselves, see `dialects`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from .classes import Combine, Expression, Named, Points
+from .codeset import ALL, EMPTY, CodeSet
+from .dialects import Dialect
+from .errors import PatternError
+from .properties import Properties
+from .tree import Alternate, Anchor, Atomic, Chars, Concat, Leaf, Look, Node, Repeat, SearchStart
+
+__all__ = ["resolve", "sets"]
+
+Span = tuple[int, int]
+
+
+def resolve(tree: Node, properties: Properties, dialect: Dialect, pattern: str) -> Node:
+    """The tree over sets; PatternError for a name that the version of Unicode does not have."""
+    return Resolver(properties, dialect, pattern).node(tree)
+
+
+def sets(tree: Node) -> set[CodeSet]:
+    """Every set that occurs in the tree."""
+    match tree:
+        case Chars(points):
+            return {points}
+        case SearchStart():
+            return set()
+        case Concat(items) | Alternate(items):
+            return set().union(*(sets(item) for item in items))
+        case Repeat(item) | Atomic(item) | Look(item):
+            return sets(item)
+    raise AssertionError(f"not resolved: {tree}")
+
+
+@cache
+def folded_strings() -> dict[str, int]:
+    """The strings of several characters that full case folding maps one code point to, and that code point."""
+    return {f: c for c in range(0x110000) if len(f := chr(c).casefold()) > 1}
+
+
+class Resolver:
+    def __init__(self, properties: Properties, dialect: Dialect, pattern: str) -> None:
+        self.properties, self.dialect, self.pattern = properties, dialect, pattern
+
+    def node(self, node: Node) -> Node:
+        match node:
+            case Leaf(what, fold, span):
+                return Chars(self.leaf(what, fold, span), span)
+            case Anchor():
+                return self.anchor(node)
+            case Concat(items, span):
+                self.check_fold(items)
+                return Concat(tuple(self.node(item) for item in items), span)
+            case Alternate(branches, span):
+                return Alternate(tuple(self.node(branch) for branch in branches), span)
+            case Repeat(item, low, high, mode, span):
+                return Repeat(self.node(item), low, high, mode, span)
+            case Atomic(item, span):
+                return Atomic(self.node(item), span)
+            case Look(item, ahead, negative, span):
+                return Look(self.node(item), ahead, negative, span)
+        raise AssertionError(f"resolved already: {node}")
+
+    def leaf(self, what: Expression, fold: bool, span: Span) -> CodeSet:
+        points = self.expression(what, fold)
+        if fold and self.dialect.fold_strings and not (isinstance(what, Combine) and what.negated):
+            many = [c for c in folded_strings().values() if c in points] if len(points) < 2000 else []
+            if many:
+                raise PatternError(
+                    f"under (?i) this engine lets U+{many[0]:04X} match several characters", self.pattern, span,
+                    "write the set without (?i), as the characters you mean",
+                )  # fmt: skip
+        return points
+
+    def check_fold(self, items: tuple[Node, ...]) -> None:
+        """Refuse literal strings that Oniguruma would let one code point match, such as "ss" under (?i)."""
+        if not self.dialect.fold_strings:
+            return
+        run, first = "", 0
+        for item in items:
+            simple = isinstance(item, Leaf) and item.fold and isinstance(item.what, Points) and len(item.what.points) == 1
+            if not simple:
+                run = ""
+                continue
+            assert isinstance(item, Leaf) and isinstance(item.what, Points)
+            first = first if run else item.span[0]
+            run += chr(item.what.points.ranges[0][0]).casefold()
+            for text, code_point in folded_strings().items():
+                if run.endswith(text):
+                    raise PatternError(
+                        f"under (?i) this engine lets U+{code_point:04X} match {text!r}", self.pattern, (first, item.span[1]),
+                        "write the letters as classes, such as [Ss][Ss]",
+                    )  # fmt: skip
+
+    def expression(self, what: Expression, fold: bool) -> CodeSet:
+        match what:
+            case Points(points):
+                return self.close(points) if fold else points
+            case Named(kind, name, negated, span):
+                points = self.named(kind, name, span)
+                if fold and kind == "property" and self.dialect.fold_properties:
+                    points = self.close(points)
+                return ~points if negated else points
+            case Combine(how, members, negated):
+                parts = [self.expression(member, fold) for member in members]
+                points = parts[0] if parts else EMPTY
+                for part in parts[1:]:
+                    points = points | part if how == "union" else points & part if how == "intersection" else points - part
+                if fold:
+                    points = self.close(points)
+                return ~points if negated else points
+
+    def close(self, points: CodeSet) -> CodeSet:
+        return self.properties.close_over_case(points)
+
+    def property(self, name: str, span: Span) -> CodeSet:
+        points = self.properties.property(name)
+        if points is None:
+            raise PatternError(
+                f"Unicode {self.properties.version} has no property {name!r}", self.pattern, span,
+                "general categories (L, Lu, ...), scripts (Han, Latin, ...), White_Space, Alphabetic and Any are known",
+            )  # fmt: skip
+        return points
+
+    def named(self, kind: str, name: str, span: Span) -> CodeSet:
+        if kind == "property":
+            return self.property("Punctuation" if name.lower() == "punct" else name, span)
+        if kind == "posix":
+            return self.posix(name, span)
+        if name == "s":
+            return self.property("White_Space", span)
+        if name == "d":
+            return self.property("Nd", span)
+        if name == "w":
+            return self.word(bare=kind == "escape")
+        if self.dialect.h == "hex":
+            return CodeSet([(0x30, 0x39), (0x41, 0x46), (0x61, 0x66)])
+        return self.property("Zs", span) | CodeSet.of("\t")
+
+    def word(self, bare: bool) -> CodeSet:
+        """\\\\w, UTS #18 Annex C, with what the dialect adds or leaves out."""
+        points = EMPTY
+        for name in ("Alphabetic", "M", "Nd", "Pc") + (("Join_Control",) if self.dialect.word_joiners else ()):
+            points |= self.property(name, (0, 0))
+        if bare and self.dialect.word_latin1_numbers:
+            points |= CodeSet.of(0xB2, 0xB3, 0xB9, 0xBC, 0xBD, 0xBE)
+        return points
+
+    def posix(self, name: str, span: Span) -> CodeSet:
+        def get(*names: str) -> CodeSet:
+            return CodeSet(r for n in names for r in self.property(n, span).ranges)
+
+        graph = ~get("White_Space", "Cc", "Cn", "Cs")
+        known = {
+            "alpha": get("Alphabetic"), "digit": get("Nd"), "alnum": get("Alphabetic", "Nd"), "space": get("White_Space"), "blank": get("Zs") | CodeSet.of("\t"), "cntrl": get("Cc"),
+            "punct": get("P", "S") if self.dialect.name == "oniguruma" else get("P"), "graph": graph,
+            "print": graph | get("Zs"), "xdigit": CodeSet([(0x30, 0x39), (0x41, 0x46), (0x61, 0x66)]), "word": self.word(bare=False),
+        }  # fmt: skip
+        if name not in known:
+            raise PatternError(f"there is no class [:{name}:]", self.pattern, span, f"{', '.join(known)} are known")
+        if self.dialect.posix_unicode:
+            return known[name]
+        ascii_punctuation = CodeSet([(0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E)])
+        return ascii_punctuation if name == "punct" else known[name] & CodeSet([(0, 0x7F)])
+
+    def anchor(self, node: Anchor) -> Node:
+        span = node.span
+
+        def place(points: CodeSet, *, ahead: bool, negative: bool) -> Look:
+            return Look(Chars(points, span), ahead, negative, span)
+
+        newline = CodeSet.of("\n")
+        end, start = place(ALL, ahead=True, negative=True), place(ALL, ahead=False, negative=True)
+        final = Alternate((end, Look(Concat((Chars(newline, span), end), span), True, False, span)), span)
+        line_end = place(~newline, ahead=True, negative=True)
+        kinds: dict[str, Node] = {"end": end, "start": start, "final": final, "line": line_end}
+        match node.what:
+            case "G":
+                return SearchStart(span)
+            case "A":
+                return start
+            case "z":
+                return end
+            case "Z":
+                return kinds[self.dialect.capital_z]
+            case "$":
+                return kinds["line" if node.multiline else self.dialect.dollar]
+            case "^" if node.multiline or self.dialect.caret == "line":
+                after = place(~newline, ahead=False, negative=True)
+                # Oniguruma alone: a newline that ends the text opens no line after it.
+                not_last = place(ALL, ahead=True, negative=False)
+                return Alternate((start, Concat((after, not_last), span)), span) if self.dialect.caret == "line" else after
+            case "^":
+                return start
+        word = self.word(bare=True)
+        before, behind = place(word, ahead=True, negative=False), place(word, ahead=False, negative=False)
+        no_before, no_behind = place(word, ahead=True, negative=True), place(word, ahead=False, negative=True)
+        pairs = ((behind, no_before), (no_behind, before)) if node.what == "b" else ((behind, before), (no_behind, no_before))
+        return Alternate(tuple(Concat(pair, span) for pair in pairs), span)

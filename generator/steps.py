@@ -1,0 +1,89 @@
+"""One step of a family or of a tokenizer.json -> what it means: a tree over sets, a behavior, and the rules of its engine.
+
+    Step("Digits", individual=True)   ->   Plan(Chars(\\\\p{N} of Unicode 17.0), isolated)
+    Step("Split", regex=r"\\\\s+")      ->   Plan(Repeat(Chars(White_Space), 1, None), isolated)
+
+Every kind of step is a Split in the end; what differs is where its pattern comes from and which Unicode version it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .codeset import CodeSet
+from .dialects import dialect
+from .families import Step, byte_level_regex
+from .properties import load, special_class
+from .resolve import resolve
+from .syntax import parse
+from .tree import Chars, Concat, Node
+
+__all__ = ["Plan", "plan", "plans"]
+
+ASCII_PUNCTUATION = CodeSet([(0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E)])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A step ready for cells. `empty`: the dialect's rule on empty matches; `prefix`: U+0020 is read before every text."""
+
+    tree: Node
+    pattern: str
+    behavior: str
+    invert: bool
+    empty: str
+    prefix: bool = False
+
+
+def plans(steps: Sequence[Step], dialect_name: str, unicode: str) -> tuple[Plan, ...]:
+    """The plans of a sequence of steps. No step at all leaves the text whole: a split at what never matches."""
+    for number, step in enumerate(steps[:-1]):
+        if step.kind == "ByteLevel":
+            raise ValueError(
+                f"step {number + 1} of {len(steps)} is a ByteLevel with steps after it, which would split the bytes inside characters; "
+                "a lexer splits text at characters only; give the steps before the ByteLevel, and the ByteLevel last"
+            )
+    if not steps:
+        return (Plan(Chars(CodeSet(), (0, 0)), "", "isolated", False, "retry"),)
+    return tuple(plan(step, dialect_name, unicode) for step in steps)
+
+
+def plan(step: Step, dialect_name: str, unicode: str) -> Plan:
+    """What `step` does under this dialect and version (a step's own version comes first)."""
+    rules = dialect(dialect_name)
+    properties = load(step.unicode or unicode)
+
+    def expression(pattern: str, behavior: str, invert: bool = False, prefix: bool = False) -> Plan:
+        return Plan(resolve(parse(pattern, rules), properties, rules, pattern), pattern, behavior, invert, rules.empty, prefix)
+
+    def one_of(points: CodeSet, shown: str, behavior: str) -> Plan:
+        return Plan(Chars(points, (0, len(shown))), shown, behavior, False, rules.empty)
+
+    def named(name: str) -> CodeSet:
+        points = properties.property(name)
+        assert points is not None
+        return points
+
+    match step.kind:
+        case "Split" if step.regex is not None:
+            return expression(step.regex, step.behavior, step.invert)
+        case "Split":
+            text = step.string or ""
+            literal = Concat(tuple(Chars(CodeSet.of(c), (i, i + 1)) for i, c in enumerate(text)), (0, len(text)))
+            return Plan(literal, text, step.behavior, step.invert, rules.empty)
+        case "Digits":
+            return one_of(named("N"), r"\p{N}", "isolated" if step.individual else "contiguous")
+        case "Punctuation":
+            return one_of(special_class("hf_punctuation") | ASCII_PUNCTUATION, "Punctuation", step.behavior)
+        case "ByteLevel" if step.use_regex:
+            return expression(byte_level_regex(), "isolated", prefix=step.add_prefix_space)
+        case "ByteLevel":
+            never = Chars(CodeSet(), (0, 0))
+            return Plan(never, "", "isolated", False, rules.empty, step.add_prefix_space)
+        case "WhitespaceSplit":
+            return one_of(named("White_Space"), r"\s", "removed")
+    # Whitespace: read by Rust's regex crate, whatever the other steps are read by.
+    pattern = r"\w+|[^\w\s]+"
+    rust = dialect("fancy")
+    return Plan(resolve(parse(pattern, rust), properties, rust, pattern), pattern, "removed", True, rust.empty)

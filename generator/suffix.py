@@ -1,0 +1,185 @@
+"""NFA -> the backward automaton over its states: which of them, entered here, can still succeed on the text that follows.
+
+    a+b over ..."aab"     before "b": {expects b}     before "ab": {expects a, expects b after a}     ...
+
+Reading right to left, the set after one more symbol depends only on that symbol and on the set before. That resolves all
+backtracking: a forward pass that knows the set takes, at each choice, the first branch that succeeds, and never turns back
+(A. Frisch, L. Cardelli, "Greedy regular expression matching", 2004). Lookaheads are states of the same sets.
+
+Note [levels]: inside atomic groups, "succeeds" has degrees. The value of a state is how many of the scopes around it (its groups,
+innermost first, then the whole match) the preferred path from it completes; a choice takes its first branch with value above 0.
+The group is left once and for all, so a path that completes it and fails later has value 1, not 0, and hides the other branches.
+
+Note [contexts]: lookbehind, \\\\b and ^ ask for the symbol before. A set therefore holds each state once for every class of
+previous symbols that such questions tell apart; consuming a symbol picks the class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .nfa import BEHIND, CHAR, LOOK, MATCH, SPLIT, Nfa
+
+__all__ = ["Place", "Suffixes"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a question is asked: the class of the symbol before, whether the search started here, the next symbol, the set after it."""
+
+    context: int
+    searching: bool
+    symbol: int  # a cell, or the number of cells at the end of input
+    after: int
+
+
+# One way for a state to succeed: all of these lookaheads (body, wanted truth) hold, and one of these bits is in the set after
+# the next symbol; `done` if no bit is needed.
+@dataclass(frozen=True)
+class Way:
+    conditions: frozenset[tuple[int, bool]]
+    bits: int
+    done: bool
+
+
+class Suffixes:
+    """Sets are ints, one bit for each (context, state, level) that consuming a symbol can lead to."""
+
+    def __init__(self, nfa: Nfa) -> None:
+        self.nfa = nfa
+        self.end_symbol = nfa.cells
+        behind = sorted({i.mask for i in nfa.code if i.op == BEHIND})
+        signatures: dict[tuple[int, ...], int] = {}
+        # context[symbol] for a previous symbol; the last entry is the start of the text
+        self.context = [signatures.setdefault(tuple(m >> c & 1 for m in behind), len(signatures)) for c in range(nfa.cells + 1)]
+        self.bit: dict[tuple[int, int, int], int] = {}
+        for i in nfa.code:
+            if i.op == CHAR:
+                for context in sorted({self.context[c] for c in range(nfa.cells) if i.mask >> c & 1}):
+                    for level in range(nfa.code[i.next].depth + 1):
+                        self.bit.setdefault((context, i.next, level), len(self.bit))
+        self.atomic = nfa.atomic
+        self._ways: dict[tuple[int, int, bool, int], tuple[Way, ...]] = {}
+        self._plan: dict[int, list[tuple[int, tuple[Way, ...]]]] = {}
+        self._known: dict[tuple[int, Place], int] = {}
+        self.end = self.step(self.end_symbol, 0)
+
+    def step(self, symbol: int, after: int) -> int:
+        """The set before `symbol`, given the set after it."""
+        result = 0
+        if self.atomic:
+            for (context, state, level), bit in self.bit.items():
+                if self.value(state, Place(context, False, symbol, after)) > level:
+                    result |= 1 << bit
+            self._known.clear()
+            return result
+        if symbol not in self._plan:
+            self._plan[symbol] = [(1 << bit, self.ways(state, context, False, symbol)) for (context, state, _), bit in self.bit.items()]
+        truths: dict[tuple[int, bool], bool] = {}
+        for bit, ways in self._plan[symbol]:
+            for way in ways:
+                if (way.done or way.bits & after) and (not way.conditions or self.hold(way.conditions, symbol, after, truths)):
+                    result |= bit
+                    break
+        return result
+
+    def hold(self, conditions: frozenset[tuple[int, bool]], symbol: int, after: int, truths: dict[tuple[int, bool], bool]) -> bool:
+        for condition in conditions:
+            if condition not in truths:
+                body, wanted = condition
+                context, state = divmod(body, len(self.nfa.code))
+                truths[condition] = (self.value(state, Place(context, False, symbol, after)) > 0) == wanted
+            if not truths[condition]:
+                return False
+        return True
+
+    def value(self, state: int, place: Place) -> int:
+        """How many scopes the preferred path from `state` completes; 0 is failure. See Note [levels]."""
+        if not self.atomic:
+            truths: dict[tuple[int, bool], bool] = {}
+            for way in self.ways(state, place.context, place.searching, place.symbol):
+                if (way.done or way.bits & place.after) and self.hold(way.conditions, place.symbol, place.after, truths):
+                    return 1
+            return 0
+        key = (state, place)
+        if key not in self._known:
+            self._known[key] = self.evaluate(state, place)
+        return self._known[key]
+
+    def evaluate(self, state: int, place: Place) -> int:
+        i = self.nfa.code[state]
+        match i.op:
+            case "CHAR":
+                if place.symbol == self.end_symbol or not i.mask >> place.symbol & 1:
+                    return 0
+                context, level = self.context[place.symbol], 0
+                while (bit := self.bit.get((context, i.next, level))) is not None and place.after >> bit & 1:
+                    level += 1
+                return level
+            case "SPLIT":
+                return self.value(i.next, place) or self.value(i.other, place)
+            case "ENTER":
+                return max(self.value(i.next, place) - 1, 0)
+            case "EXIT":
+                return 1 + self.value(i.next, place)
+            case "MATCH":
+                return 1
+        return self.value(i.next, place) if self.passes(state, place) else 0
+
+    def passes(self, state: int, place: Place) -> bool:
+        """Whether the assertion at `state` holds."""
+        i = self.nfa.code[state]
+        match i.op:
+            case "PEEK":
+                return bool(i.mask >> place.symbol & 1)
+            case "BEHIND":
+                return any(i.mask >> c & 1 for c, context in enumerate(self.context) if context == place.context)
+            case "SEARCH":
+                return place.searching
+            case "LOOK":
+                return (self.value(i.other, place) > 0) != i.negative
+        return True
+
+    def ways(self, state: int, context: int, searching: bool, symbol: int) -> tuple[Way, ...]:
+        """All ways for `state` to succeed before `symbol`, lookaheads left open. Only without atomic groups."""
+        key = (state, context, searching, symbol)
+        if key in self._ways:
+            return self._ways[key]
+        found: dict[frozenset[tuple[int, bool]], tuple[int, bool]] = {}
+        todo: list[tuple[int, frozenset[tuple[int, bool]]]] = [(state, frozenset())]
+        seen = set(todo)
+        while todo:
+            at, conditions = todo.pop()
+            i = self.nfa.code[at]
+            nexts: list[tuple[int, frozenset[tuple[int, bool]]]] = []
+            if i.op == CHAR:
+                if symbol != self.end_symbol and i.mask >> symbol & 1:
+                    bits, done = found.get(conditions, (0, False))
+                    found[conditions] = (bits | 1 << self.bit[self.context[symbol], i.next, 0], done)
+            elif i.op == MATCH:
+                found[conditions] = (found.get(conditions, (0, False))[0], True)
+            elif i.op == SPLIT:
+                nexts = [(i.next, conditions), (i.other, conditions)]
+            elif i.op == LOOK:
+                # `\\G` inside a lookahead asks about the place of the search, so it is only true where the search started.
+                nexts = [(i.next, conditions | {(context * len(self.nfa.code) + i.other, not i.negative)})]
+            elif self.passes(at, Place(context, searching, symbol, 0)):
+                nexts = [(i.next, conditions)]
+            for item in nexts:
+                if item not in seen:
+                    seen.add(item)
+                    todo.append(item)
+        self._ways[key] = result = tuple(Way(conditions, bits, done) for conditions, (bits, done) in found.items())
+        return result
+
+    def walk(self, state: int, place: Place) -> tuple[int, int]:
+        """From a state that succeeds: (the CHAR that consumes the next symbol, the state after it), or (the MATCH, -1)."""
+        while True:
+            i = self.nfa.code[state]
+            if i.op == CHAR:
+                return state, i.next
+            if i.op == MATCH:
+                return state, -1
+            state = i.next if i.op != SPLIT or self.value(i.next, place) else i.other
+
+

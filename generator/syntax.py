@@ -1,0 +1,207 @@
+"""Pattern text -> syntax tree. Knows no Unicode data and no cells; every node keeps its span, so that errors point with carets.
+
+    parse("a|\\\\p{L}+(?!\\\\S)", FANCY)
+    Alternate( Leaf(a) , Concat( Repeat(Leaf(\\\\p{L}), 1, None, greedy) , Look(ahead, negative, Leaf(\\\\S)) ) )
+
+Invariant: the tree says what was written under the dialect's reading of it and nothing else; what a name means is `resolve`'s.
+Refused, with the place: backreferences, recursion, conditions, absent operators, verbs and the multi-code-point escapes (\\\\R, \\\\X).
+Rejected: Python's `re._parser` (no spans, no properties, no class sets, another dialect) and `regex`'s (private and untyped).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from .classes import dot, escape, literal, parse_class
+from .dialects import Dialect
+from .errors import PatternError
+from .tree import Alternate, Anchor, Atomic, Concat, Leaf, Look, Node, Repeat
+
+__all__ = ["parse"]
+
+NESTING = 150  # deeper groups than this would only exhaust the interpreter's stack
+
+
+@dataclass(frozen=True)
+class Flags:
+    fold: bool = False
+    dotall: bool = False
+    multiline: bool = False
+
+
+def parse(pattern: str, dialect: Dialect) -> Node:
+    """The tree of `pattern`, or PatternError. Time and space linear in the pattern."""
+    reader = Reader(pattern, dialect)
+    tree = reader.alternation(Flags(), 0)
+    if reader.at < len(pattern):
+        reader.fail("this parenthesis closes no group", reader.at, reader.at + 1, "write \\) for the character")
+    return tree
+
+
+class Reader:
+    def __init__(self, pattern: str, dialect: Dialect) -> None:
+        self.pattern, self.dialect, self.at = pattern, dialect, 0
+
+    def fail(self, reason: str, first: int, last: int, advice: str = "") -> NoReturn:
+        raise PatternError(reason, self.pattern, (first, last), advice)
+
+    def ahead(self, text: str) -> bool:
+        return self.pattern.startswith(text, self.at)
+
+    def alternation(self, flags: Flags, depth: int) -> Node:
+        """Branches up to the end or to an unread ")"."""
+        if depth > NESTING:
+            self.fail(f"groups are nested more than {NESTING} deep", self.at - 1, self.at)
+        start = self.at
+        branches: list[Node] = []
+        while True:
+            first = self.at
+            items: list[Node] = []
+            while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
+                if (switched := self.flag_switch(flags)) is not None:
+                    self.check_switch(items, branches)
+                    flags = switched
+                elif (item := self.atom(flags, depth)) is not None:
+                    items.append(self.repeated(item))
+            branches.append(items[0] if len(items) == 1 else Concat(tuple(items), (first, self.at)))
+            if not self.ahead("|"):
+                return branches[0] if len(branches) == 1 else Alternate(tuple(branches), (start, self.at))
+            self.at += 1
+
+    def check_switch(self, items: list[Node], branches: list[Node]) -> None:
+        """Engines disagree on how far (?i) in the middle of a group reaches past "|"; where they agree it is accepted."""
+        if items or branches:
+            self.fail("flags that change in the middle of a group are read differently by different engines",
+                      self.at - 1, self.at, "write them around what they are for: (?i:...)")  # fmt: skip
+
+    def flag_switch(self, flags: Flags) -> Flags | None:
+        """Reads "(?i)" and returns the flags from here on; leaves anything else unread."""
+        close = self.pattern.find(")", self.at)
+        if not self.ahead("(?") or close < 0:
+            return None
+        letters = self.pattern[self.at + 2 : close]
+        if not letters or not set(letters) <= set("imsuxnaLwfbeprV01-"):
+            return None
+        start, self.at = self.at, close + 1
+        return self.flags(letters, flags, start)
+
+    def flags(self, letters: str, flags: Flags, start: int) -> Flags:
+        on, _, off = letters.partition("-")
+        for letter in on + off:
+            value = letter in on
+            if letter == "i":
+                flags = replace(flags, fold=value)
+            elif (letter == "s" and self.dialect.dotall_flag) or (letter == "m" and self.dialect.multiline_flag == "dot"):
+                flags = replace(flags, dotall=value)
+            elif letter == "m":
+                flags = replace(flags, multiline=value)
+            elif letter != "u" or not value:
+                self.fail(f"flag {letter!r} is not supported in the {self.dialect.name} dialect", start, self.at,
+                          "i, m and s are; write the pattern without the flag")  # fmt: skip
+        return flags
+
+    def atom(self, flags: Flags, depth: int) -> Node | None:
+        start, c = self.at, self.pattern[self.at]
+        if c == "(":
+            return self.group(flags, depth)
+        if c == "[":
+            what, self.at = parse_class(self.pattern, self.at, self.dialect)
+            return Leaf(what, flags.fold, (start, self.at))
+        if c in "*+?" or (c == "{" and self.count() is not None):
+            self.fail("nothing to repeat before this", start, start + 1, f"write \\{c} for the character")
+        self.at = start + 1
+        if c == ".":
+            return Leaf(dot(flags.dotall), False, (start, self.at))
+        if c in "^$":
+            return Anchor(c, flags.multiline, (start, self.at))
+        if c != "\\":
+            return Leaf(literal(ord(c)), flags.fold, (start, self.at))
+        letter = self.pattern[self.at : self.at + 1]
+        if letter in tuple("AGbB") or letter == "Z" or (letter == "z" and self.dialect.small_z):
+            self.at += 1
+            if letter in "bB" and self.ahead("{"):
+                self.fail("this kind of word boundary is not supported", start, self.at + 1)
+            return Anchor(letter, False, (start, self.at))
+        what, self.at = escape(self.pattern, start, self.dialect, in_class=False)
+        return Leaf(what, flags.fold, (start, self.at))
+
+    def group(self, flags: Flags, depth: int) -> Node | None:
+        start = self.at
+        if self.ahead("(?#"):
+            self.at = self.pattern.find(")", start) + 1 or self.fail("this comment is not closed", start, start + 3)
+            return None
+        for opening, ahead, negative in (("(?=", True, False), ("(?!", True, True), ("(?<=", False, False), ("(?<!", False, True)):
+            if self.ahead(opening):
+                self.at += len(opening)
+                return Look(self.closed(flags, depth, start), ahead, negative, (start, self.at))
+        if self.ahead("(?>"):
+            self.at += 3
+            return Atomic(self.closed(flags, depth, start), (start, self.at))
+        if self.ahead("(*"):
+            self.fail("backtracking verbs are not supported", start, start + 2, "write \\* for the character")
+        if self.ahead("(?"):
+            flags = self.group_opening(flags, start)
+        else:
+            self.at += 1
+        return self.closed(flags, depth, start)
+
+    def group_opening(self, flags: Flags, start: int) -> Flags:
+        """Reads "(?:", "(?i-s:" or "(?<name>"; a capturing group is a group, since a lexer only asks where matches end."""
+        for opening, close in (("(?P<", ">"), ("(?<", ">"), ("(?'", "'")):
+            end = self.pattern.find(close, start + len(opening))
+            if self.ahead(opening) and self.pattern[start + len(opening) : end].isidentifier():
+                self.at = end + 1
+                return flags
+        colon = self.pattern.find(":", start)
+        letters = self.pattern[start + 2 : colon] if colon >= 0 else "?"
+        if letters.strip("imsuxna-"):
+            kind = self.pattern[start + 2 : start + 3]
+            reason = {"(": "conditions are not supported", "~": "the absent operator is not supported", "P": "named references are not supported",
+                      "|": "branch resets are not supported", "R": "recursion is not supported", "&": "recursion is not supported"}.get(
+                          kind, "recursion is not supported" if kind.isdigit() else "this kind of group is not known")  # fmt: skip
+            self.fail(reason, start, start + 3, "groups, (?:...), (?i:...), (?>...), lookahead and one-character lookbehind are supported")
+        self.at = colon + 1
+        return self.flags(letters, flags, start)
+
+    def closed(self, flags: Flags, depth: int, start: int) -> Node:
+        body = self.alternation(flags, depth + 1)
+        if not self.ahead(")"):
+            self.fail("this group is not closed", start, start + 1, "write \\( for the character")
+        self.at += 1
+        return body
+
+    def count(self) -> tuple[int, int | None, int] | None:
+        """(low, high, end) of a counted repetition at the current place, or None if the brace is a literal."""
+        close = self.pattern.find("}", self.at)
+        low, comma, high = self.pattern[self.at + 1 : close].partition(",")
+        numbers = [n for n in (low, high) if n]
+        if close < 0 or not numbers or not all(n.isascii() and n.isdigit() for n in numbers) or len(low) > 9 or len(high) > 9:
+            return None
+        if not low and not self.dialect.open_count:
+            return None
+        return int(low or 0), (int(high) if high else None) if comma else int(low), close + 1
+
+    def repeated(self, item: Node) -> Node:
+        """`item` with the quantifiers behind it. Oniguruma stacks them; the others refuse a second one."""
+        quantified = False
+        while self.at < len(self.pattern):
+            start, c = self.at, self.pattern[self.at]
+            if c in "*+?":
+                low, high = {"*": (0, None), "+": (1, None), "?": (0, 1)}[c]
+                self.at += 1
+            elif c == "{" and (found := self.count()) is not None:
+                low, high, self.at = found
+                if high is not None and high < low:
+                    self.fail("the upper bound is below the lower one", start, self.at)
+            else:
+                break
+            if quantified and self.dialect.name != "oniguruma":
+                self.fail("two quantifiers in a row", start, self.at, "put a group around the first: (?:...)")
+            mode = "greedy"
+            if self.ahead("?"):
+                mode, self.at = "lazy", self.at + 1
+            elif self.ahead("+") and (c != "{" or self.dialect.possessive_counts):
+                mode, self.at = "possessive", self.at + 1
+            item, quantified = Repeat(item, low, high, mode, (item.span[0], self.at)), True
+        return item

@@ -1,0 +1,639 @@
+/* bitlex.c - the loop that runs every machine. The interface and its promises are in bitlex.h.
+ *
+ * A machine is two automata. One reads the text right to left and writes a label per code point; the other reads the
+ * labels left to right and says where pieces start. The text is worked off in blocks of BITLEX_BLOCK units:
+ *
+ *     load       units -> columns (and where each code point starts, unless the block is plain)
+ *     state_at   the backward state at the block's right border
+ *     backward   columns -> labels
+ *     forward    labels -> events (numbers of the code points at which a piece starts or stops)
+ *
+ * Two ideas carry the speed and the linear time.
+ *
+ * 1. Chains. Each pass is a chain of dependent loads, some six cycles a step, in which the processor mostly waits. So a
+ *    pass is cut into four parts that run side by side. The state in which a part is entered is *guessed* by warming up
+ *    over the last few code points before it (automata forget quickly), and checked when its neighbour arrives there; a
+ *    part that was guessed wrong is simply run again. Lengths and warm-up are multiples of twelve, so that in a long run
+ *    of equal characters even an automaton that counts modulo 2, 3, 4, 6 or 12 is guessed right.
+ *
+ * 2. Looking ahead. At the border of two blocks a guess is not enough, because events are handed out before the next
+ *    block is seen. There the backward automaton is started in all of its states a few code points further on; nearly
+ *    always all arrive at the border in one and the same state. If not, one looks 1, 8, 64 blocks ahead. That is paid for
+ *    by text already lexed; a text (or machine) that asks for more is settled once and for all: the rest of the text is
+ *    run backward from its end, and the states at the borders are kept. To keep memory fixed there are levels: the top
+ *    level keeps every 2048^2th state, and finer levels are filled in, from the coarser, when the text gets there. So a
+ *    text is read backward at most LEVELS + 1 times, plus the share that looking ahead may spend.
+ *
+ * Rejected: allocating a state for every border (a call that can fail); reading backward from the end always (a prose
+ * text would pay twice for what happens in a run of blanks); tables of two symbols a step (four times the memory, and the
+ * chains are no longer what limits the speed).
+ */
+#include "bitlex.h"
+
+#include <string.h>
+
+#define CHAINS 4
+#define PERIOD 12
+#define WARMUP 36
+#define SET 64               /* machines with more backward states than this do not look ahead */
+#define ALLOWANCE (1u << 18) /* steps of looking ahead that a text may spend before it has earned them */
+
+/* --- UTF-8 ----------------------------------------------------------------------------------------------------- */
+
+/* Decode the unit at p < end: its code point, or U+FFFD for a maximal ill-formed subsequence. Stores the length. */
+static uint32_t decode_one(const uint8_t *p, const uint8_t *end, uint32_t *length)
+{
+    uint32_t lead = p[0], point, need, low = 0x80, high = 0xBF, i;
+    *length = 1;
+    if (lead < 0x80) return lead;
+    if (lead < 0xC2 || lead > 0xF4) return 0xFFFD;
+    if (lead < 0xE0) {
+        need = 1;
+        point = lead & 0x1F;
+    } else if (lead < 0xF0) {
+        need = 2;
+        point = lead & 0x0F;
+        if (lead == 0xE0) low = 0xA0;  /* shorter forms exist */
+        if (lead == 0xED) high = 0x9F; /* surrogates */
+    } else {
+        need = 3;
+        point = lead & 0x07;
+        if (lead == 0xF0) low = 0x90;
+        if (lead == 0xF4) high = 0x8F; /* beyond U+10FFFF */
+    }
+    for (i = 1; i <= need; i++) {
+        uint32_t byte = p + i < end ? p[i] : 0; /* read once: another thread may be writing, and a point must stay a point */
+        if (byte < low || byte > high) return 0xFFFD;
+        point = point << 6 | (byte & 0x3F);
+        *length = i + 1;
+        low = 0x80;
+        high = 0xBF;
+    }
+    return point;
+}
+
+/* The first start of a code point at or after `offset`. Only a continuation byte can be inside one, and its lead byte,
+ * being no continuation, surely starts one: so three bytes of context decide, wherever in the text we are. */
+static uint64_t border(const bitlex_cursor *c, uint64_t offset)
+{
+    uint64_t lead;
+    uint32_t back, length;
+    if (offset >= c->length) return c->length;
+    if (c->encoding != BITLEX_UTF8) return offset;
+    for (back = 0, lead = offset; back < 3 && lead > 0 && (c->text[lead] & 0xC0) == 0x80; back++) lead--;
+    if (back == 0) return offset;
+    decode_one(c->text + lead, c->text + c->length, &length);
+    return lead + length > offset ? lead + length : offset;
+}
+
+static uint64_t block_start(const bitlex_cursor *c, uint64_t block)
+{
+    return block >= c->blocks ? c->length : border(c, block * BITLEX_BLOCK);
+}
+
+/* --- text -> columns ------------------------------------------------------------------------------------------- */
+
+/* The table of code points, copied to local variables: stores of bytes might alias anything reached by pointer, and the
+ * compiler would load everything again for each code point. */
+typedef struct {
+    const uint16_t *stage1;
+    const uint8_t *stage2, *cell_column;
+    uint32_t shift, low;
+} point_table;
+
+static inline point_table table_of(const bitlex_cursor *c)
+{
+    point_table t;
+    t.stage1 = c->machine->stage1;
+    t.stage2 = c->machine->stage2;
+    t.cell_column = c->cell_column;
+    t.shift = c->machine->shift;
+    t.low = (1u << t.shift) - 1;
+    return t;
+}
+
+static inline uint8_t look_up(point_table t, uint32_t point)
+{
+    return t.cell_column[t.stage2[((uint32_t)t.stage1[point >> t.shift] << t.shift) + (point & t.low)]];
+}
+
+static int is_ascii(const uint8_t *p, size_t length)
+{
+    uint64_t seen = 0, word;
+    size_t i = 0;
+    for (; i + 8 <= length; i += 8) {
+        memcpy(&word, p + i, 8);
+        seen |= word;
+    }
+    for (; i < length; i++) seen |= (uint64_t)p[i];
+    return (seen & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* One and two bytes share a path without a branch: words in two-byte letters with a blank after each would mispredict it
+ * all the time. Three-byte letters come in longer runs. Whatever is rarer, or ill-formed, is left to decode_one. */
+static uint32_t load_utf8(bitlex_cursor *c, uint64_t from, uint64_t to)
+{
+    const point_table table = table_of(c);
+    const uint8_t *start = c->text + from, *p = start, *stop = c->text + to, *end = c->text + c->length;
+    const uint8_t *direct = c->direct;
+    uint8_t *column = c->columns;
+    uint16_t *unit = c->units;
+    uint32_t n = 0, length, i;
+    while (p < stop) {
+        uint32_t lead = p[0], point, two;
+        unit[n] = (uint16_t)(p - start);
+        if (stop - p >= 8 && is_ascii(p, 8)) {
+            for (i = 0; i < 8; i++) {
+                unit[n + i] = (uint16_t)(p - start + i);
+                column[n + i] = direct[p[i]];
+            }
+            n += 8;
+            p += 8;
+            continue;
+        }
+        if (lead < 0xE0 && stop - p >= 2) {
+            two = lead >> 7;
+            if (!(two & ((uint32_t)(lead < 0xC2) | (uint32_t)((p[1] & 0xC0) != 0x80)))) {
+                point = (lead & ~(0u - two)) | (((lead & 0x1F) << 6 | (p[1] & 0x3F)) & (0u - two));
+                column[n++] = look_up(table, point);
+                p += 1 + two;
+                continue;
+            }
+        } else if (lead >= 0xE1 && lead < 0xED && stop - p >= 3 && (p[1] & 0xC0) == 0x80 && (p[2] & 0xC0) == 0x80) {
+            point = (lead & 0x0F) << 12 | (uint32_t)(p[1] & 0x3F) << 6 | (p[2] & 0x3F);
+            column[n++] = look_up(table, point);
+            p += 3;
+            continue;
+        }
+        column[n++] = look_up(table, decode_one(p, end, &length));
+        p += length;
+    }
+    return n;
+}
+
+/* Fill columns (and units, unless every unit is a code point) for the text from..to; both are borders. */
+static uint32_t load(bitlex_cursor *c, uint64_t from, uint64_t to)
+{
+    const point_table table = table_of(c);
+    uint8_t *column = c->columns;
+    uint32_t n = (uint32_t)(to - from), i, point;
+    c->plain = 1;
+    if (c->encoding == BITLEX_UCS2) {
+        const uint16_t *p = (const uint16_t *)(const void *)c->text + from;
+        for (i = 0; i < n; i++) column[i] = look_up(table, p[i]);
+    } else if (c->encoding == BITLEX_UCS4) {
+        const uint32_t *p = (const uint32_t *)(const void *)c->text + from;
+        for (i = 0; i < n; i++) {
+            point = p[i] > 0x10FFFF ? 0xFFFD : p[i];
+            column[i] = look_up(table, point);
+        }
+    } else if (c->encoding == BITLEX_LATIN1 || is_ascii(c->text + from, n)) {
+        const uint8_t *p = c->text + from, *direct = c->direct;
+        for (i = 0; i < n; i++) column[i] = direct[p[i]];
+    } else {
+        c->plain = 0;
+        n = load_utf8(c, from, to);
+    }
+    if (c->stage_number > 0) { /* what was stored are cells; add what the stage before put out here and next */
+        const uint8_t *letter = c->letters + from;
+        for (i = 0; i < n; i++) {
+            uint32_t here = c->plain ? i : c->units[i];
+            uint64_t next = i + 1 == n ? to - from : c->plain ? i + 1 : c->units[i + 1];
+            uint32_t starts = from + next == c->length || letter[next] != 0;
+            column[i] = c->stage->columns[column[i] + c->machine->cells * (letter[here] + 3 * starts)];
+        }
+    }
+    return n;
+}
+
+/* --- columns -> labels ----------------------------------------------------------------------------------------- */
+
+static uint32_t backward_chain(const bitlex_cursor *c, uint16_t *labels, uint32_t from, uint32_t to, uint32_t state)
+{
+    const uint16_t *next = c->stage->backward_next, *label = c->stage->backward_label;
+    while (to > from) {
+        uint32_t at = state + c->columns[--to];
+        labels[to] = label[at];
+        state = next[at];
+    }
+    return state;
+}
+
+/* Label all n loaded code points, entering from the right in `state`; the state on the left comes back. */
+static uint32_t backward(bitlex_cursor *c, uint32_t n, uint32_t state)
+{
+    const uint16_t *next = c->stage->backward_next, *label = c->stage->backward_label;
+    uint32_t part = n / (CHAINS * PERIOD) * PERIOD, at, i;
+    uint32_t s0, s1, s2, s3 = state, guess0, guess1, guess2;
+    const uint8_t *column = c->columns;
+    uint16_t *labels = c->labels;
+    if (part <= WARMUP) return backward_chain(c, labels, 0, n, state);
+    s0 = s1 = s2 = s3 = backward_chain(c, labels, CHAINS * part, n, state);
+    for (i = part + WARMUP; i-- > part;) {
+        s0 = next[s0 + column[i]];
+        s1 = next[s1 + column[i + part]];
+        s2 = next[s2 + column[i + part * 2]];
+    }
+    guess0 = s0;
+    guess1 = s1;
+    guess2 = s2;
+    {
+        const uint8_t *column1 = column + part, *column2 = column1 + part, *column3 = column2 + part;
+        uint16_t *labels1 = labels + part, *labels2 = labels1 + part, *labels3 = labels2 + part;
+        for (i = part; i-- > 0;) {
+            at = s0 + column[i];
+            labels[i] = label[at];
+            s0 = next[at];
+            at = s1 + column1[i];
+            labels1[i] = label[at];
+            s1 = next[at];
+            at = s2 + column2[i];
+            labels2[i] = label[at];
+            s2 = next[at];
+            at = s3 + column3[i];
+            labels3[i] = label[at];
+            s3 = next[at];
+        }
+    }
+    if (s3 != guess2) s2 = backward_chain(c, labels, part * 2, part * 3, s3);
+    if (s2 != guess1) s1 = backward_chain(c, labels, part, part * 2, s2);
+    if (s1 != guess0) s0 = backward_chain(c, labels, 0, part, s1);
+    return s0;
+}
+
+static uint32_t backward_block(bitlex_cursor *c, uint64_t block, uint32_t state)
+{
+    return backward(c, load(c, block_start(c, block), block_start(c, block + 1)), state);
+}
+
+/* --- looking ahead --------------------------------------------------------------------------------------------- */
+
+/* Run a set of states backward over n loaded code points; returns how many distinct ones are left. */
+static uint32_t narrow(bitlex_cursor *c, uint16_t *set, uint32_t size, uint32_t n)
+{
+    const uint16_t *next = c->stage->backward_next;
+    uint32_t i, j, kept, differ;
+    while (n > 0 && size > 1) {
+        uint32_t column = c->columns[--n];
+        c->looked += size;
+        for (i = 0, differ = 0; i < size; i++) {
+            set[i] = next[set[i] + column];
+            differ |= (uint32_t)(set[i] ^ set[0]);
+        }
+        if (!differ) size = 1;
+        if (size > 1 && n % 8 == 0) {
+            for (i = 1, kept = 1; i < size; i++) {
+                for (j = 0; j < kept && set[j] != set[i]; j++) {}
+                if (j == kept) set[kept++] = set[i];
+            }
+            size = kept;
+        }
+    }
+    if (n > 0) set[0] = (uint16_t)backward(c, n, set[0]);
+    return size;
+}
+
+static uint32_t every_state(const bitlex_cursor *c, uint16_t *set, uint64_t at)
+{
+    uint32_t i, columns = c->stage->column_count;
+    if (at == c->length) {
+        set[0] = (uint16_t)c->stage->backward_end;
+        return 1;
+    }
+    for (i = 0; i < c->stage->backward_states; i++) set[i] = (uint16_t)(i * columns);
+    return i;
+}
+
+/* The state at the start of block number `wanted`, from the end of the text. Borders are counted from exact_from, where
+ * this began; entry i of a level belongs to border (i + 1) * stride within the level's present region. */
+static uint32_t exact_state(bitlex_cursor *c, uint64_t wanted)
+{
+    uint64_t total = c->blocks - c->exact_from, place = wanted - c->exact_from, stride[BITLEX_LEVELS + 1], at, low, high;
+    uint32_t state;
+    int level;
+    for (stride[0] = 1, level = 0; level < BITLEX_LEVELS; level++) stride[level + 1] = stride[level] * BITLEX_CHECKPOINTS;
+    for (level = BITLEX_LEVELS - 1; level >= 0; level--) {
+        uint64_t region = (place - 1) / stride[level + 1];
+        if (c->region[level] == region + 1) continue;
+        if (level > 0 && ((place - 1) / stride[level] + 1) * stride[level] >= total) continue; /* the finer level reaches the end */
+        c->region[level] = region + 1;
+        low = region * stride[level + 1];
+        high = low + stride[level + 1];
+        if (high >= total || level == BITLEX_LEVELS - 1) {
+            high = total;
+            state = c->stage->backward_end;
+        } else {
+            state = c->checkpoints[level + 1][region % BITLEX_CHECKPOINTS];
+        }
+        for (at = high;; at--) {
+            if (at % stride[level] == 0) {
+                c->checkpoints[level][(at / stride[level] - 1) % BITLEX_CHECKPOINTS] = (uint16_t)state;
+                if (at == low + stride[level]) break;
+            }
+            state = backward_block(c, c->exact_from + at - 1, state);
+        }
+    }
+    return c->checkpoints[0][(place - 1) % BITLEX_CHECKPOINTS];
+}
+
+/* The backward state at the start of block number `wanted` (never the first). Overwrites what was loaded. */
+static uint32_t state_at(bitlex_cursor *c, uint64_t wanted)
+{
+    uint64_t from = block_start(c, wanted), to, block, ahead, last;
+    uint32_t size, allowed = c->stage->backward_states <= SET;
+    uint16_t set[SET];
+    if (from == c->length) return c->stage->backward_end;
+    if (c->exact) return exact_state(c, wanted);
+    if (wanted >= c->known_from && wanted < c->known_to) return c->checkpoints[0][wanted - c->known_from];
+    for (ahead = 16; allowed && ahead <= 256 && ahead < BITLEX_BLOCK; ahead *= 16) { /* a few code points */
+        to = border(c, from + ahead);
+        if (narrow(c, set, every_state(c, set, to), load(c, from, to)) == 1) return set[0];
+    }
+    for (ahead = 1; allowed && ahead <= 64 && ahead <= BITLEX_CHECKPOINTS; ahead *= 8) { /* a few blocks */
+        last = c->blocks - wanted < ahead ? c->blocks : wanted + ahead;
+        size = every_state(c, set, block_start(c, last));
+        c->known_from = wanted;
+        c->known_to = 0;
+        for (block = last; block-- > wanted;) {
+            uint32_t n = load(c, block_start(c, block), block_start(c, block + 1));
+            if (c->looked > c->base + ALLOWANCE) break;
+            c->looked += n;
+            size = narrow(c, set, size, n);
+            if (size > 1) continue;
+            if (c->known_to == 0) c->known_to = block + 1;
+            c->checkpoints[0][block - wanted] = set[0];
+            if (block == wanted) return set[0];
+        }
+        c->known_to = 0;
+        if (c->looked > c->base + ALLOWANCE) break;
+    }
+    c->exact = 1;
+    c->exact_from = wanted - 1;
+    return exact_state(c, wanted);
+}
+
+/* --- labels -> events ------------------------------------------------------------------------------------------ */
+
+/* An event is the number of a code point; for a machine that drops, twice that, plus one if the code point is dropped. */
+#define EVENT(i, letter) ((uint16_t)(drops ? (i) << 1 | (letter) >> 1 : (i)))
+#define COUNTS(letter) (drops ? ((letter) + 1u) >> 1 : (letter))
+
+static uint32_t forward_chain(const bitlex_cursor *c, uint32_t from, uint32_t to, uint32_t state, uint16_t **events, int drops)
+{
+    const uint16_t *next = c->stage->forward_next;
+    uint16_t *event = *events;
+    for (; from < to; from++) {
+        uint32_t at = state + c->labels[from], letter = c->stage->output[at];
+        state = next[at];
+        *event = EVENT(from, letter); /* always stored, kept only if it counts: no branch to mispredict */
+        event += COUNTS(letter);
+    }
+    *events = event;
+    return state;
+}
+
+static uint16_t *join(uint16_t *to, const uint16_t *from, const uint16_t *end)
+{
+    memmove(to, from, (size_t)(end - from) * sizeof *to);
+    return to + (end - from);
+}
+
+/* Turn n labels into events. `drops` is a constant where this is called, so that there are two copies of it. */
+static inline void forward(bitlex_cursor *c, uint32_t n, int drops)
+{
+    const uint16_t *next = c->stage->forward_next, *labels = c->labels;
+    const uint8_t *output = c->stage->output;
+    uint32_t part = n / (CHAINS * PERIOD) * PERIOD, at, i, letter;
+    uint32_t s0 = c->forward, s1 = s0, s2 = s0, s3 = s0, guess1, guess2, guess3;
+    uint16_t *first = c->events, *event0 = first, *event1 = first + part, *event2 = event1 + part, *event3 = event2 + part;
+    if (part > WARMUP) {
+        for (i = part - WARMUP; i < part; i++) {
+            s1 = next[s1 + labels[i]];
+            s2 = next[s2 + labels[i + part]];
+            s3 = next[s3 + labels[i + part * 2]];
+        }
+        guess1 = s1;
+        guess2 = s2;
+        guess3 = s3;
+        for (i = 0; i < part; i++) {
+            at = s0 + labels[i];
+            letter = output[at];
+            s0 = next[at];
+            *event0 = EVENT(i, letter);
+            event0 += COUNTS(letter);
+            at = s1 + labels[i + part];
+            letter = output[at];
+            s1 = next[at];
+            *event1 = EVENT(i + part, letter);
+            event1 += COUNTS(letter);
+            at = s2 + labels[i + part * 2];
+            letter = output[at];
+            s2 = next[at];
+            *event2 = EVENT(i + part * 2, letter);
+            event2 += COUNTS(letter);
+            at = s3 + labels[i + part * 3];
+            letter = output[at];
+            s3 = next[at];
+            *event3 = EVENT(i + part * 3, letter);
+            event3 += COUNTS(letter);
+        }
+        if (s0 != guess1) s1 = forward_chain(c, part, part * 2, s0, (event1 = first + part, &event1), drops);
+        if (s1 != guess2) s2 = forward_chain(c, part * 2, part * 3, s1, (event2 = first + part * 2, &event2), drops);
+        if (s2 != guess3) s3 = forward_chain(c, part * 3, part * 4, s2, (event3 = first + part * 3, &event3), drops);
+        event0 = join(event0, first + part, event1);
+        event0 = join(event0, first + part * 2, event2);
+        event0 = join(event0, first + part * 3, event3);
+    } else {
+        part = 0;
+    }
+    c->forward = forward_chain(c, part * CHAINS, n, s3, &event0, drops);
+    c->count = (uint32_t)(event0 - first);
+    c->taken = 0;
+}
+
+/* --- the cursor ------------------------------------------------------------------------------------------------ */
+
+/* Lex the next block: fills events and units. */
+static void advance(bitlex_cursor *c, int drops)
+{
+    uint64_t from = block_start(c, c->block), to = block_start(c, c->block + 1);
+    uint32_t state, n;
+    c->base = from;
+    state = to == c->length ? c->stage->backward_end : state_at(c, c->block + 1);
+    n = load(c, from, to);
+    backward(c, n, state);
+    if (drops) {
+        forward(c, n, 1);
+    } else {
+        forward(c, n, 0);
+    }
+    c->block++;
+}
+
+static void begin_stage(bitlex_cursor *c, uint32_t number)
+{
+    const bitlex_machine *m = c->machine;
+    uint32_t i;
+    c->stage_number = number;
+    c->stage = m->stages + number;
+    c->cell_column = number == 0 ? c->stage->columns : c->identity;
+    for (i = 0; number > 0 && i < 256; i++) c->identity[i] = (uint8_t)i;
+    for (i = 0; i < (c->encoding == BITLEX_LATIN1 ? 256u : 128u); i++) c->direct[i] = look_up(table_of(c), i);
+    for (i = 0; i < BITLEX_LEVELS; i++) c->region[i] = 0;
+    c->block = c->base = c->looked = c->known_from = c->known_to = 0;
+    c->forward = c->count = c->taken = c->exact = 0;
+}
+
+void bitlex_begin(bitlex_cursor *c, const bitlex_machine *m, const void *text, uint64_t length, bitlex_encoding encoding,
+                  void *scratch)
+{
+    c->machine = m;
+    c->text = (const uint8_t *)text;
+    c->letters = (uint8_t *)scratch;
+    c->length = length;
+    c->blocks = length / BITLEX_BLOCK + (length % BITLEX_BLOCK != 0);
+    c->encoding = (uint32_t)encoding;
+    c->open = 0;
+    c->opened = c->finished = 0;
+    begin_stage(c, 0);
+}
+
+static uint64_t place(const bitlex_cursor *c, uint32_t point)
+{
+    return c->base + (c->plain ? point : c->units[point]);
+}
+
+/* All stages but the last: each leaves its letters in the scratch memory. A stage looks only at letters from its own
+ * block on, so it may write over those of the stage before. */
+static void finish_inner_stages(bitlex_cursor *c)
+{
+    while (c->stage_number + 1 < c->machine->stage_count) {
+        while (c->block < c->blocks) {
+            advance(c, 1);
+            memset(c->letters + c->base, 0, (size_t)(block_start(c, c->block) - c->base));
+            for (; c->taken < c->count; c->taken++) {
+                uint32_t event = c->events[c->taken];
+                c->letters[place(c, event >> 1)] = (uint8_t)(1 + (event & 1));
+            }
+        }
+        begin_stage(c, c->stage_number + 1);
+    }
+}
+
+/* In a text that is tiled the start at offset 0 goes without saying. */
+static void next_block(bitlex_cursor *c)
+{
+    advance(c, c->machine->drops != 0);
+    if (c->base == 0 && !c->machine->drops && c->count > 0 && c->events[0] == 0) c->taken = 1;
+}
+
+static int at_end(const bitlex_cursor *c) { return c->block == c->blocks && c->taken == c->count; }
+
+/* Have an event at hand; 0 at the end of the text. */
+static int refill(bitlex_cursor *c)
+{
+    finish_inner_stages(c);
+    while (c->taken == c->count) {
+        if (c->block == c->blocks) return 0;
+        next_block(c);
+    }
+    return 1;
+}
+
+/* The two widths of offsets are the same text twice; `wide` is a constant where these are called. */
+#define STORE(at, value) (wide ? (void)(((uint64_t *)out)[at] = (value)) : (void)(((uint32_t *)out)[at] = (uint32_t)(value)))
+
+static inline size_t next_ends(bitlex_cursor *c, void *out, size_t room, int wide)
+{
+    size_t done = 0, n, i;
+    if (c->machine->drops) return 0;
+    while (done < room && (done == 0 || c->taken < c->count) && refill(c)) { /* what the block has; at least one */
+        const uint16_t *event = c->events + c->taken;
+        const uint64_t base = c->base;
+        n = c->count - c->taken;
+        if (n > room - done) n = room - done;
+        if (c->plain) {
+            for (i = 0; i < n; i++) STORE(done + i, base + event[i]);
+        } else {
+            for (i = 0; i < n; i++) STORE(done + i, base + c->units[event[i]]);
+        }
+        done += n;
+        c->taken += (uint32_t)n;
+    }
+    if (done < room && at_end(c) && !c->finished && c->length > 0) { /* the last piece ends with the text */
+        c->finished = 1;
+        STORE(done, c->length);
+        done++;
+    }
+    return done;
+}
+
+static inline size_t next_pairs(bitlex_cursor *c, void *out, size_t room, int wide)
+{
+    size_t done = 0;
+    uint32_t drops = c->machine->drops != 0;
+    if (!drops && c->length > 0 && !c->finished) c->opened = 1;
+    while (done < room && (done == 0 || c->taken < c->count) && refill(c)) {
+        uint32_t event = c->events[c->taken++], drop = drops & event;
+        uint64_t at = place(c, event >> drops);
+        if (c->opened) {
+            STORE(2 * done, c->open);
+            STORE(2 * done + 1, at);
+            done++;
+        }
+        c->opened = !drop;
+        c->open = at;
+    }
+    if (done < room && at_end(c) && c->opened) {
+        c->opened = 0;
+        c->finished = 1;
+        STORE(2 * done, c->open);
+        STORE(2 * done + 1, c->length);
+        done++;
+    }
+    return done;
+}
+
+size_t bitlex_next(bitlex_cursor *c, uint64_t *ends, size_t room) { return next_ends(c, ends, room, 1); }
+size_t bitlex_next32(bitlex_cursor *c, uint32_t *ends, size_t room) { return next_ends(c, ends, room, 0); }
+size_t bitlex_next_pairs(bitlex_cursor *c, uint64_t *pairs, size_t room) { return next_pairs(c, pairs, room, 1); }
+size_t bitlex_next_pairs32(bitlex_cursor *c, uint32_t *pairs, size_t room) { return next_pairs(c, pairs, room, 0); }
+
+int bitlex_ready(bitlex_cursor *c, uint64_t units)
+{
+    uint64_t stop;
+    finish_inner_stages(c);
+    stop = c->block + units / BITLEX_BLOCK + 1;
+    while (c->taken == c->count && c->block < c->blocks && c->block < stop) next_block(c);
+    return c->taken < c->count || c->block == c->blocks;
+}
+
+int bitlex_count_some(bitlex_cursor *c, uint64_t units, uint64_t *pieces)
+{
+    uint64_t stop;
+    uint32_t i, drops = c->machine->drops != 0;
+    finish_inner_stages(c);
+    for (stop = c->block + units / BITLEX_BLOCK + 1; c->block < stop && c->block < c->blocks;) {
+        next_block(c);
+        if (!drops) *pieces += c->count - c->taken;
+        for (i = c->taken; drops && i < c->count; i++) *pieces += !(c->events[i] & 1);
+        c->taken = c->count;
+    }
+    if (c->block < c->blocks) return 1;
+    if (!c->machine->drops && c->length > 0 && !c->finished) *pieces += 1;
+    c->finished = 1;
+    return 0;
+}
+
+uint64_t bitlex_count(bitlex_cursor *c, const bitlex_machine *m, const void *text, uint64_t length, bitlex_encoding encoding,
+                      void *scratch)
+{
+    uint64_t pieces = 0;
+    bitlex_begin(c, m, text, length, encoding, scratch);
+    while (bitlex_count_some(c, length, &pieces)) {}
+    return pieces;
+}
+
+size_t bitlex_cursor_size(void) { return sizeof(bitlex_cursor); }
+
+uint64_t bitlex_scratch_size(const bitlex_machine *m, uint64_t length) { return m->stage_count > 1 ? length : 0; }

@@ -1,0 +1,125 @@
+/* bitlex.h - run a bitlex machine over a text. Plain C99 (and C++), no other header or library needed.
+ *
+ * In: a machine (constant tables, written by the generator) and a text. Out: the offsets of its pieces.
+ *
+ *     static bitlex_cursor cursor;                            // about 70 KB: static, heap or a roomy stack
+ *     uint64_t ends[512]; size_t n, i; uint64_t start = 0;
+ *     bitlex_begin(&cursor, &machine, text, length, BITLEX_UTF8, NULL);
+ *     while ((n = bitlex_next(&cursor, ends, 512)) != 0)
+ *         for (i = 0; i < n; i++) { use(text + start, ends[i] - start); start = ends[i]; }
+ *
+ * What is promised:
+ *   - time linear in the text, for every machine and every text; a text of one gigabyte of spaces is no exception;
+ *   - nothing is allocated, nothing is global, nothing recurses, nothing is ever read outside text, machine and cursor;
+ *     so nothing can fail and any number of threads may share one machine (each with a cursor of its own);
+ *   - every sequence of bytes is a text: each maximal ill-formed subsequence of UTF-8 counts as one U+FFFD;
+ *   - texts longer than 4 GiB work.
+ *
+ * Offsets are in units of the input: bytes for BITLEX_UTF8, array elements for the other three.
+ */
+#ifndef BITLEX_H
+#define BITLEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Changes whenever a struct below or the meaning of a table changes. Tables carry the number they were written for. */
+#define BITLEX_ABI 1
+
+/* Units lexed at a time. A multiple of 48 keeps the parallel chains of a full block equally long (see bitlex.c). */
+#ifndef BITLEX_BLOCK
+#define BITLEX_BLOCK 8160
+#endif
+#if BITLEX_BLOCK < 8 || BITLEX_BLOCK > 32000
+#error "BITLEX_BLOCK must be 8..32000: events of a block are stored in 16 bits"
+#endif
+
+/* Checkpoints a level; three levels reach BITLEX_CHECKPOINTS^3 blocks (70 terabytes by default). */
+#ifndef BITLEX_CHECKPOINTS
+#define BITLEX_CHECKPOINTS 2048
+#endif
+#define BITLEX_LEVELS 3
+
+/* The last three are the widths of CPython's str; a surrogate there is a code point like any other. */
+typedef enum { BITLEX_UTF8 = 0, BITLEX_LATIN1 = 1, BITLEX_UCS2 = 2, BITLEX_UCS4 = 4 } bitlex_encoding;
+
+/* One bimachine. Row offsets are premultiplied: a state is the index of the first entry of its row. */
+typedef struct {
+    uint32_t column_count, label_count, backward_states, forward_states;
+    const uint8_t *columns;         /* cell -> column; after the first stage, symbol -> column (6 * cells entries) */
+    const uint16_t *backward_next;  /* [state + column] -> state, right to left */
+    const uint16_t *backward_label; /* [state + column] -> label */
+    const uint16_t *forward_next;   /* [state + label] -> state, left to right, from state 0 */
+    const uint8_t *output;          /* [state + label] -> 0 the piece goes on, 1 a piece starts, 2 in no piece */
+    uint32_t backward_end;          /* backward state at the end of the text */
+} bitlex_stage;
+
+typedef struct {
+    uint32_t abi;          /* BITLEX_ABI */
+    uint32_t cells;        /* 1..255 */
+    uint32_t shift;        /* cell = stage2[(stage1[code point >> shift] << shift) + the low bits] */
+    const uint16_t *stage1;
+    const uint8_t *stage2;
+    uint32_t stage_count;  /* 1, except for a sequence of splits */
+    uint32_t drops;        /* 1 if some code points belong to no piece; 0: the pieces tile the text */
+    const bitlex_stage *stages;
+    const char *name;
+} bitlex_machine;
+
+/* All of it is private; it is spelled out only so that you can allocate it. */
+typedef struct {
+    const bitlex_machine *machine;
+    const bitlex_stage *stage;
+    const uint8_t *cell_column; /* cell -> what decoding stores: its column, or itself after the first stage */
+    const uint8_t *text;
+    uint8_t *letters;           /* scratch: what the stage before put out, at the unit where each code point starts */
+    uint64_t length, blocks, block, base, open, looked, known_from, known_to, exact_from, region[BITLEX_LEVELS];
+    uint32_t encoding, stage_number, forward, count, taken, plain, exact, opened, finished;
+    uint8_t direct[256];        /* the same as cell_column, straight from an ASCII or Latin-1 unit */
+    uint8_t identity[256];
+    uint16_t checkpoints[BITLEX_LEVELS][BITLEX_CHECKPOINTS];
+    uint8_t columns[BITLEX_BLOCK + 8];
+    uint16_t labels[BITLEX_BLOCK + 8];
+    uint16_t units[BITLEX_BLOCK + 8];
+    uint16_t events[BITLEX_BLOCK + 8];
+} bitlex_cursor;
+
+/* sizeof(bitlex_cursor) as the library was compiled, for callers that are not. */
+size_t bitlex_cursor_size(void);
+
+/* Bytes of scratch memory that bitlex_begin needs: 0 for a machine of one stage (nearly all), else one per unit. */
+uint64_t bitlex_scratch_size(const bitlex_machine *machine, uint64_t length);
+
+/* Point the cursor at a text. Machine, text and scratch must stay alive and unchanged while the cursor is used. */
+void bitlex_begin(bitlex_cursor *cursor, const bitlex_machine *machine, const void *text, uint64_t length,
+                  bitlex_encoding encoding, void *scratch);
+
+/* The next ends of pieces, 1..room of them; 0 when there are no more. Piece i is [end of i-1 or 0, end of i).
+ * Only for a machine that drops nothing (others yield 0 at once). The 32-bit form is for texts shorter than 2^32. */
+size_t bitlex_next(bitlex_cursor *cursor, uint64_t *ends, size_t room);
+size_t bitlex_next32(bitlex_cursor *cursor, uint32_t *ends, size_t room);
+
+/* The next (start, end) pairs, 1..room of them, for any machine; 0 when there are no more. */
+size_t bitlex_next_pairs(bitlex_cursor *cursor, uint64_t *pairs, size_t room);
+size_t bitlex_next_pairs32(bitlex_cursor *cursor, uint32_t *pairs, size_t room);
+
+/* Lex at most `units` units or so in search of the next offset: 1 if the next call of a function above will find one (or
+ * the end) without a search, 0 if the search may go on. For callers who must not be away for long; nobody else needs it. */
+int bitlex_ready(bitlex_cursor *cursor, uint64_t units);
+
+/* Count the pieces of the next `units` units or so (whole blocks), adding to *pieces; 0 when the text is used up.
+ * Do not mix with the functions above on one text. */
+int bitlex_count_some(bitlex_cursor *cursor, uint64_t units, uint64_t *pieces);
+
+/* The number of pieces of a text; the cursor serves as memory. */
+uint64_t bitlex_count(bitlex_cursor *cursor, const bitlex_machine *machine, const void *text, uint64_t length,
+                      bitlex_encoding encoding, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
