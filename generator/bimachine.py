@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from .limits import Limits
 from .split import Machine
@@ -44,8 +45,15 @@ class Bimachine:
     end = 0
     start = 0
 
+    @property
+    def alike(self) -> Sequence[Hashable]:
+        return self.columns
+
     def back(self, after: int, symbol: int) -> int:
         return self.backward[after][self.columns[symbol]]
+
+    def steps(self, state: int, symbol: int, afters: Sequence[int]) -> list[tuple[Hashable, int]]:
+        return [self.step(state, symbol, after) for after in afters]
 
     def step(self, state: int, symbol: int, after: int) -> tuple[int, int]:
         label = self.labels[after][self.columns[symbol]]
@@ -67,30 +75,32 @@ class Bimachine:
 
 def canonical(machine: Machine, limits: Limits) -> Bimachine:
     """Explore `machine`, minimize it, number it. LimitError if either automaton has more states than `limits` allows."""
-    symbols = range(machine.symbols)
-    raw_back = explore_backward(machine, limits)
-    suffix_states, back = raw_back
-    forward, letters = explore_forward(machine, suffix_states, back, limits)
+    kinds: dict[Hashable, int] = {}
+    kind_of = [kinds.setdefault(kind, len(kinds)) for kind in machine.alike]
+    examples = [kind_of.index(kind) for kind in range(len(kinds))]
+    suffixes, back = explore_backward(machine, limits, examples)
+    forward, letters = explore_forward(machine, suffixes, back, limits, examples)
     # Suffixes: told apart by the letter of some prefix and symbol before them, or by where the symbol leads.
-    suffix_class = refine([tuple(tuple(rows[r]) for rows in letters) for r in range(len(back))], back, limits)
-    suffix_reps = representatives(suffix_class)
+    suffix_class = refine([bytes(letter) for letter in zip(*chain.from_iterable(letters), strict=True)], back, limits)
+    kept = representatives(suffix_class)
+    letters = [[bytes(row[r] for r in kept) for row in rows] for rows in letters]
     # Prefixes: told apart by the letter of some symbol and suffix behind them, or by where the symbol leads.
-    prefix_class = refine([tuple(tuple(rows[r]) for r in suffix_reps) for rows in letters], forward, limits)
-    prefix_reps = representatives(prefix_class)
-    small_back = [[suffix_class[back[r][c]] for c in symbols] for r in suffix_reps]
-    small_forward = [[prefix_class[forward[f][c]] for c in symbols] for f in prefix_reps]
-    small_letters = [[[letters[f][r][c] for r in suffix_reps] for c in symbols] for f in prefix_reps]
-    return number(small_back, small_forward, small_letters)
+    prefix_class = refine([tuple(rows) for rows in letters], forward, limits)
+    reps = representatives(prefix_class)
+    small_back = [[suffix_class[t] for t in back[r]] for r in kept]
+    small_forward = [[prefix_class[t] for t in forward[f]] for f in reps]
+    return number(kind_of, small_back, small_forward, [letters[f] for f in reps])
 
 
-def explore_backward(machine: Machine, limits: Limits) -> tuple[list[Hashable], list[list[int]]]:
+def explore_backward(machine: Machine, limits: Limits, symbols: Sequence[int]) -> tuple[list[Hashable], list[list[int]]]:
+    """All backward states, and where each of `symbols` leads from each."""
     states: dict[Hashable, int] = {machine.end: 0}
     order: list[Hashable] = [machine.end]
     table: list[list[int]] = []
     for state in order:  # grows while it is read
         limits.check("states", len(order))
         row = []
-        for symbol in range(machine.symbols):
+        for symbol in symbols:
             next = machine.back(state, symbol)
             if next not in states:
                 states[next] = len(order)
@@ -101,44 +111,46 @@ def explore_backward(machine: Machine, limits: Limits) -> tuple[list[Hashable], 
 
 
 def explore_forward(
-    machine: Machine, suffixes: list[Hashable], back: list[list[int]], limits: Limits
-) -> tuple[list[list[int]], list[list[list[int]]]]:
-    """Prefix maps (see Note [prefix maps]): forward[map][symbol], and the letters[map][suffix after][symbol]."""
-    numbers: dict[Hashable, int] = {}
-    objects: list[Hashable] = []
+    machine: Machine, suffixes: list[Hashable], back: list[list[int]], limits: Limits, symbols: Sequence[int]
+) -> tuple[list[list[int]], list[list[bytes]]]:
+    """Prefix maps (see Note [prefix maps]): where each of `symbols` leads from each, and letters[map][symbol][suffix behind it]."""
+    numbers: dict[Hashable, int] = {machine.start: 0}
+    objects: list[Hashable] = [machine.start]
+    # By symbol and state, a list by suffix: 4 * number of the next state + letter.
+    rows: list[dict[int, list[int]]] = [{} for _ in symbols]
 
-    def number_of(state: Hashable) -> int:
-        if state not in numbers:
-            numbers[state] = len(objects)
-            objects.append(state)
-        return numbers[state]
+    def explore(state: int, at: int) -> list[int]:
+        found = []
+        for next, letter in machine.steps(objects[state], symbols[at], suffixes):
+            if next not in numbers:
+                numbers[next] = len(objects)
+                objects.append(next)
+            found.append(4 * numbers[next] + letter)
+        limits.check("work", len(objects) * len(suffixes) * len(symbols))
+        return found
 
-    steps: dict[tuple[int, int, int], tuple[int, int]] = {}
-    first = (number_of(machine.start),) * len(suffixes)
-    maps = {first: 0}
-    order = [first]
+    before = [[line[at] for line in back] for at in range(len(symbols))]  # by symbol: suffix behind it -> suffix before it
+    order = [(0,) * len(suffixes)]
+    maps = {order[0]: 0}
     forward: list[list[int]] = []
-    letters: list[list[list[int]]] = []
+    letters: list[list[bytes]] = []
     for current in order:
         limits.check("states", len(order))
-        row = []
-        decided: list[list[int]] = [[0] * machine.symbols for _ in suffixes]
-        for symbol in range(machine.symbols):
-            next = []
-            for after, state in enumerate(suffixes):
-                key = (current[back[after][symbol]], symbol, after)
-                if key not in steps:
-                    target, letter = machine.step(objects[key[0]], symbol, state)
-                    steps[key] = number_of(target), letter
-                target_number, letter = steps[key]
-                next.append(target_number)
-                decided[after][symbol] = letter
-            image = tuple(next)
+        limits.check("work", len(order) * len(suffixes) * len(symbols))
+        targets, decided = [], []
+        for at in range(len(symbols)):
+            known = rows[at]
+            states = [current[r] for r in before[at]]
+            for state in set(states).difference(known):
+                known[state] = explore(state, at)
+            codes = [known[state][n] for n, state in enumerate(states)]
+            image = tuple([code >> 2 for code in codes])
+            decided.append(bytes([code & 3 for code in codes]))
             if image not in maps:
                 maps[image] = len(order)
                 order.append(image)
-            row.append(maps[image])
-        forward.append(row)
+            targets.append(maps[image])
+        forward.append(targets)
         letters.append(decided)
     return forward, letters
 
@@ -164,31 +176,29 @@ def representatives(classes: list[int]) -> list[int]:
     return [first[number] for number in range(len(first))]
 
 
-def number(back: list[list[int]], forward: list[list[int]], letters: list[list[list[int]]]) -> Bimachine:
-    """Merge symbols that act alike, then number columns, states and labels in order of first use."""
+def number(kind_of: list[int], back: list[list[int]], forward: list[list[int]], letters: list[list[bytes]]) -> Bimachine:
+    """Merge kinds of symbols that act alike, and number columns and labels in order of first use.
+
+    States are so numbered already: exploration is breadth-first, and `refine` numbers classes by their first members.
+    """
     columns: dict[Hashable, int] = {}
+    examples: list[int] = []
     column_of = []
-    examples = []
-    for c in range(len(back[0]) if back else 0):
-        key = (tuple(row[c] for row in back), tuple(row[c] for row in forward), tuple(tuple(rows[c]) for rows in letters))
+    for kind in range(max(kind_of) + 1):
+        key = tuple(row[kind] for row in back), tuple(row[kind] for row in forward), tuple(rows[kind] for rows in letters)
         if key not in columns:
             columns[key] = len(columns)
-            examples.append(c)
+            examples.append(kind)
         column_of.append(columns[key])
-    # Classes come out of `refine` in breadth-first order already: exploration is breadth-first, and it numbers by first member.
-    labels: dict[Hashable, int] = {}
-    label_rows, back_rows = [], []
-    forward_columns: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
-    for r in range(len(back)):
-        row = []
-        for c in examples:
-            key2 = (tuple(f[c] for f in forward), tuple(f[c][r] for f in letters))
-            if key2 not in labels:
-                labels[key2] = len(labels)
-                forward_columns.append(key2)
-            row.append(labels[key2])
-        label_rows.append(tuple(row))
-        back_rows.append(tuple(back[r][c] for c in examples))
-    forward_rows = tuple(tuple(column[0][f] for column in forward_columns) for f in range(len(forward)))
-    output_rows = tuple(tuple(column[1][f] for column in forward_columns) for f in range(len(forward)))
-    return Bimachine(tuple(column_of), tuple(back_rows), tuple(label_rows), forward_rows, output_rows)
+    labels: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}  # the columns of the forward tables
+    rows = [
+        tuple(labels.setdefault((tuple(f[k] for f in forward), tuple(f[k][r] for f in letters)), len(labels)) for k in examples)
+        for r in range(len(back))
+    ]
+    return Bimachine(
+        tuple(column_of[kind] for kind in kind_of),
+        tuple(tuple(row[kind] for kind in examples) for row in back),
+        tuple(rows),
+        tuple(tuple(targets[f] for targets, _ in labels) for f in range(len(forward))),
+        tuple(tuple(outputs[f] for _, outputs in labels) for f in range(len(forward))),
+    )

@@ -18,6 +18,7 @@ __all__ = ["DIALECTS", "Dialect", "dialect"]
 class Dialect:
     name: str
     possessive_counts: bool  # X{2,3}+ is possessive; otherwise it is (?:X{2,3})+
+    lazy_exact: bool  # X{2}? is X{2}; otherwise it is (?:X{2})?
     class_sets: bool  # nested [a[bc]] and && inside classes
     class_difference: bool  # [a--b]
     bare_property: bool  # \pL is \p{L}; otherwise it is the letters "pL"
@@ -33,25 +34,29 @@ class Dialect:
     word_joiners: bool  # \w holds U+200C and U+200D
     word_latin1_numbers: bool  # bare \w holds the superscripts and fractions of Latin-1, [\w] does not
     fold_properties: bool  # (?i:\p{Lu}) matches "a"
+    fold_members: bool  # (?i:[a&&A]) folds each member, then takes the intersection; otherwise the class is folded once, at the end
     fold_strings: bool  # (?i:ss) matches U+00DF: several characters fold to one
     empty: str  # after an accepted empty match: "retry" at the same place, "advance" one character, or "refuse" to compile
 
 
 DIALECTS = {
     "fancy": Dialect(
-        name="fancy", possessive_counts=True, class_sets=True, class_difference=True, bare_property=True, open_count=True,
+        name="fancy", possessive_counts=True, lazy_exact=True, class_sets=True,
+        class_difference=True, bare_property=True, open_count=True,
         caret="start", dollar="end", capital_z="final", small_z=True, h="hex", multiline_flag="anchors", dotall_flag=True,
-        posix_unicode=False, word_joiners=True, word_latin1_numbers=False, fold_properties=True, fold_strings=False, empty="advance",
+        posix_unicode=False, word_joiners=True, word_latin1_numbers=False, fold_properties=True, fold_members=True, fold_strings=False, empty="advance",
     ),
     "oniguruma": Dialect(
-        name="oniguruma", possessive_counts=False, class_sets=True, class_difference=False, bare_property=False, open_count=True,
+        name="oniguruma", possessive_counts=False, lazy_exact=False, class_sets=True,
+        class_difference=False, bare_property=False, open_count=True,
         caret="line", dollar="line", capital_z="final", small_z=True, h="hex", multiline_flag="dot", dotall_flag=False,
-        posix_unicode=True, word_joiners=False, word_latin1_numbers=True, fold_properties=False, fold_strings=True, empty="retry",
+        posix_unicode=True, word_joiners=False, word_latin1_numbers=True, fold_properties=False, fold_members=False, fold_strings=True, empty="retry",
     ),
     "python": Dialect(
-        name="python", possessive_counts=True, class_sets=False, class_difference=False, bare_property=True, open_count=True,
+        name="python", possessive_counts=True, lazy_exact=True, class_sets=False,
+        class_difference=False, bare_property=True, open_count=True,
         caret="start", dollar="final", capital_z="end", small_z=True, h="horizontal", multiline_flag="anchors", dotall_flag=True,
-        posix_unicode=True, word_joiners=True, word_latin1_numbers=False, fold_properties=True, fold_strings=False, empty="refuse",
+        posix_unicode=True, word_joiners=True, word_latin1_numbers=False, fold_properties=True, fold_members=True, fold_strings=False, empty="refuse",
     ),
 }  # fmt: skip
 

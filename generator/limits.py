@@ -18,11 +18,15 @@ __all__ = ["Limits"]
 
 @dataclass(frozen=True)
 class Limits:
-    """`instructions` of one NFA, `states` of one automaton in either direction, `cells` of one alphabet, `seconds` of one compile."""
+    """`instructions` of one NFA, `states` of one automaton in either direction, `cells` of one alphabet, `seconds` of one compile.
+
+    `work` bounds the entries of the tables that are explored before they are made small, and so the memory.
+    """
 
     instructions: int = 50_000
     states: int = 4_000
     cells: int = 255
+    work: int = 50_000_000
     seconds: float = 60.0
     _started: float = field(default_factory=time.monotonic, repr=False, compare=False)
 

@@ -36,7 +36,7 @@ def winner(suffixes: Suffixes, place: Place) -> int | None:
 
 def suffix_sets(nfa: Nfa, limits: Limits) -> tuple[Suffixes, list[int]]:
     split = Split(nfa)
-    sets, _ = explore_backward(split, limits)
+    sets, _ = explore_backward(split, limits, range(nfa.cells))
     return split.suffixes, [s for s in sets if isinstance(s, int)]
 
 

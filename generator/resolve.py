@@ -12,6 +12,7 @@ Sources: UTS #18 (1.2 properties, 1.5 simple loose matches, Annex C); the engine
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 from .classes import Combine, Expression, Named, Points
@@ -51,6 +52,15 @@ def folded_strings() -> dict[str, int]:
     return {f: c for c in range(0x110000) if len(f := chr(c).casefold()) > 1}
 
 
+def strung(items: tuple[Node, ...]) -> Iterator[Node]:
+    """The items with those of groups among them: Oniguruma joins the letters of `s(?:s)` before it folds."""
+    for item in items:
+        if isinstance(item, Concat):
+            yield from strung(item.items)
+        else:
+            yield item
+
+
 class Resolver:
     def __init__(self, properties: Properties, dialect: Dialect, pattern: str) -> None:
         self.properties, self.dialect, self.pattern = properties, dialect, pattern
@@ -76,8 +86,10 @@ class Resolver:
 
     def leaf(self, what: Expression, fold: bool, span: Span) -> CodeSet:
         points = self.expression(what, fold)
-        if fold and self.dialect.fold_strings and not (isinstance(what, Combine) and what.negated):
-            many = [c for c in folded_strings().values() if c in points] if len(points) < 2000 else []
+        if fold and isinstance(what, Combine) and not self.dialect.fold_members:
+            points = ~self.close(~points) if what.negated else self.close(points)
+        if fold and self.dialect.fold_strings and not isinstance(what, Named) and not (isinstance(what, Combine) and what.negated):
+            many = [c for c in folded_strings().values() if c in points]
             if many:
                 raise PatternError(
                     f"under (?i) this engine lets U+{many[0]:04X} match several characters", self.pattern, span,
@@ -90,7 +102,7 @@ class Resolver:
         if not self.dialect.fold_strings:
             return
         run, first = "", 0
-        for item in items:
+        for item in strung(items):
             simple = isinstance(item, Leaf) and item.fold and isinstance(item.what, Points) and len(item.what.points) == 1
             if not simple:
                 run = ""
@@ -115,11 +127,12 @@ class Resolver:
                     points = self.close(points)
                 return ~points if negated else points
             case Combine(how, members, negated):
-                parts = [self.expression(member, fold) for member in members]
+                inside = fold and self.dialect.fold_members
+                parts = [self.expression(member, inside) for member in members]
                 points = parts[0] if parts else EMPTY
                 for part in parts[1:]:
                     points = points | part if how == "union" else points & part if how == "intersection" else points - part
-                if fold:
+                if inside:
                     points = self.close(points)
                 return ~points if negated else points
 

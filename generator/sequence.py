@@ -18,7 +18,7 @@ from dataclasses import replace
 from .bimachine import Bimachine, canonical
 from .errors import LimitError
 from .limits import Limits
-from .split import CONTINUE, DROP, START, Machine
+from .split import CONTINUE, DROP, START
 
 __all__ = ["Cascaded", "Composed", "Prefixed", "chain"]
 
@@ -32,6 +32,7 @@ class Composed:
         self.first, self.second, self.symbols = first, second, first.symbols
         self.end = (first.end, (second.end,) * len(first.forward))
         self.start = (first.start, second.start)
+        self.alike = list(zip(first.columns, second.columns, strict=True))
 
     def back(self, after: tuple[int, tuple[int, ...]], symbol: int) -> tuple[int, tuple[int, ...]]:
         suffix, seconds = after
@@ -40,6 +41,9 @@ class Composed:
             next, letter = self.first.step(prefix, symbol, suffix)
             table.append(self.second.end if letter != CONTINUE else self.second.back(seconds[next], symbol))
         return self.first.back(suffix, symbol), tuple(table)
+
+    def steps(self, state: tuple[int, int], symbol: int, afters: Sequence[tuple[int, tuple[int, ...]]]) -> list[tuple[Hashable, int]]:
+        return [self.step(state, symbol, after) for after in afters]
 
     def step(self, state: tuple[int, int], symbol: int, after: tuple[int, tuple[int, ...]]) -> tuple[Hashable, int]:
         next, letter = self.first.step(state[0], symbol, after[0])
@@ -55,6 +59,7 @@ class Cascaded:
     def __init__(self, machine: Bimachine) -> None:
         self.machine, self.symbols = machine, 6 * machine.symbols
         self.end, self.start = machine.end, machine.start
+        self.alike = [(at, column) for at in range(6) for column in machine.columns]
 
     def read(self, symbol: int, after: int) -> tuple[int, int, int]:
         rest, cell = divmod(symbol, self.machine.symbols)
@@ -64,6 +69,9 @@ class Cascaded:
     def back(self, after: int, symbol: int) -> int:
         cell, letter, after = self.read(symbol, after)
         return self.machine.end if letter != CONTINUE else self.machine.back(after, cell)
+
+    def steps(self, state: int, symbol: int, afters: Sequence[int]) -> list[tuple[Hashable, int]]:
+        return [self.step(state, symbol, after) for after in afters]
 
     def step(self, state: int, symbol: int, after: int) -> tuple[int, int]:
         cell, letter, after = self.read(symbol, after)
@@ -78,14 +86,18 @@ class Prefixed:
     def __init__(self, machine: Bimachine, space: int) -> None:
         self.machine, self.space, self.symbols = machine, space, machine.symbols
         self.end, self.start = machine.end, -1
+        self.alike = [(column, symbol == space) for symbol, column in enumerate(machine.columns)]
 
     def back(self, after: int, symbol: int) -> int:
         return self.machine.back(after, symbol)
 
+    def steps(self, state: int, symbol: int, afters: Sequence[int]) -> list[tuple[Hashable, int]]:
+        return [self.step(state, symbol, after) for after in afters]
+
     def step(self, state: int, symbol: int, after: int) -> tuple[int, int]:
         if state >= 0:
             return self.machine.step(state, symbol, after)
-        state, _ = self.machine.start, 0
+        state = self.machine.start
         if symbol != self.space:
             state, _ = self.machine.step(state, self.space, self.machine.back(after, symbol))
         state, letter = self.machine.step(state, symbol, after)
@@ -106,6 +118,3 @@ def chain(machines: Sequence[Bimachine], limits: Limits) -> tuple[Bimachine, ...
         stages.append(machine)
     return tuple(stages[:1]) + tuple(canonical(Cascaded(stage), limits) for stage in stages[1:])
 
-
-def _is_machine(composed: Composed, cascaded: Cascaded, prefixed: Prefixed) -> Sequence[Machine]:
-    return composed, cascaded, prefixed

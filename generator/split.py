@@ -13,14 +13,14 @@ behaviors of Hugging Face's SplitDelimiterBehavior, as measured.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
 
 from .errors import PatternError
 from .nfa import Nfa
-from .suffix import Place, Suffixes
+from .suffix import Many, Suffixes
 
 __all__ = ["BEHAVIORS", "CONTINUE", "DROP", "START", "Machine", "Split"]
 
@@ -36,9 +36,16 @@ class Machine(Protocol):
     end: Any
     start: Any
 
+    @property
+    def alike(self) -> Sequence[Hashable]:
+        """Symbols with equal entries act alike everywhere."""
+        ...
+
     def back(self, after: Any, symbol: int) -> Hashable: ...
 
-    def step(self, state: Any, symbol: int, after: Any) -> tuple[Hashable, int]: ...
+    def steps(self, state: Any, symbol: int, afters: Sequence[Any]) -> Sequence[tuple[Hashable, int]]:
+        """(next state, letter) for each of `afters`, the backward state behind the symbol."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -67,51 +74,76 @@ class Split:
         self.nfa, self.behavior, self.invert, self.empty, self.pattern = nfa, behavior, invert, empty, pattern
         self.suffixes = Suffixes(nfa)
         self.symbols = nfa.cells
+        masks = {i.mask for i in nfa.code}
+        self.alike = [tuple(mask >> c & 1 for mask in masks) for c in range(nfa.cells)]
         self.end = self.suffixes.end
         self.start = Between(True, self.suffixes.context[nfa.cells], True)
-        self._steps: dict[tuple[Inside | Between, int, int], tuple[Inside | Between, int]] = {}
+        self._many = Many(self.suffixes, ())
 
     def back(self, after: int, symbol: int) -> int:
         return self.suffixes.step(symbol, after)
 
     def step(self, state: Inside | Between, symbol: int, after: int) -> tuple[Inside | Between, int]:
-        key = (state, symbol, after)
-        if key not in self._steps:
-            self._steps[key] = self.advance(state, symbol, after)
-        return self._steps[key]
+        """(next state, letter) for one backward state behind the symbol."""
+        return self.steps(state, symbol, (after,))[0]
 
-    def advance(self, state: Inside | Between, symbol: int, after: int) -> tuple[Inside | Between, int]:
-        context = self.suffixes.context[symbol]
+    def steps(self, state: Inside | Between, symbol: int, afters: Sequence[int]) -> Sequence[tuple[Inside | Between, int]]:
+        if self._many.afters is not afters:
+            self._many = Many(self.suffixes, afters)
+        result: list[Any] = [None] * len(afters)
+        for mask, outcome in self.advance(state, symbol):
+            for n in range(mask.bit_length()):
+                if mask >> n & 1:
+                    result[n] = outcome
+        return result
+
+    def advance(self, state: Inside | Between, symbol: int) -> Iterator[tuple[int, tuple[Inside | Between, int]]]:
+        """What happens at `symbol`, as (mask of suffixes, outcome). Suffixes that contradict `state` get any outcome."""
+        context, everything = self.suffixes.context[symbol], self._many.all
         if isinstance(state, Inside):
-            _, next = self.suffixes.walk(state.state, Place(state.context, False, symbol, after))
-            if next >= 0:
-                return Inside(next, context), self.letter(True, ())
+            ended = 0
+            for mask, behind in self._many.walk(state.state, state.context, False, symbol, everything):
+                if behind >= 0:
+                    yield mask, (Inside(behind, context), self.letter(True, ()))
+                else:
+                    ended |= mask
             # The match ended before this symbol, and the next search starts here; an empty match would be refused.
-            found = self.search(state.context, True, symbol, after)
-            if found is not None and found >= 0:
-                return Inside(found, context), self.letter(True, (True, True))
-            return Between(found is not None, context), self.letter(False, (True, False))
-        found = self.search(state.context, state.searching, symbol, after)
+            for mask, next in self.search(state.context, True, symbol, ended):
+                if next is not None and next >= 0:
+                    yield mask, (Inside(next, context), self.letter(True, (True, True)))
+                else:
+                    yield mask, (Between(next is not None, context), self.letter(False, (True, False)))
+            return
         spans: tuple[bool, ...] = () if state.first else (False,)
-        if found is not None and found < 0:
-            if self.empty == "refuse":
-                raise PatternError("this pattern can match the empty string", self.pattern, (0, len(self.pattern)),
-                                   "the python dialect has no rule for that here; use dialect='oniguruma'")  # fmt: skip
-            spans += (True,)
-            again = self.search(state.context, True, symbol, after) if self.empty == "retry" else found
-            if again is not None and again >= 0:
-                return Inside(again, context), self.letter(True, (*spans, True))
-            return Between(again is not None, context), self.letter(False, (*spans, False))
-        if found is not None:
-            return Inside(found, context), self.letter(True, (*spans, True))
-        return Between(False, context), self.letter(False, (*spans, False) if state.first else ())
+        for mask, next in self.search(state.context, state.searching, symbol, everything):
+            if next is None:
+                yield mask, (Between(False, context), self.letter(False, (*spans, False) if state.first else ()))
+            elif next >= 0:
+                yield mask, (Inside(next, context), self.letter(True, (*spans, True)))
+            else:
+                yield from self.empty_match(state, symbol, mask, (*spans, True))
 
-    def search(self, context: int, searching: bool, symbol: int, after: int) -> int | None:
-        """The match that starts before `symbol`: None if there is none, -1 if it is empty, else the NFA state after the symbol."""
-        place = Place(context, searching, symbol, after)
-        if not self.suffixes.value(self.nfa.start, place):
-            return None
-        return self.suffixes.walk(self.nfa.start, place)[1]
+    def empty_match(
+        self, state: Between, symbol: int, mask: int, spans: tuple[bool, ...]
+    ) -> Iterator[tuple[int, tuple[Inside | Between, int]]]:
+        """An empty match in front of `symbol`, which cuts the gap there. See Note [gaps]."""
+        context = self.suffixes.context[symbol]
+        if self.empty == "refuse":
+            raise PatternError("this pattern can match the empty string", self.pattern, (0, len(self.pattern)),
+                               "the python dialect has no rule for that here; use dialect='oniguruma'")  # fmt: skip
+        for part, next in self.search(state.context, True, symbol, mask) if self.empty == "retry" else [(mask, -1)]:
+            if next is not None and next >= 0:
+                yield part, (Inside(next, context), self.letter(True, (*spans, True)))
+            else:
+                yield part, (Between(next is not None, context), self.letter(False, (*spans, False)))
+
+    def search(self, context: int, searching: bool, symbol: int, mask: int) -> list[tuple[int, int | None]]:
+        """The match that starts before `symbol`, by suffix: None if there is none, -1 if it is empty, else the NFA state behind the symbol."""
+        some = mask & self._many.value(self.nfa.start, context, searching, symbol)
+        found: list[tuple[int, int | None]] = [(mask & ~some, None)] if mask & ~some else []
+        if some:
+            found += self._many.walk(self.nfa.start, context, searching, symbol, some)
+        return found
 
     def letter(self, matched: bool, spans: tuple[bool, ...]) -> int:
         """The letter of a code point in a span that is a match or not. `spans`: the last span and those that begin here, when some do."""

@@ -16,11 +16,12 @@ previous symbols that such questions tell apart; consuming a symbol picks the cl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .nfa import BEHIND, CHAR, LOOK, MATCH, SPLIT, Nfa
 
-__all__ = ["Place", "Suffixes"]
+__all__ = ["Many", "Place", "Suffixes"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Place:
     context: int
     searching: bool
     symbol: int  # a cell, or the number of cells at the end of input
-    after: int
+    after: int = 0
 
 
 # One way for a state to succeed: all of these lookaheads (body, wanted truth) hold, and one of these bits is in the set after
@@ -172,14 +173,58 @@ class Suffixes:
         self._ways[key] = result = tuple(Way(conditions, bits, done) for conditions, (bits, done) in found.items())
         return result
 
-    def walk(self, state: int, place: Place) -> tuple[int, int]:
-        """From a state that succeeds: (the CHAR that consumes the next symbol, the state after it), or (the MATCH, -1)."""
-        while True:
-            i = self.nfa.code[state]
-            if i.op == CHAR:
-                return state, i.next
-            if i.op == MATCH:
-                return state, -1
-            state = i.next if i.op != SPLIT or self.value(i.next, place) else i.other
+
+class Many:
+    """The same questions asked for many sets at once; an answer is a mask with one bit for each of `afters`."""
+
+    def __init__(self, suffixes: Suffixes, afters: Sequence[int]) -> None:
+        self.suffixes, self.afters, self.all = suffixes, afters, (1 << len(afters)) - 1
+        # The transposed sets: for each bit of a set, the sets that have it.
+        digits = [format(after, "b")[::-1] for after in afters]
+        self.having = [
+            int("".join("1" if len(d) > bit and d[bit] == "1" else "0" for d in reversed(digits)) or "0", 2)
+            for bit in range(len(suffixes.bit))
+        ]
+        self._known: dict[tuple[int, int, bool, int], int] = {}
+
+    def value(self, state: int, context: int, searching: bool, symbol: int) -> int:
+        """The sets after which `state` succeeds."""
+        key = (state, context, searching, symbol)
+        if key in self._known:
+            return self._known[key]
+        suffixes, found = self.suffixes, 0
+        if suffixes.atomic:
+            places = (Place(context, searching, symbol, after) for after in self.afters)
+            found = sum(1 << n for n, place in enumerate(places) if suffixes.value(state, place))
+        else:
+            for way in suffixes.ways(state, context, searching, symbol):
+                good = self.all if way.done else 0
+                for bit in range(way.bits.bit_length()) if not good else ():
+                    if way.bits >> bit & 1:
+                        good |= self.having[bit]
+                for body, wanted in way.conditions if good else ():
+                    body_context, body_state = divmod(body, len(suffixes.nfa.code))
+                    holds = self.value(body_state, body_context, False, symbol)
+                    good &= holds if wanted else ~holds
+                found |= good
+        self._known[key] = found & self.all
+        return self._known[key]
+
+    def walk(self, state: int, context: int, searching: bool, symbol: int, mask: int) -> list[tuple[int, int]]:
+        """From a state that succeeds after all sets of `mask`: (mask, the state behind the symbol), or -1 where the match ends before it."""
+        found: dict[int, int] = {}
+        todo = [(state, mask)]
+        while todo:
+            state, mask = todo.pop()
+            i = self.suffixes.nfa.code[state]
+            if i.op in (CHAR, MATCH):
+                next = i.next if i.op == CHAR else -1
+                found[next] = found.get(next, 0) | mask
+            elif i.op == SPLIT:
+                first = mask & self.value(i.next, context, searching, symbol)
+                todo += [(s, m) for s, m in ((i.next, first), (i.other, mask & ~first)) if m]
+            else:
+                todo.append((i.next, mask))
+        return [(mask, next) for next, mask in found.items()]
 
 

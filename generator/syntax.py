@@ -199,7 +199,7 @@ class Reader:
             if quantified and self.dialect.name != "oniguruma":
                 self.fail("two quantifiers in a row", start, self.at, "put a group around the first: (?:...)")
             mode = "greedy"
-            if self.ahead("?"):
+            if self.ahead("?") and (self.dialect.lazy_exact or c != "{" or "," in self.pattern[start : self.at]):
                 mode, self.at = "lazy", self.at + 1
             elif self.ahead("+") and (c != "{" or self.dialect.possessive_counts):
                 mode, self.at = "possessive", self.at + 1

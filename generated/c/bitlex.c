@@ -304,12 +304,20 @@ static uint32_t every_state(const bitlex_cursor *c, uint16_t *set, uint64_t at)
     return i;
 }
 
+/* Whether a block repeats the one after it, unit for unit. */
+static int repeats(const bitlex_cursor *c, uint64_t block)
+{
+    uint64_t from = block_start(c, block), to = block_start(c, block + 1), after = block_start(c, block + 2);
+    size_t width = c->encoding == BITLEX_UTF8 ? 1 : c->encoding;
+    return after - to == to - from && memcmp(c->text + from * width, c->text + to * width, (size_t)(to - from) * width) == 0;
+}
+
 /* The state at the start of block number `wanted`, from the end of the text. Borders are counted from exact_from, where
  * this began; entry i of a level belongs to border (i + 1) * stride within the level's present region. */
 static uint32_t exact_state(bitlex_cursor *c, uint64_t wanted)
 {
     uint64_t total = c->blocks - c->exact_from, place = wanted - c->exact_from, stride[BITLEX_LEVELS + 1], at, low, high;
-    uint32_t state;
+    uint32_t state, entered, left;
     int level;
     for (stride[0] = 1, level = 0; level < BITLEX_LEVELS; level++) stride[level + 1] = stride[level] * BITLEX_CHECKPOINTS;
     for (level = BITLEX_LEVELS - 1; level >= 0; level--) {
@@ -325,12 +333,17 @@ static uint32_t exact_state(bitlex_cursor *c, uint64_t wanted)
         } else {
             state = c->checkpoints[level + 1][region % BITLEX_CHECKPOINTS];
         }
-        for (at = high;; at--) {
+        for (at = high, entered = left = UINT32_MAX;; at--) {
             if (at % stride[level] == 0) {
                 c->checkpoints[level][(at / stride[level] - 1) % BITLEX_CHECKPOINTS] = (uint16_t)state;
                 if (at == low + stride[level]) break;
             }
-            state = backward_block(c, c->exact_from + at - 1, state);
+            /* What brings texts here is, first of all, an endless run of blanks: the same again needs no running. */
+            if (state != entered || c->stage_number > 0 || !repeats(c, c->exact_from + at - 1)) {
+                entered = state;
+                left = backward_block(c, c->exact_from + at - 1, state);
+            }
+            state = left;
         }
     }
     return c->checkpoints[0][(place - 1) % BITLEX_CHECKPOINTS];

@@ -2,7 +2,7 @@
  *
  * In: a machine (constant tables, written by the generator) and a text. Out: the offsets of its pieces.
  *
- *     static bitlex_cursor cursor;                            // about 70 KB: static, heap or a roomy stack
+ *     static bitlex_cursor cursor;                            // about 41 KB: static, heap or a roomy stack
  *     uint64_t ends[512]; size_t n, i; uint64_t start = 0;
  *     bitlex_begin(&cursor, &machine, text, length, BITLEX_UTF8, NULL);
  *     while ((n = bitlex_next(&cursor, ends, 512)) != 0)
@@ -32,13 +32,13 @@ extern "C" {
 
 /* Units lexed at a time. A multiple of 48 keeps the parallel chains of a full block equally long (see bitlex.c). */
 #ifndef BITLEX_BLOCK
-#define BITLEX_BLOCK 8160
+#define BITLEX_BLOCK 4080
 #endif
 #if BITLEX_BLOCK < 8 || BITLEX_BLOCK > 32000
 #error "BITLEX_BLOCK must be 8..32000: events of a block are stored in 16 bits"
 #endif
 
-/* Checkpoints a level; three levels reach BITLEX_CHECKPOINTS^3 blocks (70 terabytes by default). */
+/* Checkpoints a level; three levels reach BITLEX_CHECKPOINTS^3 blocks (35 terabytes by default). */
 #ifndef BITLEX_CHECKPOINTS
 #define BITLEX_CHECKPOINTS 2048
 #endif

@@ -208,14 +208,14 @@ static uint32_t load(bitlex_cursor *c, uint64_t from, uint64_t to)
 
 /* --- columns -> labels ----------------------------------------------------------------------------------------- */
 
+#define BACKWARD_STEP(state, place) (at = state + column[place], labels[place] = label[at], state = next[at])
+
 static uint32_t backward_chain(const bitlex_cursor *c, uint16_t *labels, uint32_t from, uint32_t to, uint32_t state)
 {
     const uint16_t *next = c->stage->backward_next, *label = c->stage->backward_label;
-    while (to > from) {
-        uint32_t at = state + c->columns[--to];
-        labels[to] = label[at];
-        state = next[at];
-    }
+    const uint8_t *column = c->columns;
+    uint32_t at;
+    while (to-- > from) BACKWARD_STEP(state, to);
     return state;
 }
 
@@ -237,23 +237,11 @@ static uint32_t backward(bitlex_cursor *c, uint32_t n, uint32_t state)
     guess0 = s0;
     guess1 = s1;
     guess2 = s2;
-    {
-        const uint8_t *column1 = column + part, *column2 = column1 + part, *column3 = column2 + part;
-        uint16_t *labels1 = labels + part, *labels2 = labels1 + part, *labels3 = labels2 + part;
-        for (i = part; i-- > 0;) {
-            at = s0 + column[i];
-            labels[i] = label[at];
-            s0 = next[at];
-            at = s1 + column1[i];
-            labels1[i] = label[at];
-            s1 = next[at];
-            at = s2 + column2[i];
-            labels2[i] = label[at];
-            s2 = next[at];
-            at = s3 + column3[i];
-            labels3[i] = label[at];
-            s3 = next[at];
-        }
+    for (i = part; i-- > 0;) {
+        BACKWARD_STEP(s0, i);
+        BACKWARD_STEP(s1, i + part);
+        BACKWARD_STEP(s2, i + part * 2);
+        BACKWARD_STEP(s3, i + part * 3);
     }
     if (s3 != guess2) s2 = backward_chain(c, labels, part * 2, part * 3, s3);
     if (s2 != guess1) s1 = backward_chain(c, labels, part, part * 2, s2);
@@ -304,12 +292,20 @@ static uint32_t every_state(const bitlex_cursor *c, uint16_t *set, uint64_t at)
     return i;
 }
 
+/* Whether a block repeats the one after it, unit for unit. */
+static int repeats(const bitlex_cursor *c, uint64_t block)
+{
+    uint64_t from = block_start(c, block), to = block_start(c, block + 1), after = block_start(c, block + 2);
+    size_t width = c->encoding == BITLEX_UTF8 ? 1 : c->encoding;
+    return after - to == to - from && memcmp(c->text + from * width, c->text + to * width, (size_t)(to - from) * width) == 0;
+}
+
 /* The state at the start of block number `wanted`, from the end of the text. Borders are counted from exact_from, where
  * this began; entry i of a level belongs to border (i + 1) * stride within the level's present region. */
 static uint32_t exact_state(bitlex_cursor *c, uint64_t wanted)
 {
     uint64_t total = c->blocks - c->exact_from, place = wanted - c->exact_from, stride[BITLEX_LEVELS + 1], at, low, high;
-    uint32_t state;
+    uint32_t state, entered, left;
     int level;
     for (stride[0] = 1, level = 0; level < BITLEX_LEVELS; level++) stride[level + 1] = stride[level] * BITLEX_CHECKPOINTS;
     for (level = BITLEX_LEVELS - 1; level >= 0; level--) {
@@ -325,12 +321,17 @@ static uint32_t exact_state(bitlex_cursor *c, uint64_t wanted)
         } else {
             state = c->checkpoints[level + 1][region % BITLEX_CHECKPOINTS];
         }
-        for (at = high;; at--) {
+        for (at = high, entered = left = UINT32_MAX;; at--) {
             if (at % stride[level] == 0) {
                 c->checkpoints[level][(at / stride[level] - 1) % BITLEX_CHECKPOINTS] = (uint16_t)state;
                 if (at == low + stride[level]) break;
             }
-            state = backward_block(c, c->exact_from + at - 1, state);
+            /* What brings texts here is, first of all, an endless run of blanks: the same again needs no running. */
+            if (state != entered || c->stage_number > 0 || !repeats(c, c->exact_from + at - 1)) {
+                entered = state;
+                left = backward_block(c, c->exact_from + at - 1, state);
+            }
+            state = left;
         }
     }
     return c->checkpoints[0][(place - 1) % BITLEX_CHECKPOINTS];
@@ -375,19 +376,20 @@ static uint32_t state_at(bitlex_cursor *c, uint64_t wanted)
 /* --- labels -> events ------------------------------------------------------------------------------------------ */
 
 /* An event is the number of a code point; for a machine that drops, twice that, plus one if the code point is dropped. */
-#define EVENT(i, letter) ((uint16_t)(drops ? (i) << 1 | (letter) >> 1 : (i)))
+#define EVENT(place, letter) ((uint16_t)(drops ? (place) << 1 | (letter) >> 1 : (place)))
 #define COUNTS(letter) (drops ? ((letter) + 1u) >> 1 : (letter))
+
+/* The event is always stored, and kept only if it counts: no branch to mispredict. */
+#define FORWARD_STEP(state, event, place) \
+    (at = state + labels[place], letter = output[at], state = next[at], *event = EVENT(place, letter), event += COUNTS(letter))
 
 static uint32_t forward_chain(const bitlex_cursor *c, uint32_t from, uint32_t to, uint32_t state, uint16_t **events, int drops)
 {
-    const uint16_t *next = c->stage->forward_next;
+    const uint16_t *next = c->stage->forward_next, *labels = c->labels;
+    const uint8_t *output = c->stage->output;
     uint16_t *event = *events;
-    for (; from < to; from++) {
-        uint32_t at = state + c->labels[from], letter = c->stage->output[at];
-        state = next[at];
-        *event = EVENT(from, letter); /* always stored, kept only if it counts: no branch to mispredict */
-        event += COUNTS(letter);
-    }
+    uint32_t at, letter;
+    for (; from < to; from++) FORWARD_STEP(state, event, from);
     *events = event;
     return state;
 }
@@ -416,26 +418,10 @@ static inline void forward(bitlex_cursor *c, uint32_t n, int drops)
         guess2 = s2;
         guess3 = s3;
         for (i = 0; i < part; i++) {
-            at = s0 + labels[i];
-            letter = output[at];
-            s0 = next[at];
-            *event0 = EVENT(i, letter);
-            event0 += COUNTS(letter);
-            at = s1 + labels[i + part];
-            letter = output[at];
-            s1 = next[at];
-            *event1 = EVENT(i + part, letter);
-            event1 += COUNTS(letter);
-            at = s2 + labels[i + part * 2];
-            letter = output[at];
-            s2 = next[at];
-            *event2 = EVENT(i + part * 2, letter);
-            event2 += COUNTS(letter);
-            at = s3 + labels[i + part * 3];
-            letter = output[at];
-            s3 = next[at];
-            *event3 = EVENT(i + part * 3, letter);
-            event3 += COUNTS(letter);
+            FORWARD_STEP(s0, event0, i);
+            FORWARD_STEP(s1, event1, i + part);
+            FORWARD_STEP(s2, event2, i + part * 2);
+            FORWARD_STEP(s3, event3, i + part * 3);
         }
         if (s0 != guess1) s1 = forward_chain(c, part, part * 2, s0, (event1 = first + part, &event1), drops);
         if (s1 != guess2) s2 = forward_chain(c, part * 2, part * 3, s1, (event2 = first + part * 2, &event2), drops);
