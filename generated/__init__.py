@@ -32,6 +32,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "deepseek_llm": ("deepseek_v2", "deepseek_coder_v2"),
     "deepseek_coder": (),
     "starcoder": ("starcoder2", "smollm", "smollm2", "command_r", "exaone3"),
+    "falcon": ("falcon_7b", "falcon_40b"),
     "viking": (),
     "superbpe": ("olmo2_superbpe",),
     "minicpm5": (),

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .bimachine import Bimachine, canonical
+from .bytelevel import Widened, byte_view, leading
 from .cells import Partition, partition
 from .codeset import CodeSet
 from .errors import LimitError, PatternError
@@ -51,18 +52,23 @@ class Program:
     splits: tuple[Bimachine, ...]  # of each step alone, over the raw cells
     cells: Partition
     stages: tuple[Bimachine, ...]
+    continuation: tuple[int, ...] = ()  # bytewise programs: the cell of each byte 80..BF inside a code point
 
 
 def compile_steps(steps: Sequence[Step], dialect: str, unicode: str, name: str = "custom", limits: Limits | None = None) -> Program:
     """Compile a sequence of steps. PatternError for what cannot be a lexer, LimitError for what would be too large a one."""
     limits = limits or Limits()
     planned = plans(steps, dialect, unicode)
-    raw = partition(set().union({SPACE}, *(sets(plan.tree) for plan in planned)))
+    of_bytes = set().union(*(sets(plan.tree) for plan in planned if plan.bytewise))
+    of_points = set().union({SPACE}, *(sets(plan.tree) for plan in planned if not plan.bytewise))
+    raw = partition(of_points | {leading(points) for points in of_bytes})
     limits.check("cells", raw.count)
-    nfas = tuple(build(plan.tree, raw, plan.pattern, limits) for plan in planned)
-    splits = tuple(split(plan, nfa, raw, limits) for plan, nfa in zip(planned, nfas, strict=True))
-    cells, stages = merge_cells(raw, chain(splits, limits))
-    return Program(name, dialect, unicode, tuple(steps), planned, raw, nfas, splits, cells, stages)
+    view, continuation = byte_view(raw, of_bytes) if of_bytes else (raw, ())
+    nfas = tuple(build(plan.tree, view if plan.bytewise else raw, plan.pattern, limits) for plan in planned)
+    splits = tuple(split(plan, nfa, raw, view.count, limits) for plan, nfa in zip(planned, nfas, strict=True))
+    cells, stages, merged = merge_cells(raw, chain(splits, limits))
+    inside = tuple(merged[cell] for cell in continuation)
+    return Program(name, dialect, unicode, tuple(steps), planned, raw, nfas, splits, cells, stages, inside)
 
 
 def compile_family(known: Family, limits: Limits | None = None) -> Program:
@@ -79,25 +85,28 @@ def compile_pattern(
     return compile_steps((step,), dialect, unicode, name, limits)
 
 
-def split(plan: Plan, nfa: Nfa, cells: Partition, limits: Limits) -> Bimachine:
+def split(plan: Plan, nfa: Nfa, cells: Partition, symbols: int, limits: Limits) -> Bimachine:
     machine = canonical(Split(nfa, plan.behavior, plan.invert, plan.empty, plan.pattern), limits)
-    return canonical(Prefixed(machine, cells.masks[SPACE].bit_length() - 1), limits) if plan.prefix else machine
+    if plan.prefix:
+        machine = canonical(Prefixed(machine, cells.masks[SPACE].bit_length() - 1), limits)
+    return machine if machine.symbols == symbols else canonical(Widened(machine, symbols - machine.symbols), limits)
 
 
-def merge_cells(raw: Partition, stages: tuple[Bimachine, ...]) -> tuple[Partition, tuple[Bimachine, ...]]:
-    """Make cells that no stage tells apart one cell."""
+def merge_cells(raw: Partition, stages: tuple[Bimachine, ...]) -> tuple[Partition, tuple[Bimachine, ...], list[int]]:
+    """Make cells that no stage tells apart one cell; the new cell of each old one comes with it."""
+    count = stages[0].symbols
     numbers: dict[tuple[tuple[int, ...], ...], int] = {}
     first: list[int] = []
     merged = []
-    for cell in range(raw.count):
-        key = tuple(stage.columns[cell :: raw.count] for stage in stages)
+    for cell in range(count):
+        key = tuple(stage.columns[cell::count] for stage in stages)
         if key not in numbers:
             numbers[key] = len(numbers)
             first.append(cell)
         merged.append(numbers[key])
     kept = tuple(
-        Bimachine(tuple(c for at in range(0, stage.symbols, raw.count) for c in (stage.columns[at + f] for f in first)),
+        Bimachine(tuple(c for at in range(0, stage.symbols, count) for c in (stage.columns[at + f] for f in first)),
                   stage.backward, stage.labels, stage.forward, stage.output)
         for stage in stages
     )  # fmt: skip
-    return raw.merged(tuple(merged)), kept
+    return raw.merged(tuple(merged)), kept, merged

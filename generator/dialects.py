@@ -25,7 +25,7 @@ class Dialect:
     open_count: bool  # {,3} is {0,3}; otherwise it is literal text
     caret: str  # "start", or "line": also after each newline
     dollar: str  # "end", "final": also before a final newline, "line": also before each newline
-    capital_z: str  # \Z: "end" or "final"
+    capital_z: str  # \Z: "end", "final", or "finals": also before any number of final newlines
     small_z: bool  # \z is the end of text
     h: str  # \h: "hex" digits or "horizontal" space
     multiline_flag: str  # what (?m) does: "anchors" or "dot"
@@ -33,7 +33,8 @@ class Dialect:
     posix_unicode: bool  # [[:alpha:]] is Unicode-wide; otherwise ASCII
     word_joiners: bool  # \w holds U+200C and U+200D
     word_latin1_numbers: bool  # bare \w holds the superscripts and fractions of Latin-1, [\w] does not
-    fold_properties: bool  # (?i:\p{Lu}) matches "a"
+    fold_properties: str  # (?i:\p{Lu}) matches: "same" what \p{Lu} does, "closed" what folds to that, too, "cased" all of Lu, Ll, Lt
+    fold_dots: bool  # (?i:i) matches U+0130 and (?i:I) U+0131, and the other way round
     fold_members: bool  # (?i:[a&&A]) folds each member, then takes the intersection; otherwise the class is folded once, at the end
     fold_strings: bool  # (?i:ss) matches U+00DF: several characters fold to one
     empty: str  # after an accepted empty match: "retry" at the same place, "advance" one character, or "refuse" to compile
@@ -41,22 +42,22 @@ class Dialect:
 
 DIALECTS = {
     "fancy": Dialect(
-        name="fancy", possessive_counts=True, lazy_exact=True, class_sets=True,
-        class_difference=True, bare_property=True, open_count=True,
-        caret="start", dollar="end", capital_z="final", small_z=True, h="hex", multiline_flag="anchors", dotall_flag=True,
-        posix_unicode=False, word_joiners=True, word_latin1_numbers=False, fold_properties=True, fold_members=True, fold_strings=False, empty="advance",
+        name="fancy", possessive_counts=True, lazy_exact=True, class_sets=True, class_difference=True, bare_property=True,
+        open_count=True, caret="start", dollar="end", capital_z="finals", small_z=True, h="hex", multiline_flag="anchors",
+        dotall_flag=True, posix_unicode=False, word_joiners=True, word_latin1_numbers=False, fold_properties="closed",
+        fold_dots=False, fold_members=True, fold_strings=False, empty="advance",
     ),
     "oniguruma": Dialect(
-        name="oniguruma", possessive_counts=False, lazy_exact=False, class_sets=True,
-        class_difference=False, bare_property=False, open_count=True,
-        caret="line", dollar="line", capital_z="final", small_z=True, h="hex", multiline_flag="dot", dotall_flag=False,
-        posix_unicode=True, word_joiners=False, word_latin1_numbers=True, fold_properties=False, fold_members=False, fold_strings=True, empty="retry",
+        name="oniguruma", possessive_counts=False, lazy_exact=False, class_sets=True, class_difference=False,
+        bare_property=False, open_count=True, caret="line", dollar="line", capital_z="final", small_z=True, h="hex",
+        multiline_flag="dot", dotall_flag=False, posix_unicode=True, word_joiners=False, word_latin1_numbers=True,
+        fold_properties="same", fold_dots=False, fold_members=False, fold_strings=True, empty="retry",
     ),
     "python": Dialect(
-        name="python", possessive_counts=True, lazy_exact=True, class_sets=False,
-        class_difference=False, bare_property=True, open_count=True,
-        caret="start", dollar="final", capital_z="end", small_z=True, h="horizontal", multiline_flag="anchors", dotall_flag=True,
-        posix_unicode=True, word_joiners=True, word_latin1_numbers=False, fold_properties=True, fold_members=True, fold_strings=False, empty="refuse",
+        name="python", possessive_counts=True, lazy_exact=True, class_sets=False, class_difference=False, bare_property=True,
+        open_count=True, caret="start", dollar="final", capital_z="end", small_z=True, h="horizontal",
+        multiline_flag="anchors", dotall_flag=True, posix_unicode=True, word_joiners=True, word_latin1_numbers=False,
+        fold_properties="cased", fold_dots=True, fold_members=True, fold_strings=False, empty="refuse",
     ),
 }  # fmt: skip
 

@@ -51,6 +51,7 @@ class Tables:
     cells: int
     stages: tuple[StageTables, ...]
     drops: bool
+    continuation: bytes = b""  # the cell of each byte 80..BF inside a code point, for lexers that read bytes (see `bytelevel`)
 
     @property
     def size(self) -> int:
@@ -65,7 +66,7 @@ def pack(program: Program) -> Tables:
     shift, wide, stage1, stage2 = two_stage(program.cells)
     stages = tuple(pack_stage(stage) for stage in program.stages)
     drops = any(DROP in row for row in program.stages[-1].output)
-    return Tables(program.name, shift, wide, stage1, stage2, program.cells.count, stages, drops)
+    return Tables(program.name, shift, wide, stage1, stage2, program.cells.count, stages, drops, bytes(program.continuation))
 
 
 def words(values: list[int]) -> bytes:

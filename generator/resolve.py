@@ -123,21 +123,32 @@ class Resolver:
                 return self.close(points) if fold else points
             case Named(kind, name, negated, span):
                 points = self.named(kind, name, span)
-                if fold and kind == "property" and self.dialect.fold_properties:
-                    points = self.close(points)
+                if fold and kind == "property":
+                    points = self.fold_property(points)
                 return ~points if negated else points
             case Combine(how, members, negated):
-                inside = fold and self.dialect.fold_members
+                many = len(members) > 1 or isinstance(members[0], Combine)
+                inside = fold and self.dialect.fold_members and not (many and self.dialect.fold_properties == "cased")
                 parts = [self.expression(member, inside) for member in members]
                 points = parts[0] if parts else EMPTY
                 for part in parts[1:]:
                     points = points | part if how == "union" else points & part if how == "intersection" else points - part
-                if inside:
+                if many and fold and self.dialect.fold_members:
                     points = self.close(points)
                 return ~points if negated else points
 
     def close(self, points: CodeSet) -> CodeSet:
-        return self.properties.close_over_case(points)
+        closed = self.properties.close_over_case(points)
+        if self.dialect.fold_dots:
+            closed |= CodeSet.of(*(b for a, b in ("i\u0130", "\u0130i", "I\u0131", "\u0131I") if ord(a) in points))
+        return closed
+
+    def fold_property(self, points: CodeSet) -> CodeSet:
+        if self.dialect.fold_properties == "closed":
+            return self.close(points)
+        if self.dialect.fold_properties == "cased" and points in (self.properties.property(name) for name in ("Lu", "Ll", "Lt")):
+            return self.property("LC", (0, 0))
+        return points
 
     def property(self, name: str, span: Span) -> CodeSet:
         points = self.properties.property(name)
@@ -177,9 +188,12 @@ class Resolver:
             return CodeSet(r for n in names for r in self.property(n, span).ranges)
 
         graph = ~get("White_Space", "Cc", "Cn", "Cs")
+        python = self.dialect.name == "python"
+        digit = CodeSet([(0x30, 0x39)]) if python else get("Nd")
+        symbols = get("S") - get("Alphabetic") if python else get("S")
         known = {
-            "alpha": get("Alphabetic"), "digit": get("Nd"), "alnum": get("Alphabetic", "Nd"), "space": get("White_Space"), "blank": get("Zs") | CodeSet.of("\t"), "cntrl": get("Cc"),
-            "punct": get("P", "S") if self.dialect.name == "oniguruma" else get("P"), "graph": graph,
+            "alpha": get("Alphabetic"), "digit": digit, "alnum": get("Alphabetic") | digit, "space": get("White_Space"),
+            "blank": get("Zs") | CodeSet.of("\t"), "cntrl": get("Cc"), "punct": get("P") | symbols, "graph": graph,
             "print": graph | get("Zs"), "xdigit": CodeSet([(0x30, 0x39), (0x41, 0x46), (0x61, 0x66)]), "word": self.word(bare=False),
         }  # fmt: skip
         if name not in known:
@@ -199,7 +213,8 @@ class Resolver:
         end, start = place(ALL, ahead=True, negative=True), place(ALL, ahead=False, negative=True)
         final = Alternate((end, Look(Concat((Chars(newline, span), end), span), True, False, span)), span)
         line_end = place(~newline, ahead=True, negative=True)
-        kinds: dict[str, Node] = {"end": end, "start": start, "final": final, "line": line_end}
+        finals = Look(Concat((Repeat(Chars(newline, span), 0, None, "greedy", span), end), span), True, False, span)
+        kinds: dict[str, Node] = {"end": end, "start": start, "final": final, "finals": finals, "line": line_end}
         match node.what:
             case "G":
                 return SearchStart(span)

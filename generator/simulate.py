@@ -32,6 +32,8 @@ class Origin(NamedTuple):
 
 def explain(program: Program, text: str) -> list[Origin]:
     """Where each piece of `text` comes from: the last step that cut it out or kept it, and the alternative that matched at its start."""
+    if program.continuation:
+        raise ValueError("a lexer with steps behind a ByteLevel cuts inside characters, which cannot be explained character by character")
     lookup = program.raw.lookup()
     cells = [lookup[ord(c)] for c in text]
     pieces: list[Origin] = [Origin(0, len(text), 0, None, "")] if text else []

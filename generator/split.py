@@ -92,6 +92,8 @@ class Split:
             self._many = Many(self.suffixes, afters)
         result: list[Any] = [None] * len(afters)
         for mask, outcome in self.advance(state, symbol):
+            if outcome[1] == CONTINUE and isinstance(state, Between) and state.first:
+                outcome = outcome[0], START  # it joins an empty span at the start of the text
             for n in range(mask.bit_length()):
                 if mask >> n & 1:
                     result[n] = outcome
@@ -112,7 +114,7 @@ class Split:
                 if next is not None and next >= 0:
                     yield mask, (Inside(next, context), self.letter(True, (True, True)))
                 else:
-                    yield mask, (Between(next is not None, context), self.letter(False, (True, False)))
+                    yield mask, (self.skipping(next, context), self.letter(False, (True, False)))
             return
         spans: tuple[bool, ...] = () if state.first else (False,)
         for mask, next in self.search(state.context, state.searching, symbol, everything):
@@ -135,7 +137,11 @@ class Split:
             if next is not None and next >= 0:
                 yield part, (Inside(next, context), self.letter(True, (*spans, True)))
             else:
-                yield part, (Between(next is not None, context), self.letter(False, (*spans, False)))
+                yield part, (self.skipping(next, context), self.letter(False, (*spans, False)))
+
+    def skipping(self, found: int | None, context: int) -> Between:
+        """Behind an empty match the search goes on one code point later; whether \\G holds there is the dialect's."""
+        return Between(found is not None and self.empty == "retry", context)
 
     def search(self, context: int, searching: bool, symbol: int, mask: int) -> list[tuple[int, int | None]]:
         """The match that starts before `symbol`, by suffix: None if there is none, -1 if it is empty, else the NFA state behind the symbol."""

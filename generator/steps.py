@@ -9,7 +9,7 @@ Every kind of step is a Split in the end; what differs is where its pattern come
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .codeset import CodeSet
 from .dialects import dialect
@@ -26,7 +26,10 @@ ASCII_PUNCTUATION = CodeSet([(0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x
 
 @dataclass(frozen=True)
 class Plan:
-    """A step ready for cells. `empty`: the dialect's rule on empty matches; `prefix`: U+0020 is read before every text."""
+    """A step ready for cells. `empty`: the dialect's rule on empty matches; `prefix`: U+0020 is read before every text.
+
+    `bytewise`: a ByteLevel stands before it, so that its sets are of the byte alphabet (see `bytelevel`).
+    """
 
     tree: Node
     pattern: str
@@ -34,19 +37,19 @@ class Plan:
     invert: bool
     empty: str
     prefix: bool = False
+    bytewise: bool = False
 
 
 def plans(steps: Sequence[Step], dialect_name: str, unicode: str) -> tuple[Plan, ...]:
     """The plans of a sequence of steps. No step at all leaves the text whole: a split at what never matches."""
-    for number, step in enumerate(steps[:-1]):
-        if step.kind == "ByteLevel":
-            raise ValueError(
-                f"step {number + 1} of {len(steps)} is a ByteLevel with steps after it, which would split the bytes inside characters; "
-                "a lexer splits text at characters only; give the steps before the ByteLevel, and the ByteLevel last"
-            )
     if not steps:
         return (Plan(Chars(CodeSet(), (0, 0)), "", "isolated", False, "retry"),)
-    return tuple(plan(step, dialect_name, unicode) for step in steps)
+    kinds = [step.kind for step in steps]
+    levels = [n for n, kind in enumerate(kinds) if kind == "ByteLevel"]
+    if len(levels) > 1:
+        raise ValueError(f"steps {' and '.join(str(n + 1) for n in levels)} are all ByteLevel: the second would spell bytes of bytes")
+    found = tuple(plan(step, dialect_name, unicode) for step in steps)
+    return tuple(replace(one, bytewise=bool(levels) and n > levels[0]) for n, one in enumerate(found))
 
 
 def plan(step: Step, dialect_name: str, unicode: str) -> Plan:

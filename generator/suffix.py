@@ -34,7 +34,7 @@ class Place:
     after: int = 0
 
 
-# One way for a state to succeed: all of these lookaheads (body, wanted truth) hold, and one of these bits is in the set after
+# One way for a state to succeed: all of these lookaheads (see `question`, wanted truth) hold, and one of these bits is in the set after
 # the next symbol; `done` if no bit is needed.
 @dataclass(frozen=True)
 class Way:
@@ -88,11 +88,16 @@ class Suffixes:
         for condition in conditions:
             if condition not in truths:
                 body, wanted = condition
-                context, state = divmod(body, len(self.nfa.code))
-                truths[condition] = (self.value(state, Place(context, False, symbol, after)) > 0) == wanted
+                state, context, searching = self.question(body)
+                truths[condition] = (self.value(state, Place(context, searching, symbol, after)) > 0) == wanted
             if not truths[condition]:
                 return False
         return True
+
+    def question(self, body: int) -> tuple[int, int, bool]:
+        """The state at which a lookahead begins, and where it is asked: the context, and whether \\G holds."""
+        where, state = divmod(body, len(self.nfa.code))
+        return state, where // 2, bool(where % 2)
 
     def value(self, state: int, place: Place) -> int:
         """How many scopes the preferred path from `state` completes; 0 is failure. See Note [levels]."""
@@ -162,8 +167,8 @@ class Suffixes:
             elif i.op == SPLIT:
                 nexts = [(i.next, conditions), (i.other, conditions)]
             elif i.op == LOOK:
-                # `\\G` inside a lookahead asks about the place of the search, so it is only true where the search started.
-                nexts = [(i.next, conditions | {(context * len(self.nfa.code) + i.other, not i.negative)})]
+                body = (2 * context + searching) * len(self.nfa.code) + i.other
+                nexts = [(i.next, conditions | {(body, not i.negative)})]
             elif self.passes(at, Place(context, searching, symbol, 0)):
                 nexts = [(i.next, conditions)]
             for item in nexts:
@@ -203,8 +208,8 @@ class Many:
                     if way.bits >> bit & 1:
                         good |= self.having[bit]
                 for body, wanted in way.conditions if good else ():
-                    body_context, body_state = divmod(body, len(suffixes.nfa.code))
-                    holds = self.value(body_state, body_context, False, symbol)
+                    body_state, body_context, body_searching = suffixes.question(body)
+                    holds = self.value(body_state, body_context, body_searching, symbol)
                     good &= holds if wanted else ~holds
                 found |= good
         self._known[key] = found & self.all

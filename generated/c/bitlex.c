@@ -171,6 +171,20 @@ static uint32_t load_utf8(bitlex_cursor *c, uint64_t from, uint64_t to)
     return n;
 }
 
+/* For a machine that reads bytes: give every byte of n code points a column of its own. Works from the right, in place. */
+static uint32_t spread(bitlex_cursor *c, uint64_t from, uint32_t n, uint32_t bytes)
+{
+    const uint8_t *text = c->text + from, *continuation = c->machine->continuation, *cell_column = c->cell_column;
+    uint32_t at = bytes;
+    while (n-- > 0) {
+        uint8_t first = c->columns[n];
+        while (--at > c->units[n]) c->columns[at] = cell_column[continuation[text[at] & 0x3F]];
+        c->columns[at] = first;
+    }
+    c->plain = 1;
+    return bytes;
+}
+
 /* Fill columns (and units, unless every unit is a code point) for the text from..to; both are borders. */
 static uint32_t load(bitlex_cursor *c, uint64_t from, uint64_t to)
 {
@@ -193,6 +207,7 @@ static uint32_t load(bitlex_cursor *c, uint64_t from, uint64_t to)
     } else {
         c->plain = 0;
         n = load_utf8(c, from, to);
+        if (c->machine->continuation != NULL) n = spread(c, from, n, (uint32_t)(to - from));
     }
     if (c->stage_number > 0) { /* what was stored are cells; add what the stage before put out here and next */
         const uint8_t *letter = c->letters + from;
@@ -208,14 +223,14 @@ static uint32_t load(bitlex_cursor *c, uint64_t from, uint64_t to)
 
 /* --- columns -> labels ----------------------------------------------------------------------------------------- */
 
-static uint32_t backward_chain(const bitlex_cursor *c, uint16_t *labels, uint32_t from, uint32_t to, uint32_t state)
+#define BACKWARD_STEP(state, place) (at = state + column[place], labels[place] = label[at], state = next[at])
+
+static uint32_t backward_chain(const bitlex_cursor *c, uint16_t *labels, size_t from, size_t to, uint32_t state)
 {
     const uint16_t *next = c->stage->backward_next, *label = c->stage->backward_label;
-    while (to > from) {
-        uint32_t at = state + c->columns[--to];
-        labels[to] = label[at];
-        state = next[at];
-    }
+    const uint8_t *column = c->columns;
+    uint32_t at;
+    while (to-- > from) BACKWARD_STEP(state, to);
     return state;
 }
 
@@ -223,8 +238,9 @@ static uint32_t backward_chain(const bitlex_cursor *c, uint16_t *labels, uint32_
 static uint32_t backward(bitlex_cursor *c, uint32_t n, uint32_t state)
 {
     const uint16_t *next = c->stage->backward_next, *label = c->stage->backward_label;
-    uint32_t part = n / (CHAINS * PERIOD) * PERIOD, at, i;
-    uint32_t s0, s1, s2, s3 = state, guess0, guess1, guess2;
+    const size_t part = n / (CHAINS * PERIOD) * PERIOD; /* size_t: gcc 12.2 -O2 miscompiles the loop below with uint32_t */
+    size_t i;
+    uint32_t at, s0, s1, s2, s3 = state, guess0, guess1, guess2;
     const uint8_t *column = c->columns;
     uint16_t *labels = c->labels;
     if (part <= WARMUP) return backward_chain(c, labels, 0, n, state);
@@ -237,23 +253,11 @@ static uint32_t backward(bitlex_cursor *c, uint32_t n, uint32_t state)
     guess0 = s0;
     guess1 = s1;
     guess2 = s2;
-    {
-        const uint8_t *column1 = column + part, *column2 = column1 + part, *column3 = column2 + part;
-        uint16_t *labels1 = labels + part, *labels2 = labels1 + part, *labels3 = labels2 + part;
-        for (i = part; i-- > 0;) {
-            at = s0 + column[i];
-            labels[i] = label[at];
-            s0 = next[at];
-            at = s1 + column1[i];
-            labels1[i] = label[at];
-            s1 = next[at];
-            at = s2 + column2[i];
-            labels2[i] = label[at];
-            s2 = next[at];
-            at = s3 + column3[i];
-            labels3[i] = label[at];
-            s3 = next[at];
-        }
+    for (i = part; i-- > 0;) {
+        BACKWARD_STEP(s0, i);
+        BACKWARD_STEP(s1, i + part);
+        BACKWARD_STEP(s2, i + part * 2);
+        BACKWARD_STEP(s3, i + part * 3);
     }
     if (s3 != guess2) s2 = backward_chain(c, labels, part * 2, part * 3, s3);
     if (s2 != guess1) s1 = backward_chain(c, labels, part, part * 2, s2);
@@ -388,19 +392,20 @@ static uint32_t state_at(bitlex_cursor *c, uint64_t wanted)
 /* --- labels -> events ------------------------------------------------------------------------------------------ */
 
 /* An event is the number of a code point; for a machine that drops, twice that, plus one if the code point is dropped. */
-#define EVENT(i, letter) ((uint16_t)(drops ? (i) << 1 | (letter) >> 1 : (i)))
+#define EVENT(place, letter) ((uint16_t)(drops ? (place) << 1 | (letter) >> 1 : (place)))
 #define COUNTS(letter) (drops ? ((letter) + 1u) >> 1 : (letter))
 
-static uint32_t forward_chain(const bitlex_cursor *c, uint32_t from, uint32_t to, uint32_t state, uint16_t **events, int drops)
+/* The event is always stored, and kept only if it counts: no branch to mispredict. */
+#define FORWARD_STEP(state, event, place) \
+    (at = state + labels[place], letter = output[at], state = next[at], *event = EVENT(place, letter), event += COUNTS(letter))
+
+static uint32_t forward_chain(const bitlex_cursor *c, size_t from, size_t to, uint32_t state, uint16_t **events, int drops)
 {
-    const uint16_t *next = c->stage->forward_next;
+    const uint16_t *next = c->stage->forward_next, *labels = c->labels;
+    const uint8_t *output = c->stage->output;
     uint16_t *event = *events;
-    for (; from < to; from++) {
-        uint32_t at = state + c->labels[from], letter = c->stage->output[at];
-        state = next[at];
-        *event = EVENT(from, letter); /* always stored, kept only if it counts: no branch to mispredict */
-        event += COUNTS(letter);
-    }
+    uint32_t at, letter;
+    for (; from < to; from++) FORWARD_STEP(state, event, from);
     *events = event;
     return state;
 }
@@ -416,8 +421,8 @@ static inline void forward(bitlex_cursor *c, uint32_t n, int drops)
 {
     const uint16_t *next = c->stage->forward_next, *labels = c->labels;
     const uint8_t *output = c->stage->output;
-    uint32_t part = n / (CHAINS * PERIOD) * PERIOD, at, i, letter;
-    uint32_t s0 = c->forward, s1 = s0, s2 = s0, s3 = s0, guess1, guess2, guess3;
+    size_t part = n / (CHAINS * PERIOD) * PERIOD, i;
+    uint32_t at, letter, s0 = c->forward, s1 = s0, s2 = s0, s3 = s0, guess1, guess2, guess3;
     uint16_t *first = c->events, *event0 = first, *event1 = first + part, *event2 = event1 + part, *event3 = event2 + part;
     if (part > WARMUP) {
         for (i = part - WARMUP; i < part; i++) {
@@ -429,26 +434,10 @@ static inline void forward(bitlex_cursor *c, uint32_t n, int drops)
         guess2 = s2;
         guess3 = s3;
         for (i = 0; i < part; i++) {
-            at = s0 + labels[i];
-            letter = output[at];
-            s0 = next[at];
-            *event0 = EVENT(i, letter);
-            event0 += COUNTS(letter);
-            at = s1 + labels[i + part];
-            letter = output[at];
-            s1 = next[at];
-            *event1 = EVENT(i + part, letter);
-            event1 += COUNTS(letter);
-            at = s2 + labels[i + part * 2];
-            letter = output[at];
-            s2 = next[at];
-            *event2 = EVENT(i + part * 2, letter);
-            event2 += COUNTS(letter);
-            at = s3 + labels[i + part * 3];
-            letter = output[at];
-            s3 = next[at];
-            *event3 = EVENT(i + part * 3, letter);
-            event3 += COUNTS(letter);
+            FORWARD_STEP(s0, event0, i);
+            FORWARD_STEP(s1, event1, i + part);
+            FORWARD_STEP(s2, event2, i + part * 2);
+            FORWARD_STEP(s3, event3, i + part * 3);
         }
         if (s0 != guess1) s1 = forward_chain(c, part, part * 2, s0, (event1 = first + part, &event1), drops);
         if (s1 != guess2) s2 = forward_chain(c, part * 2, part * 3, s1, (event2 = first + part * 2, &event2), drops);

@@ -171,6 +171,20 @@ static uint32_t load_utf8(bitlex_cursor *c, uint64_t from, uint64_t to)
     return n;
 }
 
+/* For a machine that reads bytes: give every byte of n code points a column of its own. Works from the right, in place. */
+static uint32_t spread(bitlex_cursor *c, uint64_t from, uint32_t n, uint32_t bytes)
+{
+    const uint8_t *text = c->text + from, *continuation = c->machine->continuation, *cell_column = c->cell_column;
+    uint32_t at = bytes;
+    while (n-- > 0) {
+        uint8_t first = c->columns[n];
+        while (--at > c->units[n]) c->columns[at] = cell_column[continuation[text[at] & 0x3F]];
+        c->columns[at] = first;
+    }
+    c->plain = 1;
+    return bytes;
+}
+
 /* Fill columns (and units, unless every unit is a code point) for the text from..to; both are borders. */
 static uint32_t load(bitlex_cursor *c, uint64_t from, uint64_t to)
 {
@@ -193,6 +207,7 @@ static uint32_t load(bitlex_cursor *c, uint64_t from, uint64_t to)
     } else {
         c->plain = 0;
         n = load_utf8(c, from, to);
+        if (c->machine->continuation != NULL) n = spread(c, from, n, (uint32_t)(to - from));
     }
     if (c->stage_number > 0) { /* what was stored are cells; add what the stage before put out here and next */
         const uint8_t *letter = c->letters + from;
@@ -210,7 +225,7 @@ static uint32_t load(bitlex_cursor *c, uint64_t from, uint64_t to)
 
 #define BACKWARD_STEP(state, place) (at = state + column[place], labels[place] = label[at], state = next[at])
 
-static uint32_t backward_chain(const bitlex_cursor *c, uint16_t *labels, uint32_t from, uint32_t to, uint32_t state)
+static uint32_t backward_chain(const bitlex_cursor *c, uint16_t *labels, size_t from, size_t to, uint32_t state)
 {
     const uint16_t *next = c->stage->backward_next, *label = c->stage->backward_label;
     const uint8_t *column = c->columns;
@@ -223,8 +238,9 @@ static uint32_t backward_chain(const bitlex_cursor *c, uint16_t *labels, uint32_
 static uint32_t backward(bitlex_cursor *c, uint32_t n, uint32_t state)
 {
     const uint16_t *next = c->stage->backward_next, *label = c->stage->backward_label;
-    uint32_t part = n / (CHAINS * PERIOD) * PERIOD, at, i;
-    uint32_t s0, s1, s2, s3 = state, guess0, guess1, guess2;
+    const size_t part = n / (CHAINS * PERIOD) * PERIOD; /* size_t: gcc 12.2 -O2 miscompiles the loop below with uint32_t */
+    size_t i;
+    uint32_t at, s0, s1, s2, s3 = state, guess0, guess1, guess2;
     const uint8_t *column = c->columns;
     uint16_t *labels = c->labels;
     if (part <= WARMUP) return backward_chain(c, labels, 0, n, state);
@@ -383,7 +399,7 @@ static uint32_t state_at(bitlex_cursor *c, uint64_t wanted)
 #define FORWARD_STEP(state, event, place) \
     (at = state + labels[place], letter = output[at], state = next[at], *event = EVENT(place, letter), event += COUNTS(letter))
 
-static uint32_t forward_chain(const bitlex_cursor *c, uint32_t from, uint32_t to, uint32_t state, uint16_t **events, int drops)
+static uint32_t forward_chain(const bitlex_cursor *c, size_t from, size_t to, uint32_t state, uint16_t **events, int drops)
 {
     const uint16_t *next = c->stage->forward_next, *labels = c->labels;
     const uint8_t *output = c->stage->output;
@@ -405,8 +421,8 @@ static inline void forward(bitlex_cursor *c, uint32_t n, int drops)
 {
     const uint16_t *next = c->stage->forward_next, *labels = c->labels;
     const uint8_t *output = c->stage->output;
-    uint32_t part = n / (CHAINS * PERIOD) * PERIOD, at, i, letter;
-    uint32_t s0 = c->forward, s1 = s0, s2 = s0, s3 = s0, guess1, guess2, guess3;
+    size_t part = n / (CHAINS * PERIOD) * PERIOD, i;
+    uint32_t at, letter, s0 = c->forward, s1 = s0, s2 = s0, s3 = s0, guess1, guess2, guess3;
     uint16_t *first = c->events, *event0 = first, *event1 = first + part, *event2 = event1 + part, *event3 = event2 + part;
     if (part > WARMUP) {
         for (i = part - WARMUP; i < part; i++) {

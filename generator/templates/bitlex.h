@@ -68,6 +68,8 @@ typedef struct {
     uint32_t drops;        /* 1 if some code points belong to no piece; 0: the pieces tile the text */
     const bitlex_stage *stages;
     const char *name;
+    const uint8_t *continuation; /* NULL; or, for a lexer that may cut inside characters, 64 cells: of each byte 80..BF that is
+                                    not the first of its code point. Such a machine reads BITLEX_UTF8 only. */
 } bitlex_machine;
 
 /* All of it is private; it is spelled out only so that you can allocate it. */

@@ -73,9 +73,10 @@ class Machine:
     """A lexer over packed tables. The methods take str, or bytes-like objects of UTF-8; offsets count in the units of the input."""
 
     def __init__(
-        self, shift: int, stage1: bytes, wide: bool, stage2: bytes, cells: int, stages: Sequence[tuple[Any, ...]], drops: bool
-    ) -> None:
-        self.cells, self.drops = cells, drops
+        self, shift: int, stage1: bytes, wide: bool, stage2: bytes, cells: int, stages: Sequence[tuple[Any, ...]], drops: bool,
+        continuation: bytes = b"",
+    ) -> None:  # fmt: skip
+        self.cells, self.drops, self.continuation = cells, drops, continuation
         self.cell_of = Cells(shift, words(stage1) if wide else stage1, stage2)
         self.ascii = bytes(self.cell_of[c] if c < 128 else 0 for c in range(256))
         self.stages = [Stage(*stage) for stage in stages]
@@ -120,12 +121,28 @@ class Machine:
             state = stage.forward_next[state + label]
         return state, bytes(letters)
 
-    def columns(self, text: str) -> bytes:
-        """What the last stage reads, one byte a code point."""
+    def read(self, text: Any) -> tuple[bytes, list[int] | None]:
+        """The cell of each unit, and where each unit starts in the text, with the end of the text (None: the units are those of the text)."""
+        text, places = (text, None) if isinstance(text, str) else decode(text)
         if text.isascii():
-            cells = text.encode("ascii").translate(self.ascii)
-        else:
-            cells = text.translate(self.cell_of).encode("latin-1")
+            return text.encode("ascii").translate(self.ascii), None
+        return text.translate(self.cell_of).encode("latin-1"), places
+
+    def read_bytes(self, text: Any) -> bytes:
+        """The cells of a bytewise lexer: a byte inside a code point has its own."""
+        if isinstance(text, str):
+            raise ValueError("this lexer cuts inside characters, so it reads bytes: encode the text as UTF-8")
+        data = bytes(memoryview(text))
+        cells, places = self.read(data)
+        if places is None:
+            return cells
+        mixed = bytearray(data.translate(bytes(128) + self.continuation + bytes(64)))
+        for place, cell in zip(places, cells, strict=False):
+            mixed[place] = cell
+        return bytes(mixed)
+
+    def columns(self, cells: bytes) -> bytes:
+        """What the last stage reads, one byte a unit."""
         stage = self.stages[0]
         columns = cells.translate(stage.columns + bytes(256 - len(stage.columns)))
         for later in self.stages[1:]:
@@ -135,18 +152,18 @@ class Machine:
             columns, stage = bytes(later.columns[symbol] for symbol in symbols), later
         return columns
 
-    def pieces(self, text: str) -> list[bytes]:
-        """One byte string for each piece, as long as the piece and the dropped text behind it; the first is what is dropped before."""
-        columns = self.columns(text)
+    def pieces(self, cells: bytes) -> list[bytes]:
+        """One byte string for each piece, as long as it and the dropped text behind it; the first is what is dropped before all."""
+        columns = self.columns(cells)
         groups = array("I", columns + bytes((PADDING,)) * (-len(columns) % 4))
         start = self.prefix(0, (b"",) * len(self.suffixes))
         suffixes = list(accumulate(groups[::-1], getitem, initial=self.suffixes[self.last.backward_end]))
         suffixes.reverse()
         return b"".join(map(getitem, accumulate(groups, getitem, initial=start), suffixes)).split(b"\1")
 
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """(start, end) of each piece, in characters."""
-        pieces = self.pieces(text)
+    def spans(self, cells: bytes) -> Iterator[tuple[int, int]]:
+        """(start, end) of each piece, in units."""
+        pieces = self.pieces(cells)
         starts = accumulate(map(len, pieces))
         if not self.drops:
             yield from pairwise(starts)
@@ -156,23 +173,21 @@ class Machine:
 
     def iterate(self, text: str | bytes) -> Iterator[tuple[int, int]]:
         """(start, end) of each piece, in characters of a str or bytes of anything else."""
-        if isinstance(text, str):
-            return self.spans(text)
-        decoded, places = decode(text)
+        cells, places = (self.read_bytes(text), None) if self.continuation else self.read(text)
         if places is None:
-            return self.spans(decoded)
-        return ((places[a], places[b]) for a, b in self.spans(decoded))
+            return self.spans(cells)
+        return ((places[a], places[b]) for a, b in self.spans(cells))
 
     def split(self, text: str | bytes) -> list[Any]:
         """The pieces, of the type of the text (bytes for any bytes-like object)."""
         if isinstance(text, str):
-            return [text[a:b] for a, b in self.spans(text)]
+            return [text[a:b] for a, b in self.iterate(text)]
         data = memoryview(text)
         return [data[a:b].tobytes() for a, b in self.iterate(text)]
 
     def count(self, text: str | bytes) -> int:
         """How many pieces there are."""
-        return len(self.pieces(text if isinstance(text, str) else decode(text)[0])) - 1
+        return len(self.pieces(self.read_bytes(text) if self.continuation else self.read(text)[0])) - 1
 
     def ends(self, text: str | bytes) -> bytearray:
         """The end offset of each piece, as native int32 (int64 from 2**31 units on). Only if the pieces tile the text."""

@@ -1,0 +1,60 @@
+# make            what there is to make
+# make demo       from a bare checkout; each target sets up what it needs, and again costs nothing
+
+PYTHON ?= python3
+VENV ?= .venv
+FAMILY ?=
+PY = $(VENV)/bin/python
+
+# An editable install links to files by name and compiles C: it is done again when either changes, and not otherwise.
+NAMES = ls runtime generator generator/templates generated generated/python generated/c tables tables/unicode | grep -v -e __pycache__ -e '\.so$$'
+STATE := $(shell { $(NAMES); cat pyproject.toml setup.py runtime/*.c generated/c/bitlex.*; } | cksum | cut -d ' ' -f 1)
+CORE = $(VENV)/installed-core-$(STATE)
+DEV = $(VENV)/installed-dev-$(STATE)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test generate check tables clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: $(CORE) ## split README.md with the cl100k lexer
+	@$(VENV)/bin/bitlex split --family cl100k README.md | head -n 20
+	@$(PY) -c "import bitlex; lexer, text = bitlex.lexer('cl100k'), open('README.md', 'rb').read(); \
+	print(f'... the first 20 of {lexer.count(text):,} pieces; {len(text):,} bytes in all, by', lexer); \
+	print('Next: $(VENV)/bin/bitlex --help, $(VENV)/bin/bitlex families, make test')"
+
+test: $(DEV) ## run all tests
+	@$(PY) -m pytest -q
+
+generate: $(DEV) ## write generated/ again; FAMILY="cl100k o200k" for some only
+	@$(PY) -m generator $(FAMILY)
+
+check: $(DEV) ## generated/ is what the generator writes; ruff; mypy
+	@$(PY) -m generator --check
+	@$(PY) -m ruff check -q .
+	@$(PY) -m mypy --no-error-summary -p bitlex
+	@$(PY) -m mypy --no-error-summary --allow-untyped-defs --allow-untyped-calls --no-warn-unused-ignores tests
+
+tables: $(DEV) ## fetch the Unicode data again (CPython 3.11)
+	@$(PY) -m generator.pin_unicode
+
+clean: ## remove what the other targets made
+	@rm -rf $(VENV) build dist bitlex.egg-info runtime/*.so .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo "bitlex needs Python 3.11 or later, and $(PYTHON) is none; name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || \
+	{ echo "$(PYTHON) cannot make virtual environments; on Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(CORE): | $(PY)
+	@test ! -e $(DEV) && echo "installing bitlex in $(VENV)" && $(PY) -m pip install -q --disable-pip-version-check -e . || test -e $(DEV)
+	@touch $@
+
+$(DEV): | $(PY)
+	@echo "installing bitlex and what its tests need in $(VENV)"
+	@$(PY) -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(CORE)

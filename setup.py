@@ -1,0 +1,31 @@
+"""The C extension; everything else stands in pyproject.toml.
+
+It is optional: where no compiler or no Python.h is, bitlex is installed without it and runs in pure Python, with the same results.
+Setuptools does so for `pip install .`; for `pip install -e .` it would still look for the file that was not built, hence the class.
+"""
+
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+
+class OptionalExtension(build_ext):
+    def build_extensions(self) -> None:
+        super().build_extensions()
+        self.extensions = [found for found in self.extensions if Path(self.get_ext_fullpath(found.name)).exists()]
+
+
+setup(
+    cmdclass={"build_ext": OptionalExtension},
+    ext_modules=[
+        Extension(
+            "bitlex._native",
+            ["runtime/_native.c", "generated/c/bitlex.c"],
+            include_dirs=["generated/c"],
+            depends=["generated/c/bitlex.h"],
+            extra_compile_args=["-O3"],
+            optional=True,
+        )
+    ],
+)

@@ -1,0 +1,314 @@
+/* native_harness.c - bitlex.c against the definition of a lexer, written here as plainly as possible.
+ *
+ * Random machines run over random texts in every encoding; prints the first difference and returns 1. Compile it with
+ * small blocks (-DBITLEX_BLOCK=16 -DBITLEX_CHECKPOINTS=8) to cross many borders, and with sanitizers to catch every read
+ * outside of the text, the tables and the cursor: all three are allocated to the byte.
+ *
+ *     native_harness [rounds [seed]]
+ */
+#include "bitlex.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t seed = 1;
+
+static uint32_t below(uint32_t limit)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)((seed >> 33) % limit);
+}
+
+static void *exactly(size_t size)
+{
+    void *memory = malloc(size ? size : 1);
+    if (memory == NULL) exit(2);
+    return memory;
+}
+
+/* --- random machines ------------------------------------------------------------------------------------------- */
+
+static void shuffle(uint16_t *values, uint32_t count)
+{
+    uint32_t i;
+    for (i = count; i > 1; i--) {
+        uint32_t j = below(i);
+        uint16_t kept = values[i - 1];
+        values[i - 1] = values[j];
+        values[j] = kept;
+    }
+}
+
+/* next[state * columns + column]: random, or every column permutes the states (nothing is ever forgotten), or nearly. */
+static uint16_t *random_next(uint32_t states, uint32_t columns)
+{
+    uint16_t *next = exactly(sizeof *next * states * columns), *order = exactly(sizeof *order * states);
+    uint32_t s, c, kind = below(4);
+    for (s = 0; s < states; s++) order[s] = (uint16_t)s;
+    for (c = 0; c < columns; c++) {
+        uint32_t keeps = kind == 3 ? below(8) != 0 : kind;
+        if (keeps) shuffle(order, states);
+        for (s = 0; s < states; s++) next[s * columns + c] = (uint16_t)((keeps ? order[s] : below(states)) * columns);
+    }
+    free(order);
+    return next;
+}
+
+static void random_stage(bitlex_stage *stage, uint32_t symbols, int letters)
+{
+    uint32_t i, size;
+    uint8_t *columns, *output;
+    uint16_t *label;
+    stage->column_count = 1 + below(5);
+    stage->label_count = 1 + below(6);
+    stage->backward_states = below(10) ? 1 + below(6) : 60 + below(10);
+    stage->forward_states = 1 + below(6);
+    stage->backward_end = below(stage->backward_states) * stage->column_count;
+    columns = exactly(symbols);
+    for (i = 0; i < symbols; i++) columns[i] = (uint8_t)below(stage->column_count);
+    size = stage->backward_states * stage->column_count;
+    label = exactly(size * sizeof *label);
+    for (i = 0; i < size; i++) label[i] = (uint16_t)below(stage->label_count);
+    size = stage->forward_states * stage->label_count;
+    output = exactly(size);
+    for (i = 0; i < size; i++) output[i] = (uint8_t)(below(3) ? 0 : below((uint32_t)letters));
+    stage->columns = columns;
+    stage->backward_label = label;
+    stage->output = output;
+    stage->backward_next = random_next(stage->backward_states, stage->column_count);
+    stage->forward_next = random_next(stage->forward_states, stage->label_count);
+}
+
+static bitlex_machine *random_machine(void)
+{
+    bitlex_machine *m = exactly(sizeof *m);
+    uint32_t i, blocks, count = below(4) ? 1 : 1 + below(3);
+    bitlex_stage *stages = exactly(sizeof *stages * count);
+    uint16_t *stage1;
+    uint8_t *stage2;
+    m->abi = BITLEX_ABI;
+    m->name = "random";
+    m->cells = 1 + below(6);
+    m->shift = 5 + below(4);
+    m->drops = below(2);
+    m->stage_count = count;
+    blocks = 1 + below(9);
+    stage1 = exactly(sizeof *stage1 * (0x110000u >> m->shift));
+    for (i = 0; i < 0x110000u >> m->shift; i++) stage1[i] = (uint16_t)below(blocks);
+    stage2 = exactly(blocks << m->shift);
+    for (i = 0; i < blocks << m->shift; i++) stage2[i] = (uint8_t)below(m->cells);
+    m->stage1 = stage1;
+    m->stage2 = stage2;
+    for (i = 0; i < count; i++) random_stage(stages + i, m->cells * (i ? 6 : 1), m->drops || i + 1 < count ? 3 : 2);
+    m->stages = stages;
+    m->continuation = NULL;
+    if (below(4) == 0) { /* a machine that reads bytes */
+        uint8_t *continuation = exactly(64);
+        for (i = 0; i < 64; i++) continuation[i] = (uint8_t)below(m->cells);
+        m->continuation = continuation;
+    }
+    return m;
+}
+
+static void free_machine(bitlex_machine *m)
+{
+    uint32_t i;
+    for (i = 0; i < m->stage_count; i++) {
+        free((void *)(uintptr_t)m->stages[i].columns);
+        free((void *)(uintptr_t)m->stages[i].backward_next);
+        free((void *)(uintptr_t)m->stages[i].backward_label);
+        free((void *)(uintptr_t)m->stages[i].forward_next);
+        free((void *)(uintptr_t)m->stages[i].output);
+    }
+    free((void *)(uintptr_t)m->stages);
+    free((void *)(uintptr_t)m->stage1);
+    free((void *)(uintptr_t)m->stage2);
+    free((void *)(uintptr_t)m->continuation);
+    free(m);
+}
+
+/* --- random texts ---------------------------------------------------------------------------------------------- */
+
+static size_t put_utf8(uint8_t *to, uint32_t point)
+{
+    if (point < 0x80) return to[0] = (uint8_t)point, 1;
+    if (point < 0x800) return to[0] = (uint8_t)(0xC0 | point >> 6), to[1] = (uint8_t)(0x80 | (point & 63)), 2;
+    to[0] = (uint8_t)(0xE0 | point >> 12), to[1] = (uint8_t)(0x80 | (point >> 6 & 63)), to[2] = (uint8_t)(0x80 | (point & 63));
+    if (point < 0x10000) return 3;
+    to[0] = (uint8_t)(0xF0 | point >> 18), to[1] = (uint8_t)(0x80 | (point >> 12 & 63));
+    return to[2] = (uint8_t)(0x80 | (point >> 6 & 63)), to[3] = (uint8_t)(0x80 | (point & 63)), 4;
+}
+
+/* A few favourites make runs; otherwise any code point, a surrogate now and then, and in UTF-8 any byte now and then. */
+static void *random_text(bitlex_encoding encoding, size_t length)
+{
+    static const uint32_t top[] = {0x7F, 0xFF, 0x7FF, 0xFFFF, 0x10FFFF};
+    size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding, i = 0;
+    uint8_t *text = exactly(length * width);
+    uint32_t favourite = below(0x3000), kind = below(6), dirt = below(3);
+    while (i < length) {
+        uint32_t limit = top[kind < 5 ? kind : below(5)], point = kind && below(50) ? below(limit + 1) : favourite;
+        uint8_t bytes[4];
+        size_t size;
+        if (below(4) && kind < 5) point = favourite;
+        if (below(300) == 0) favourite = below(limit + 1);
+        switch (encoding) {
+        case BITLEX_UTF8:
+            size = put_utf8(bytes, point);
+            if (dirt && below(dirt == 1 ? 40 : 3) == 0) bytes[below((uint32_t)size)] = (uint8_t)(below(2) ? 0x80 + below(128) : below(256));
+            if (dirt && below(30) == 0) size = 1 + below((uint32_t)size);
+            if (size > length - i) size = length - i;
+            memcpy(text + i, bytes, size);
+            i += size;
+            break;
+        case BITLEX_LATIN1: text[i++] = (uint8_t)point; break;
+        case BITLEX_UCS2: ((uint16_t *)(void *)text)[i++] = (uint16_t)point; break;
+        default: ((uint32_t *)(void *)text)[i++] = below(500) ? point : UINT32_C(0xFFFFFFFF) - below(3);
+        }
+    }
+    return text;
+}
+
+/* --- the definition -------------------------------------------------------------------------------------------- */
+
+/* Unicode's table of well-formed byte sequences, row by row: the longest prefix of a row that is present. */
+static uint32_t define_decode(const uint8_t *p, size_t left, size_t *length)
+{
+    static const struct { uint8_t lead_low, lead_high, low, high, size; } rows[] = {
+        {0x00, 0x7F, 0, 0, 1},          {0xC2, 0xDF, 0x80, 0xBF, 2},    {0xE0, 0xE0, 0xA0, 0xBF, 3},
+        {0xE1, 0xEC, 0x80, 0xBF, 3},    {0xED, 0xED, 0x80, 0x9F, 3},    {0xEE, 0xEF, 0x80, 0xBF, 3},
+        {0xF0, 0xF0, 0x90, 0xBF, 4},    {0xF1, 0xF3, 0x80, 0xBF, 4},    {0xF4, 0xF4, 0x80, 0x8F, 4}};
+    static const uint8_t masks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    size_t row, i;
+    for (row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        uint32_t point;
+        if (p[0] < rows[row].lead_low || p[0] > rows[row].lead_high) continue;
+        point = p[0] & masks[rows[row].size];
+        for (i = 1; i < rows[row].size && i < left; i++) {
+            if (i == 1 ? p[1] < rows[row].low || p[1] > rows[row].high : (p[i] & 0xC0) != 0x80) break;
+            point = point << 6 | (p[i] & 63);
+        }
+        *length = i;
+        return i == rows[row].size ? point : 0xFFFD;
+    }
+    *length = 1;
+    return 0xFFFD;
+}
+
+/* The pieces of a text as pairs; their number comes back. */
+static size_t define(const bitlex_machine *m, const void *text, size_t length, bitlex_encoding encoding, uint64_t *pairs)
+{
+    uint8_t *cell = exactly(length), *letter = exactly(length + 1), *before = exactly(length + 1);
+    uint32_t *label = exactly(length * sizeof *label), stage;
+    uint64_t *start = exactly((length + 1) * sizeof *start);
+    size_t n = 0, at = 0, i, count = 0;
+    int open = 0;
+    while (at < length) {
+        size_t used = 1;
+        uint32_t point;
+        switch (encoding) {
+        case BITLEX_UTF8: point = define_decode((const uint8_t *)text + at, length - at, &used); break;
+        case BITLEX_LATIN1: point = ((const uint8_t *)text)[at]; break;
+        case BITLEX_UCS2: point = ((const uint16_t *)text)[at]; break;
+        default: point = ((const uint32_t *)text)[at];
+        }
+        if (point > 0x10FFFF) point = 0xFFFD;
+        cell[n] = m->stage2[((size_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1))];
+        start[n++] = at++;
+        for (used--; used > 0; used--, at++) {
+            if (m->continuation == NULL) continue;
+            cell[n] = m->continuation[((const uint8_t *)text)[at] & 0x3F];
+            start[n++] = at;
+        }
+    }
+    start[n] = length;
+    for (stage = 0; stage < m->stage_count; stage++) {
+        const bitlex_stage *s = m->stages + stage;
+        uint32_t state = s->backward_end;
+        memcpy(before, letter, n);
+        for (i = n; i-- > 0;) {
+            uint32_t symbol = cell[i];
+            if (stage > 0) symbol += m->cells * (before[i] + 3u * (i + 1 == n || before[i + 1] != 0));
+            label[i] = s->backward_label[state + s->columns[symbol]];
+            state = s->backward_next[state + s->columns[symbol]];
+        }
+        for (i = 0, state = 0; i < n; i++) {
+            letter[i] = s->output[state + label[i]];
+            state = s->forward_next[state + label[i]];
+        }
+    }
+    for (i = 0; i < n; i++) {
+        int starts = letter[i] == 1 || (i == 0 && !m->drops);
+        if (open && letter[i] != 0) pairs[2 * count++ + 1] = start[i];
+        if (letter[i] != 0) open = 0;
+        if (starts) pairs[2 * count] = start[i];
+        if (starts) open = 1;
+    }
+    if (open) pairs[2 * count++ + 1] = length;
+    free(cell), free(letter), free(before), free(label), free(start);
+    return count;
+}
+
+/* --- the comparison -------------------------------------------------------------------------------------------- */
+
+static int check(const bitlex_machine *m, const void *text, size_t length, bitlex_encoding encoding, bitlex_cursor *cursor)
+{
+    uint64_t *expected = exactly((2 * length + 2) * sizeof *expected), got[2 * 70];
+    uint32_t narrow[2 * 70];
+    uint8_t *scratch = exactly((size_t)bitlex_scratch_size(m, length));
+    size_t count = define(m, text, length, encoding, expected), form, n, i;
+    int wrong = bitlex_count(cursor, m, text, length, encoding, scratch) != count;
+    for (form = 0; form < 4 && !wrong; form++) {
+        size_t done = 0, pairs = form & 1, room;
+        if (m->drops && !pairs) continue;
+        bitlex_begin(cursor, m, text, length, encoding, scratch);
+        for (;;) {
+            room = 1 + below(70);
+            while (below(2) && !bitlex_ready(cursor, below(100))) {}
+            if (form == 0) n = bitlex_next(cursor, got, room);
+            else if (form == 1) n = bitlex_next_pairs(cursor, got, room);
+            else if (form == 2) n = bitlex_next32(cursor, narrow, room);
+            else n = bitlex_next_pairs32(cursor, narrow, room);
+            if (n == 0 || n > room || n > count - done) break;
+            for (i = 0; i < n; i++, done++) {
+                if (pairs) wrong |= expected[2 * done] != (form < 2 ? got[2 * i] : narrow[2 * i]);
+                wrong |= expected[2 * done + 1] != (form < 2 ? got[i * (1 + pairs) + pairs] : narrow[i * (1 + pairs) + pairs]);
+            }
+        }
+        wrong |= n != 0 || done != count;
+    }
+    free(scratch), free(expected);
+    return wrong;
+}
+
+int main(int argc, char **argv)
+{
+    static const bitlex_encoding encodings[] = {BITLEX_UTF8, BITLEX_UTF8, BITLEX_LATIN1, BITLEX_UCS2, BITLEX_UCS4};
+    long rounds = argc > 1 ? atol(argv[1]) : 300, round;
+    bitlex_cursor *cursor = exactly(bitlex_cursor_size());
+    if (argc > 2) seed = (uint64_t)atol(argv[2]);
+    for (round = 0; round < rounds; round++) {
+        bitlex_machine *m = random_machine();
+        uint32_t texts;
+        for (texts = 0; texts < 6; texts++) {
+            bitlex_encoding encoding = m->continuation ? BITLEX_UTF8 : encodings[below(5)];
+            size_t blocks = below(3) ? below(4) : below(300), length = blocks * BITLEX_BLOCK;
+            void *text;
+            if (length > 20000) length %= 20000;
+            length += below(2) ? below(BITLEX_BLOCK) : below(5);
+            text = random_text(encoding, length);
+            memset(cursor, 0xA5, bitlex_cursor_size()); /* whatever the caller's memory held */
+            if (check(m, text, length, encoding, cursor)) {
+                printf("round %ld: wrong pieces, encoding %d, length %lu, %u stages, drops %u\n", round, (int)encoding,
+                       (unsigned long)length, m->stage_count, m->drops);
+                return 1;
+            }
+            free(text);
+        }
+        free_machine(m);
+    }
+    free(cursor);
+    printf("%ld machines, no difference\n", rounds);
+    return 0;
+}

@@ -1,0 +1,334 @@
+"""The public face: `Lexer` on both tiers, `lexer`, `families` and `compile`.
+
+Both tiers run through every test; what they compute is compared with splits written out here, and with each other on texts that
+mix everything. What a pattern means is the business of the generator's own tests.
+"""
+
+from __future__ import annotations
+
+import array
+import copy
+import importlib.util
+import mmap
+import pickle
+import subprocess
+import sys
+import threading
+from itertools import pairwise
+from typing import Any
+
+import numpy
+import pytest
+
+import bitlex
+
+TIERS = ("native", "pure")
+TEXT = "I'm here 12345"
+PIECES = ["I", "'m", " here", " ", "123", "45"]
+MIXED = "It's \u00e9t\u00e9\u0301  \r\n\n 12345\u0663 \u4f60\u597d\u3000\u3042 "
+MIXED += "\U0001f468\u200d\U0001f469 \ud83d x\tx \u017fT'LL'\u017f \x00\x85 end  "
+SPACES = {"type": "WhitespaceSplit"}
+
+
+@pytest.fixture(params=TIERS)
+def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "pure":
+        monkeypatch.setenv("BITLEX_PURE", "1")
+    else:
+        monkeypatch.delenv("BITLEX_PURE", raising=False)
+        if importlib.util.find_spec("bitlex._native") is None:
+            pytest.skip("the C extension was not built")
+    return str(request.param)
+
+
+@pytest.fixture
+def cl100k(tier: str) -> bitlex.Lexer:
+    return bitlex.lexer("cl100k")
+
+
+def kinds(data: bytes) -> list[Any]:
+    mapped = mmap.mmap(-1, len(data))
+    mapped[:] = data
+    spaced = numpy.frombuffer(data, numpy.uint8)
+    return [
+        data, bytearray(data), memoryview(data), memoryview(b"<" + data + b">")[1:-1], mapped, spaced, spaced.view(numpy.int8),
+        array.array("B", data), spaced.reshape(2, -1),
+    ]  # fmt: skip
+
+
+def test_the_first_example(cl100k: bitlex.Lexer, tier: str) -> None:
+    assert cl100k.tier == tier
+    assert cl100k.split(TEXT) == PIECES
+    assert cl100k.split(TEXT.encode()) == [piece.encode() for piece in PIECES]
+    assert cl100k.count(TEXT) == 6
+    assert list(cl100k.iterate(TEXT)) == PIECES
+    ends = cl100k.spans(TEXT)
+    assert ends.tolist() == [1, 3, 8, 9, 12, 14]
+    assert ends.dtype == numpy.int32
+
+
+def test_str_and_bytes_count_in_their_own_units(cl100k: bitlex.Lexer) -> None:
+    text = "\u00e9t\u00e9 \u4f60\u597d!"
+    assert cl100k.spans(text).tolist() == [3, 6, 7]
+    assert cl100k.spans(text.encode()).tolist() == [5, 12, 13]
+    assert [piece.decode() for piece in cl100k.split(text.encode())] == cl100k.split(text)
+
+
+def test_everything_bytes_like_is_read_alike(cl100k: bitlex.Lexer) -> None:
+    data = TEXT.encode()
+    for text in kinds(data):
+        assert cl100k.split(text) == [piece.encode() for piece in PIECES]
+        assert all(type(piece) is bytes for piece in [*cl100k.split(text), *cl100k.iterate(text)])
+        assert list(cl100k.iterate(text)) == cl100k.split(data)
+        assert cl100k.spans(text).tolist() == [1, 3, 8, 9, 12, 14]
+        assert cl100k.count(text) == 6
+
+
+def test_empty_texts(cl100k: bitlex.Lexer) -> None:
+    dropping = bitlex.compile(SPACES)
+    for empty in ("", b"", bytearray(), memoryview(b""), numpy.zeros(0, numpy.uint8), numpy.zeros((0, 3), numpy.uint8)):
+        for lexer in (cl100k, dropping):
+            assert lexer.split(empty) == list(lexer.iterate(empty)) == []
+            assert not lexer.explain(empty)
+            assert lexer.count(empty) == 0
+            assert lexer.spans(empty).shape == ((0, 2) if lexer.drops else (0,))
+            assert lexer.spans(empty).dtype == numpy.int32
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        (5, TypeError, "expected str or a bytes-like object, got int"),
+        (None, TypeError, "expected str or a bytes-like object, got NoneType"),
+        (["a"], TypeError, "expected str or a bytes-like object, got list"),
+        (array.array("I", [1]), TypeError, "expected str or a bytes-like object, got array with items of 4 bytes"),
+        (numpy.zeros(3), TypeError, "expected str or a bytes-like object, got ndarray with items of 8 bytes"),
+        (memoryview(b"abcd")[::2], BufferError, "expected bytes that lie side by side, got memoryview with gaps; give a copy of it"),
+    ],
+)  # fmt: skip
+def test_wrong_texts(cl100k: bitlex.Lexer, text: Any, error: type[Exception], message: str) -> None:
+    for method in (cl100k.split, cl100k.iterate, cl100k.spans, cl100k.count, cl100k.explain):
+        with pytest.raises(error) as caught:
+            method(text)
+        assert str(caught.value) == message
+
+
+def test_bytes_that_are_not_utf8_come_out_as_they_were(cl100k: bitlex.Lexer) -> None:
+    data = b"a\xff\xfe \xe4\xbd b\xf0\x9f\x91 \xed\xa0\x80c\xc0\xaf\x80" + "\u4f60".encode()[:2]
+    pieces = cl100k.split(data)
+    assert b"".join(pieces) == data
+    places = [end - start for start, end in pairwise([0, *cl100k.spans(data).tolist()])]
+    assert [len(piece) for piece in pieces] == places
+    replaced = cl100k.split(data.decode("utf-8", "replace"))
+    assert [piece.decode("utf-8", "replace") for piece in pieces] == replaced
+
+
+def test_pieces_tile_the_text_where_nothing_is_dropped(cl100k: bitlex.Lexer) -> None:
+    assert not cl100k.drops
+    assert "".join(cl100k.split(MIXED)) == MIXED
+    assert cl100k.spans(MIXED)[-1] == len(MIXED)
+
+
+def test_dropping_lexers_give_pairs(tier: str) -> None:
+    lexer = bitlex.compile(SPACES)
+    assert lexer.drops
+    for text in ("  ab\u00e9 c  ", "  ab\u00e9 c  ".encode()):
+        spans = lexer.spans(text)
+        assert spans.shape == (2, 2)
+        assert spans.dtype == numpy.int32
+        assert [text[start:end] for start, end in spans.tolist()] == lexer.split(text) == list(lexer.iterate(text))
+    assert lexer.spans("  ab c").tolist() == [[2, 4], [5, 6]]
+
+
+@pytest.mark.parametrize("name", bitlex.families())
+def test_both_tiers_agree_on_every_family(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BITLEX_PURE", raising=False)
+    one = bitlex.lexer(name)
+    if one.tier != "native":
+        pytest.skip("the C extension was not built")
+    monkeypatch.setenv("BITLEX_PURE", "1")
+    two = bitlex.lexer(name)
+    assert two.tier == "pure"
+    data = MIXED.encode("utf-8", "surrogatepass")
+    in_bytes = (data, data * 50, data[::-1], MIXED.encode("utf-16-le", "surrogatepass"))
+    in_str = () if one.bytewise else (MIXED, MIXED * 50, MIXED[::-1])
+    for text in (*in_bytes, *in_str):
+        assert one.split(text) == two.split(text)
+        assert one.spans(text).tolist() == two.spans(text).tolist()
+        assert one.count(text) == two.count(text) == len(two.split(text))
+
+
+def test_lexers_that_cut_inside_characters_refuse_str(tier: str) -> None:
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    cut = {"type": "Split", "pattern": {"String": "\u00c2"}, "behavior": "MergedWithPrevious", "invert": False}
+    lexer = bitlex.compile({"type": "Sequence", "pretokenizers": [level, cut]})
+    assert lexer.bytewise
+    assert lexer.split("x\u00b2".encode()) == [b"x\xc2", b"\xb2"]
+    assert lexer.spans("x\u00b2".encode()).tolist() == [2, 3]
+    for method in (lexer.split, lexer.iterate, lexer.spans, lexer.count, lexer.explain):
+        with pytest.raises(ValueError, match="cuts inside characters, so it reads bytes"):
+            method("x")
+
+
+def test_iterate_is_lazy_and_complains_at_once(cl100k: bitlex.Lexer) -> None:
+    pieces = cl100k.iterate("a b " * 100_000)
+    assert [next(pieces), next(pieces)] == ["a", " b"]
+    with pytest.raises(TypeError):
+        cl100k.iterate(3)  # type: ignore[call-overload]
+
+
+@pytest.mark.skipif(sys.maxsize < 1 << 32 or not hasattr(mmap, "MAP_ANONYMOUS"), reason="needs a large address space")
+def test_offsets_are_64_bits_wide_from_2_to_the_31_on() -> None:
+    lexer = bitlex.compile(None)  # the whole text is one piece, so that this is quick
+    if lexer.tier != "native":
+        pytest.skip("too slow in pure Python")
+    size = (1 << 31) + 5
+    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ) as zeros:
+        ends = lexer.spans(zeros)
+        assert ends.tolist() == [size]
+        assert ends.dtype == numpy.int64
+
+
+def test_explain_names_the_alternative(cl100k: bitlex.Lexer) -> None:
+    found = cl100k.explain("it's 1\u00e9")
+    assert [one.piece for one in found] == cl100k.split("it's 1\u00e9")
+    assert [one.source for one in found[:2]] == [r"[^\r\n\p{L}\p{N}]?+\p{L}++", "'(?i:[sdmt]|ll|ve|re)"]
+    assert [one.alternative for one in found[:2]] == [1, 0]
+    assert {one.step for one in found} == {0}
+    in_bytes = cl100k.explain("it's 1\u00e9".encode() + b"\xff")
+    assert [(one.start, one.end, one.piece) for one in in_bytes][-2:] == [(6, 8, "\u00e9".encode()), (8, 9, b"\xff")]
+
+
+def test_explain_tells_steps_apart_and_shows_gaps(tier: str) -> None:
+    digits = {"type": "Digits", "individual_digits": True}
+    words = {"type": "Split", "pattern": {"Regex": "[a-z]+"}, "behavior": "Isolated", "invert": False}
+    lexer = bitlex.compile({"type": "Sequence", "pretokenizers": [digits, words]})
+    found = lexer.explain("1ab!")
+    assert [(one.piece, one.step, one.source) for one in found] == [("1", 0, r"\p{N}"), ("ab", 1, "[a-z]+"), ("!", 1, "")]
+    assert found[-1].alternative is None
+    assert lexer.pattern == "Digits(individual=True, unicode='17.0') then Split(regex='[a-z]+')"
+
+
+def test_families_and_aliases(tier: str) -> None:
+    known = bitlex.families()
+    assert "cl100k_base" in known["cl100k"]
+    assert bitlex.lexer("cl100k") is bitlex.lexer("cl100k_base") is bitlex.lexer("CL100K-base")
+    known.clear()
+    assert bitlex.families()
+    with pytest.raises(ValueError, match="no family 'cl100'; did you mean cl100k"):
+        bitlex.lexer("cl100")
+    with pytest.raises(ValueError, match="no family 'zzzzzz'; there are gpt2, "):
+        bitlex.lexer("zzzzzz")
+    with pytest.raises(TypeError, match="expected the name of a family, got int"):
+        bitlex.lexer(3)  # type: ignore[arg-type]
+    from bitlex.generated import cl100k  # type: ignore[attr-defined]
+
+    assert cl100k is bitlex.lexer("cl100k")
+
+
+def test_properties(cl100k: bitlex.Lexer, tier: str) -> None:
+    assert (cl100k.name, cl100k.dialect, cl100k.unicode) == ("cl100k", "fancy", "16.0")
+    assert cl100k.pattern.startswith("'(?i:[sdmt]|ll|ve|re)|")
+    assert cl100k.steps == ({"kind": "Split", "regex": cl100k.pattern},)
+    assert "tiktoken" in cl100k.reference
+    assert cl100k.source.startswith("https://")
+    assert 2 < cl100k.cells <= 255
+    assert all(backward > 0 and forward > 0 for backward, forward in cl100k.states)
+    assert repr(cl100k) == f"<bitlex.Lexer cl100k: fancy, Unicode 16.0, {tier}>"
+    cl100k.steps[0]["regex"] = "changed"
+    assert cl100k.steps[0]["regex"] == cl100k.pattern != "changed"
+    for name in ("name", "tier", "other"):
+        with pytest.raises(AttributeError):
+            setattr(cl100k, name, "changed")
+
+
+def test_a_compiled_pattern_equals_its_family(cl100k: bitlex.Lexer, tier: str) -> None:
+    mine = bitlex.compile(cl100k.pattern, name="mine")
+    assert (mine.name, mine.tier, mine.reference, mine.source) == ("mine", tier, "", "")
+    assert (mine.cells, mine.states, mine.steps) == (cl100k.cells, cl100k.states, cl100k.steps)
+    assert mine.split(MIXED) == cl100k.split(MIXED)
+
+
+def test_what_a_pattern_leaves_unmatched(tier: str) -> None:
+    assert bitlex.compile("[a-z]+").split("ab, cd") == ["ab", ", ", "cd"]
+    assert bitlex.compile("[a-z]+", behavior="removed", invert=True).split("ab, cd") == ["ab", "cd"]  # what tiktoken does
+    assert bitlex.compile("[a-z]+", behavior="removed").split("ab, cd") == [", "]
+    assert bitlex.compile("-", behavior="merged_with_previous").split("a-b") == ["a-", "b"]
+
+
+def test_pre_tokenizer_objects(tier: str) -> None:
+    whole = bitlex.compile(None)
+    assert (whole.split("a b"), whole.dialect, whole.pattern) == (["a b"], "oniguruma", "the whole text")
+    level = bitlex.compile({"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True})
+    assert level.split("it's me") == ["it", "'s", " me"]
+    assert bitlex.compile(SPACES, dialect="fancy").dialect == "fancy"
+    for extra in ({"behavior": "removed"}, {"invert": False}):
+        with pytest.raises(TypeError, match="go with a regular expression"):
+            bitlex.compile(SPACES, **extra)  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="'Metaspace' is not supported"):
+        bitlex.compile({"type": "Metaspace"})
+
+
+def test_unicode_versions_differ() -> None:
+    letter = "\U00010d50"  # GARAY SMALL LETTER A, of Unicode 16.0
+    assert bitlex.compile(r"\p{L}+", unicode="16.0").split(f"{letter}a") == [f"{letter}a"]
+    assert bitlex.compile(r"\p{L}+", unicode="15.1").split(f"{letter}a") == [letter, "a"]
+
+
+def test_patterns_that_are_refused() -> None:
+    with pytest.raises(bitlex.PatternError) as caught:
+        bitlex.compile(r"(a+)\1")
+    assert isinstance(caught.value, ValueError)
+    assert r"(a+)\1" in str(caught.value)
+    assert "^" in str(caught.value)
+    with pytest.raises(bitlex.LimitError, match="Limits"):
+        bitlex.compile("(?:a{1,90}){1,90}", limits=bitlex.Limits(instructions=100))
+    for arguments in ({"unicode": "1.0"}, {"dialect": "perl"}, {"behavior": "kept"}):
+        with pytest.raises(ValueError, match=next(iter(arguments.values()))):
+            bitlex.compile("a", **arguments)  # type: ignore[call-overload]
+    for pattern in (3, b"a", ["a"]):
+        with pytest.raises((TypeError, ValueError)):
+            bitlex.compile(pattern)  # type: ignore[call-overload]
+
+
+def test_pickles_and_copies(cl100k: bitlex.Lexer, tier: str) -> None:
+    assert pickle.loads(pickle.dumps(cl100k)) is copy.deepcopy(cl100k) is cl100k
+    assert len(pickle.dumps(cl100k)) < 100
+    mine = bitlex.compile(r"\w+|\s", name="mine")
+    for again in (pickle.loads(pickle.dumps(mine)), copy.deepcopy(mine), copy.copy(mine)):
+        assert (repr(again), again.steps, again.states) == (repr(mine), mine.steps, mine.states)
+        assert again.split(MIXED) == mine.split(MIXED)
+        assert again.explain("a b") == mine.explain("a b")
+
+
+def test_threads_share_a_lexer(cl100k: bitlex.Lexer) -> None:
+    texts = [MIXED.encode("utf-8", "replace") * n + b"\xff" * n for n in range(1, 9)]
+    expected = [cl100k.split(text) for text in texts]
+    found: dict[int, list[list[bytes]]] = {}
+
+    def work(number: int) -> None:
+        found[number] = [cl100k.split(text) for text in texts for _ in range(3)]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(found[number] == [one for one in expected for _ in range(3)] for number in range(4))
+
+
+def test_importing_loads_neither_numpy_nor_the_generator() -> None:
+    program = (
+        "import sys, bitlex; bitlex.lexer('cl100k').split('a b'); bitlex.families(); import bitlex.cli\n"
+        "print([m for m in sys.modules if m.startswith(('numpy', 'jinja2', 'bitlex.generator', 'dataclasses', 'inspect'))\n"
+        "       and not m.startswith('bitlex.generated')])"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_names() -> None:
+    assert set(bitlex.__all__) <= set(dir(bitlex))
+    assert all(getattr(bitlex, name) is not None for name in bitlex.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = bitlex.nothing

@@ -1,0 +1,461 @@
+"""The C loop against the definition of a lexer, on random machines.
+
+In: machines drawn at random (also such as forget nothing, where every shortcut of the C code fails) and texts that lie
+around the borders of its blocks. The definition is `define` below: two loops over lists, as in the text books. What is
+compared is what a user sees: pieces, ends, pairs, counts and iteration, for every kind of str and bytes-like object.
+native_harness.c does the same inside C, with small blocks and under sanitizers.
+"""
+
+from __future__ import annotations
+
+import array
+import mmap
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
+
+N: int = native.BLOCK
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Stage:
+    columns: list[int]
+    column_count: int
+    label_count: int
+    backward_next: list[int]  # here and below: rows of entries, states not premultiplied
+    backward_label: list[int]
+    backward_end: int
+    forward_next: list[int]
+    output: list[int]
+
+
+@dataclass(frozen=True)
+class Tables:
+    shift: int
+    stage1: list[int]
+    stage2: list[int]
+    cells: int
+    stages: tuple[Stage, ...]
+    drops: bool
+    wide: bool
+
+    def arguments(self) -> dict[str, Any]:
+        def words(values: list[int], row: int = 1) -> bytes:
+            return struct.pack(f"<{len(values)}H", *(value * row for value in values))
+
+        return {
+            "shift": self.shift,
+            "stage1": words(self.stage1) if self.wide else bytes(self.stage1),
+            "wide": self.wide,
+            "stage2": bytes(self.stage2),
+            "cells": self.cells,
+            "stages": tuple(
+                (
+                    bytes(s.columns),
+                    s.column_count,
+                    s.label_count,
+                    words(s.backward_next, s.column_count),
+                    words(s.backward_label),
+                    s.backward_end * s.column_count,
+                    words(s.forward_next, s.label_count),
+                    bytes(s.output),
+                )
+                for s in self.stages
+            ),
+            "drops": self.drops,
+        }
+
+    def machine(self) -> Any:
+        return native.Machine(**self.arguments())
+
+
+def define(tables: Tables, points: list[int]) -> list[tuple[int, int]]:
+    """The pieces of a text, as pairs of code point numbers."""
+    n = len(points)
+    low = (1 << tables.shift) - 1
+    cells = [tables.stage2[(tables.stage1[p >> tables.shift] << tables.shift) + (p & low)] for p in points]
+    letters: list[int] = []
+    for number, stage in enumerate(tables.stages):
+        symbols = cells
+        if number > 0:
+            starts = [i + 1 == n or letters[i + 1] != 0 for i in range(n)]
+            symbols = [cells[i] + tables.cells * (letters[i] + 3 * starts[i]) for i in range(n)]
+        labels = [0] * n
+        state = stage.backward_end
+        for i in reversed(range(n)):
+            at = state * stage.column_count + stage.columns[symbols[i]]
+            labels[i], state = stage.backward_label[at], stage.backward_next[at]
+        letters, state = [], 0
+        for label in labels:
+            at = state * stage.label_count + label
+            letters.append(stage.output[at])
+            state = stage.forward_next[at]
+    pieces: list[tuple[int, int]] = []
+    start: int | None = None
+    for i, letter in enumerate([*letters, 2]):
+        if letter != 0 and start is not None:
+            pieces.append((start, i))
+            start = None
+        if i < n and (letter == 1 or (i == 0 and not tables.drops)):
+            start = i
+    return pieces
+
+
+def next_states(rng: random.Random, states: int, columns: int) -> list[int]:
+    """Random, or every column a permutation (the automaton never forgets), or every column a step of a counter."""
+    kind = rng.choice(["random", "random", "permutation", "counter", "nearly"])
+    table = [[0] * columns for _ in range(states)]
+    for column in range(columns):
+        order = rng.sample(range(states), states)
+        if kind == "counter":
+            step = rng.randrange(states)
+            order = [(state + step) % states for state in range(states)]
+        if kind == "random" or (kind == "nearly" and rng.random() < 0.2):
+            order = [rng.randrange(states) for _ in range(states)]
+        for state in range(states):
+            table[state][column] = order[state]
+    return [entry for row in table for entry in row]
+
+
+def random_tables(rng: random.Random, stages: int = 1, drops: bool = False) -> Tables:
+    shift, cells = rng.randint(4, 9), rng.randint(1, 7)
+    blocks = rng.choice([1, 5, 300])
+    made = []
+    for number in range(stages):
+        columns, labels = rng.randint(1, 6), rng.randint(1, 7)
+        backward, forward = rng.choice([1, 2, 3, 5, 9, 70]), rng.randint(1, 8)
+        letters = 3 if drops or number + 1 < stages else 2
+        made.append(
+            Stage(
+                columns=[rng.randrange(columns) for _ in range(cells * (6 if number else 1))],
+                column_count=columns,
+                label_count=labels,
+                backward_next=next_states(rng, backward, columns),
+                backward_label=[rng.randrange(labels) for _ in range(backward * columns)],
+                backward_end=rng.randrange(backward),
+                forward_next=next_states(rng, forward, labels),
+                output=[rng.randrange(letters) if rng.random() < 0.4 else 0 for _ in range(forward * labels)],
+            )
+        )
+    return Tables(
+        shift=shift,
+        stage1=[rng.randrange(blocks) for _ in range(0x110000 >> shift)],
+        stage2=[rng.randrange(cells) for _ in range(blocks << shift)],
+        cells=cells,
+        stages=tuple(made),
+        drops=drops,
+        wide=blocks > 256 or rng.random() < 0.5,
+    )
+
+
+KINDS = {"ascii": 0x7F, "latin-1": 0xFF, "ucs2": 0xFFFF, "ucs4": 0x10FFFF}
+
+
+def random_str(rng: random.Random, kind: str, length: int) -> str:
+    """Runs of one character broken by others; surrogates included. The last character makes sure of the kind."""
+    top = KINDS[kind]
+    some = [rng.randrange(top + 1) for _ in range(rng.choice([1, 2, 30]))]
+    points: list[int] = []
+    while len(points) < length:
+        points += [rng.choice(some)] * rng.choice([1, 1, 2, 7, 3000 if length > 3000 else 1])
+    if length:
+        points[length - 1] = top
+    return "".join(map(chr, points[:length]))
+
+
+def check(tables: Tables, text: str | bytes, machine: Any = None) -> None:
+    """Compare every way to run the machine with the definition."""
+    machine = machine or tables.machine()
+    units: list[str] | list[bytes]
+    if isinstance(text, str):
+        points, units = [ord(c) for c in text], list(text)
+    else:
+        points, units = decode(text)
+    at = [0]
+    for unit in units:
+        at.append(at[-1] + len(unit))
+    pairs = [(at[start], at[end]) for start, end in define(tables, points)]
+    assert list(machine.iterate(text)) == pairs
+    assert machine.count(text) == len(pairs)
+    assert array.array("i", bytes(machine.pairs(text))).tolist() == [offset for pair in pairs for offset in pair]
+    assert machine.split(text) == [text[start:end] for start, end in pairs]
+    if tables.drops:
+        with pytest.raises(ValueError, match="use pairs"):
+            machine.ends(text)
+    else:
+        assert array.array("i", bytes(machine.ends(text))).tolist() == [end for _, end in pairs]
+
+
+def decode(data: bytes) -> tuple[list[int], list[bytes]]:
+    """Code points and the bytes of each: an ill-formed sequence is one U+FFFD, delimited by Python's own decoder."""
+    points: list[int] = []
+    units: list[bytes] = []
+    start = 0
+    while start < len(data):
+        try:
+            good, bad = data[start:].decode(), b""
+        except UnicodeDecodeError as error:
+            good, bad = data[start : start + error.start].decode(), error.object[error.start : error.end]
+        points += map(ord, good)
+        units += [c.encode() for c in good]
+        start += len(good.encode()) + len(bad)
+        if bad:
+            points.append(0xFFFD)
+            units.append(bad)
+    return points, units
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("drops", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_short_texts(kind: str, drops: bool, stages: int) -> None:
+    rng = random.Random(f"{kind} {drops} {stages}")
+    for _ in range(40):
+        tables = random_tables(rng, stages, drops)
+        machine = tables.machine()
+        for length in (0, 1, 2, 3, rng.randint(4, 60), rng.randint(60, 500)):
+            text = random_str(rng, kind, length)
+            check(tables, text, machine)
+            check(tables, text.encode("utf-8", "surrogatepass"), machine)  # surrogates are ill-formed there
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_around_block_borders(kind: str, stages: int) -> None:
+    rng = random.Random(f"borders {kind} {stages}")
+    for length in (*range(N - 2, N + 3), 2 * N - 1, 2 * N, 2 * N + 1, 5 * N + 7, 11 * N + 100):
+        tables = random_tables(rng, stages, drops=length % 2 == 0)
+        text = random_str(rng, kind, length)
+        check(tables, text)
+        data = text.encode("utf-8", "surrogatepass")
+        for start in range(4):  # characters of several bytes lie across the border in every way
+            check(tables, data[start : start + length // (1 if start == 0 else 3)])
+
+
+def test_a_machine_that_never_forgets_runs_through_many_blocks() -> None:
+    """The backward automaton counts to seven: the state anywhere depends on the very end of the text."""
+    rng = random.Random(7)
+    counter = [(state + step) % 7 for state in range(7) for step in range(2)]
+    labels = [state for state in range(7) for _ in range(2)]
+    tables = random_tables(rng)
+    stage = Stage([i % 2 for i in range(tables.cells)], 2, 7, counter, labels, 3, [0] * 7, [1, 0, 0, 0, 0, 0, 0])
+    tables = replace(tables, stages=(stage,))
+    text = random_str(rng, "ucs2", 90 * N + 11)
+    check(tables, text)
+    check(tables, text[:-1])
+
+
+def test_every_short_byte_sequence_is_cut_as_python_cuts_it() -> None:
+    """All sequences of one and two bytes, and of three where the lead byte or the rule says something new."""
+    tables = every_unit_a_piece()
+    machine = tables.machine()
+    leads = [0x00, 0x7F, 0x80, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, *range(0xF0, 0xF6), 0xFF]
+    middle = [0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC2, 0xE2, 0xF1]
+    sequences = [bytes([a]) for a in range(256)] + [bytes([a, b]) for a in range(256) for b in range(256)]
+    sequences += [bytes([a, b, c]) for a in leads for b in range(256) for c in middle]
+    sequences += [bytes([a, b, c, d]) for a in leads for b in middle for c in middle for d in middle]
+    for data in sequences:
+        units = [chr(p) for p in decode(data)[0]]
+        assert "".join(units) == data.decode("utf-8", "replace")
+        assert machine.split(data) == decode(data)[1], data
+        assert machine.split(b"abcdefgh" + data + b"abcdefghi")[8:-9] == decode(data)[1], data
+
+
+def every_unit_a_piece() -> Tables:
+    stage = Stage([0], 1, 1, [0], [0], 0, [0], [1])
+    return Tables(8, [0] * (0x110000 >> 8), [0] * 256, 1, (stage,), False, False)
+
+
+def test_random_bytes() -> None:
+    rng = random.Random(4)
+    for _ in range(300):
+        tables = random_tables(rng, drops=rng.random() < 0.3)
+        alphabet = rng.choice([range(256), range(0x80, 256), [0x41, 0xF0, 0x90, 0x80, 0xE2, 0xED, 0xBF, 0xC3]])
+        check(tables, bytes(rng.choices(alphabet, k=rng.randint(0, 200))))
+    tables = random_tables(rng)
+    check(tables, bytes(rng.choices(range(0x80, 256), k=3 * N + 5)))
+
+
+def test_pieces_are_ordinary_strings() -> None:
+    machine = every_unit_a_piece().machine()
+    text = "aé中😀\ud800"
+    assert machine.split(text) == list(text)
+    assert [sys.getsizeof(piece) for piece in machine.split(text)] == [sys.getsizeof(c) for c in text]
+    assert machine.split("é")[0] is machine.split("aé中")[1]  # single Latin-1 characters are shared by Python
+
+
+class Buffers(list[Any]):
+    """The same bytes as every type that offers them."""
+
+    def __init__(self, data: bytes, path: Path) -> None:
+        path.write_bytes(data)
+        self.file = path.open("r+b")
+        mapped = mmap.mmap(self.file.fileno(), 0)
+        signed = array.array("b", bytes(data))
+        super().__init__([data, bytearray(data), memoryview(data), array.array("B", data), signed, mapped])
+        self.append(memoryview(b"xx" + data)[2:])
+        self.append(memoryview(data).cast("c"))
+
+
+def test_every_bytes_like_type(tmp_path: Path) -> None:
+    rng = random.Random(11)
+    tables = random_tables(rng)
+    machine = tables.machine()
+    data = random_str(rng, "ucs2", 400).encode("utf-8", "replace")
+    for buffer in Buffers(data, tmp_path / "text"):
+        assert machine.split(buffer) == machine.split(data)
+        assert all(type(piece) is bytes for piece in machine.split(buffer))
+        assert machine.ends(buffer) == machine.ends(data)
+    numpy = pytest.importorskip("numpy", reason="numpy arrays are one more bytes-like type")
+    assert machine.split(numpy.frombuffer(data, numpy.uint8)) == machine.split(data)
+    ends = numpy.frombuffer(machine.ends(data), numpy.int32)
+    assert ends[-1] == len(data)
+    with pytest.raises((BufferError, TypeError, ValueError), match="contiguous"):
+        machine.split(numpy.frombuffer(data, numpy.uint8)[::2])
+    with pytest.raises((BufferError, TypeError), match="contiguous"):
+        machine.split(memoryview(data)[::2])
+
+
+@pytest.mark.parametrize("method", ["count", "split", "ends", "pairs", "iterate"])
+def test_what_is_no_text_is_refused(method: str) -> None:
+    run = getattr(every_unit_a_piece().machine(), method)
+    for wrong, name in [(None, "NoneType"), (1, "int"), (["a"], "list"), (array.array("i", [1]), "array")]:
+        with pytest.raises(TypeError, match=f"expected str or a bytes-like object, got .*{name}"):
+            run(wrong)
+    with pytest.raises(TypeError):
+        run()
+
+
+def test_a_bytearray_is_held_only_while_it_is_read() -> None:
+    machine = every_unit_a_piece().machine()
+    data = bytearray(b"some text")
+    iterator = machine.iterate(data)
+    assert next(iterator) == (0, 1)
+    with pytest.raises(BufferError):
+        data.append(1)
+    assert len(list(iterator)) == 8
+    data.append(1)
+    assert machine.count(data) == 10
+    data.append(2)
+
+
+def test_broken_tables_are_refused() -> None:
+    """One entry out of range, one table a byte short or long, one count off: all must be noticed before anything runs."""
+    tables = random_tables(random.Random(3), stages=2)
+    good = tables.arguments()
+    native.Machine(**good)
+
+    def refused(error: type[Exception] = ValueError, **change: Any) -> None:
+        with pytest.raises(error):
+            native.Machine(**{**good, **change})
+
+    for name in ("stage1", "stage2"):
+        for wrong in (good[name][:-1], good[name] + b"\0", b"", b"\xff" * len(good[name])):
+            refused(ValueError, **{name: wrong})
+    for change in ({"shift": -1}, {"shift": 21}, {"shift": good["shift"] + 1}, {"cells": 0}, {"cells": 256}, {"stages": ()}):
+        refused(**change)
+    refused(TypeError, stages=[*good["stages"]])
+    refused(TypeError, stages=(1,))
+    refused(TypeError, stage1="text")
+    for number, stage in enumerate(good["stages"]):
+        for field, value in enumerate(stage):
+            wrongs: list[Any] = [0, 65537, 2**31]
+            if isinstance(value, bytes):
+                wrongs = [value[:-1], value + b"\0", b"", b"\xff" * len(value)]
+            if field == 5:
+                wrongs[0] = value + len(stage[3])
+            for wrong in wrongs:
+                changed = (*stage[:field], wrong, *stage[field + 1 :])
+                refused(stages=(*good["stages"][:number], changed, *good["stages"][number + 1 :]))
+    last = good["stages"][1]
+    refused(stages=(good["stages"][0], (*last[:7], b"\2" * len(last[7]))))  # drops, though it says that it does not
+
+
+def test_odd_state_entries_are_refused() -> None:
+    stage = (b"\0", 2, 1, struct.pack("<4H", 0, 0, 1, 2), bytes(8), 0, bytes(2), b"\1")  # 1 is in the middle of a row
+    with pytest.raises(ValueError, match="backward_next"):
+        native.Machine(8, bytes(0x1100), False, bytes(256), 1, (stage,), False)
+
+
+def test_threads_share_one_machine() -> None:
+    rng = random.Random(5)
+    tables = random_tables(rng)
+    machine = tables.machine()
+    texts = [random_str(rng, kind, 20 * N) for kind in KINDS]
+    expected = [(machine.count(text), machine.ends(text)) for text in texts]
+    wrong: list[int] = []
+
+    def work() -> None:
+        for number, text in enumerate(texts * 3):
+            if (machine.count(text), machine.ends(text)) != expected[number % len(texts)]:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_one_iterator_in_many_threads_gives_every_piece_once() -> None:
+    iterator = every_unit_a_piece().machine().iterate("x" * 50_000)
+    found: list[list[tuple[int, int]]] = [[] for _ in range(4)]
+    threads = [threading.Thread(target=pieces.extend, args=(iterator,)) for pieces in found]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(pair for pieces in found for pair in pieces) == [(i, i + 1) for i in range(50_000)]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
+def test_a_signal_gets_through_while_a_long_text_is_read() -> None:
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    machine = every_unit_a_piece().machine()
+    text = b"x" * 200_000_000  # a quarter of a second
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for run in (machine.count, machine.ends):
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            with pytest.raises(Interrupted):
+                run(text)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(("block", "checkpoints"), [(9, 3), (16, 8), (200, 4), (4080, 2048)])
+def test_harness(block: int, checkpoints: int, tmp_path: Path) -> None:
+    """The same comparison inside C: small blocks make many borders, sanitizers see every stray read."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    command = [compiler, "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]
+    command += [f"-DBITLEX_BLOCK={block}", f"-DBITLEX_CHECKPOINTS={checkpoints}", f"-I{ROOT / 'generated/c'}"]
+    command += [str(ROOT / "tests/native_harness.c"), str(ROOT / "generated/c/bitlex.c"), "-o", str(tmp_path / "harness")]
+    sanitizers = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    for options in (["-O3"], sanitizers):  # optimizers make mistakes of their own
+        built = subprocess.run(command + options, check=False, capture_output=True, text=True)
+        if options is sanitizers and built.returncode != 0:
+            continue  # not every compiler brings them
+        assert built.returncode == 0, built.stderr
+        done = subprocess.run([str(tmp_path / "harness"), "300"], check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,130 @@
+"""The rooms: who imports whom, read from the source; and that an installed bitlex has all it needs.
+
+    tables (data)  <-  generator  ->  generated  <-  runtime            nobody imports tests
+
+generator imports the standard library, jinja2 and itself; generated the standard library and itself, but for one door inside a
+function; runtime imports generated, and generator only inside functions.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import bitlex
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("generator", "generated", "runtime")
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """(absolute name, with the rooms for their installed names; whether it runs when the module is imported)."""
+    room, *inside = path.relative_to(ROOT).with_suffix("").parts
+    package = {"runtime": ["bitlex"], "tests": ["tests"]}.get(room, ["bitlex", room]) + inside[:-1]
+
+    def walk(node: ast.AST, at_import: bool) -> Iterator[tuple[str, bool]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Import):
+                yield from ((alias.name, at_import) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                base = package[: len(package) - child.level + 1] if child.level else []
+                name = ".".join(base + ([child.module] if child.module else []))
+                yield from ((name if child.module else f"{name}.{alias.name}", at_import) for alias in child.names)
+            elif isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+                continue
+            else:
+                yield from walk(child, at_import and not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
+
+    yield from walk(ast.parse(path.read_text(encoding="utf-8")), True)
+
+
+def modules(room: str) -> list[Path]:
+    found = sorted((ROOT / room).rglob("*.py"))
+    assert found
+    return found
+
+
+def is_standard(name: str) -> bool:
+    return name.split(".")[0] in sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("path", modules("generator"), ids=lambda path: path.name)
+def test_generator_imports_only_itself_and_jinja2(path: Path) -> None:
+    fetched = {"regex", "unicodedata2"} if path.name == "pin_unicode.py" else set()  # it reads the packages that it pins
+    wrong = {
+        name for name, _ in imports(path)
+        if not is_standard(name) and name.split(".")[0] not in {"jinja2", *fetched} and not f"{name}.".startswith("bitlex.generator.")
+    }  # fmt: skip
+    assert not wrong
+
+
+@pytest.mark.parametrize("path", modules("generated"), ids=lambda path: path.name)
+def test_generated_imports_only_itself(path: Path) -> None:
+    others = {
+        (name, now) for name, now in imports(path) if not is_standard(name) and not f"{name}.".startswith("bitlex.generated.")
+    }
+    door = {("bitlex.lexer", False)} if path == ROOT / "generated" / "__init__.py" else set()
+    assert others == door
+
+
+@pytest.mark.parametrize("path", modules("runtime"), ids=lambda path: path.name)
+def test_runtime_imports_the_generator_only_inside_functions(path: Path) -> None:
+    for name, now in imports(path):
+        if is_standard(name):
+            continue
+        assert name == "numpy" or name.startswith("bitlex")
+        assert not now or not (name == "numpy" or f"{name}.".startswith("bitlex.generator."))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_nobody_imports_tests(room: str) -> None:
+    assert not [path for path in modules(room) for name, _ in imports(path) if name.split(".")[0] == "tests"]
+
+
+def test_tables_holds_no_code() -> None:
+    assert {path.suffix for path in (ROOT / "tables").rglob("*") if path.is_file()} <= {".txt", ".toml", ".md", ""}
+
+
+def test_every_file_for_the_wheel_is_installed() -> None:
+    package = files("bitlex")
+    for name in ("py.typed", "_native.pyi", "generated/c/bitlex.c", "generated/c/bitlex.h", "generator/templates/scan.py",
+                 "tables/families.toml", "tables/classes.toml", "tables/unicode/16.0.txt", "tables/unicode/SHA256SUMS"):  # fmt: skip
+        assert package.joinpath(name).is_file(), name
+    for family in bitlex.families():
+        for name in (f"generated/python/{family}.py", f"generated/c/{family}.c", f"generated/c/{family}.h"):
+            assert package.joinpath(name).is_file(), name
+
+
+def test_versions_agree() -> None:
+    assert version("bitlex") == bitlex.__version__
+    assert re.search(rf"^## {re.escape(bitlex.__version__)}$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_packages_are_the_rooms() -> None:
+    setup = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    assert sorted(setup["packages"]) == sorted(setup["package-dir"])
+    assert all((ROOT / folder).is_dir() for folder in setup["package-dir"].values())
+    inside = {path.parent.relative_to(ROOT).as_posix() for room in ROOMS for path in modules(room)} - {"generator/templates"}
+    assert inside <= set(setup["package-dir"].values())
+
+
+@pytest.mark.parametrize("name", ["runtime", "generator", "generated", "tables", "tests"])
+def test_no_room_is_importable_under_its_own_name(name: str) -> None:
+    program = f"import importlib.util, sys; print(importlib.util.find_spec({name!r}))"
+    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "None\n"
+
+
+def test_compiling_needs_no_jinja2() -> None:
+    program = "import sys; sys.modules['jinja2'] = None; import bitlex; print(bitlex.compile('a').split('ab'))"
+    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "['a', 'b']\n"
