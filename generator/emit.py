@@ -9,7 +9,6 @@ Rejected: emitted control flow (a state as code), which has to be earned by a me
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from base64 import b64encode
 from pathlib import Path
@@ -18,10 +17,10 @@ from typing import Any
 import jinja2
 
 from . import Program
-from .families import Family, Step
+from .families import Family, Step, step_fields
 from .pack import Tables, pack
 
-__all__ = ["LOOPS", "emit", "emit_catalogue", "step_fields"]
+__all__ = ["LOOPS", "emit", "emit_catalogue"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 LOOPS = {"c/bitlex.h": "bitlex.h", "c/bitlex.c": "bitlex.c", "python/scan.py": "scan.py"}
@@ -53,12 +52,6 @@ def environment() -> jinja2.Environment:
                                keep_trailing_newline=True, autoescape=False)  # fmt: skip
     found.filters.update(base64=base64, numbers=numbers)
     return found
-
-
-def step_fields(step: Step) -> dict[str, Any]:
-    """The fields of a step that say something: its kind and what is not a default."""
-    fields = {f.name: getattr(step, f.name) for f in dataclasses.fields(step) if getattr(step, f.name) != f.default}
-    return fields
 
 
 def describe(step: Step) -> str:

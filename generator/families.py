@@ -26,13 +26,13 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from .properties import TABLES, VERSIONS
 
-__all__ = ["Behavior", "DialectName", "Family", "Kind", "Step", "byte_level_regex", "families", "family", "mistake", "step"]
+__all__ = ["Behavior", "DialectName", "Family", "Kind", "Step", "byte_level_regex", "families", "family", "mistake", "step", "step_fields"]
 
 DialectName: TypeAlias = Literal["fancy", "oniguruma", "python"]
 Kind: TypeAlias = Literal["Split", "Digits", "Punctuation", "ByteLevel", "Whitespace", "WhitespaceSplit"]
@@ -119,6 +119,11 @@ def step(fields: object, where: str) -> Step:
     if kind == "Split" and ("regex" in fields) == ("string" in fields):
         raise mistake(where, "regex", "Split needs either a regex or a string")
     return Step(cast(Kind, kind), **{key: value for key, value in fields.items() if key != "type"})
+
+
+def step_fields(step: Step) -> dict[str, Any]:
+    """The fields of a step that say something: its kind, and what is not a default."""
+    return {f.name: getattr(step, f.name) for f in fields(step) if getattr(step, f.name) != f.default}
 
 
 @cache

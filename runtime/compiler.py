@@ -71,12 +71,11 @@ def compile(
 
 def from_program(program: Any) -> Lexer:
     """A Lexer over the tables of a compiled program."""
-    from dataclasses import fields
-
+    from .generator.families import step_fields
     from .generator.pack import pack
 
     tables = pack(program)
-    steps = [{f.name: getattr(step, f.name) for f in fields(step) if getattr(step, f.name) != f.default} for step in program.steps]
+    steps = [step_fields(step) for step in program.steps]
     stages = tuple(
         (s.columns, s.column_count, s.label_count, s.backward_next, s.backward_label, s.backward_end, s.forward_next, s.output)
         for s in tables.stages

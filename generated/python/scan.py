@@ -18,14 +18,15 @@ import codecs
 import sys
 import threading
 from array import array
-from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, islice, pairwise
 from operator import getitem
 from typing import Any
 
 __all__ = ["Machine"]
 
 PADDING = 255  # a column that no machine has: fills the last group of four
+PART = 8_192  # groups of four whose letters are put together at a time
 ENTRIES = 100_000  # groups of four remembered by one machine, at most
 REPLACED = threading.local()
 
@@ -40,8 +41,9 @@ class Suffix(dict[Any, "Suffix"]):
         self.machine, self.state = machine, state
 
     def __missing__(self, group: int) -> Suffix:
-        before = self.machine.suffixes[self.machine.backward(self.state, group.to_bytes(4, sys.byteorder))[0]]
-        self.machine.remember(self, group, before)
+        machine, columns = self.machine, group.to_bytes(4, sys.byteorder)
+        before = machine.suffixes[machine.back(machine.back(self.state, columns[2:]), columns[:2])]
+        machine.remember(self, group, before)
         return before
 
 
@@ -55,11 +57,10 @@ class Prefix(dict[Any, Any]):
         self.machine, self.state = machine, state
 
     def __missing__(self, group: int) -> Prefix:
-        machine, cells, state = self.machine, group.to_bytes(4, sys.byteorder), self.state
-        found = []
-        for suffix in machine.suffixes:
-            state, letters = machine.forward(self.state, machine.backward(suffix, cells)[1])
-            found.append(b"".join(SPELLED[letter] for letter in letters))
+        machine, columns = self.machine, group.to_bytes(4, sys.byteorder)
+        middle, first = machine.ahead(self.state, columns[:2])
+        state, second = machine.ahead(middle, columns[2:])
+        found = [first[machine.back(suffix, columns[2:])] + letters for suffix, letters in second.items()]
         behind = machine.prefix(state, tuple(found))
         machine.remember(self, group, behind)
         return behind
@@ -87,6 +88,8 @@ class Machine:
         for state in range(0, len(self.last.backward_next), self.width):
             self.suffixes[state] = Suffix(self, state)
         self.prefixes: dict[tuple[int, tuple[bytes, ...]], Prefix] = {}
+        self.backs: dict[tuple[int, bytes], int] = {}
+        self.aheads: dict[tuple[int, bytes], tuple[int, dict[int, bytes]]] = {}
 
     def prefix(self, state: int, letters: tuple[bytes, ...]) -> Prefix:
         key = state, letters
@@ -101,25 +104,37 @@ class Machine:
             self.groups = 0
             for suffix in self.suffixes.values():
                 suffix.clear()
-            self.prefixes = {}
+            self.prefixes, self.backs, self.aheads = {}, {}, {}
         state[group] = next
 
-    def backward(self, state: int, columns: bytes) -> tuple[int, list[int]]:
-        """From the suffix state behind the columns: the one before them, and their labels from left to right."""
-        stage, labels = self.last, []
-        for column in reversed(columns):
-            if column != PADDING:
-                labels.append(stage.backward_label[state + column])
-                state = stage.backward_next[state + column]
-        return state, labels[::-1]
+    def back(self, state: int, pair: bytes) -> int:
+        """The suffix state before two columns."""
+        key = state, pair
+        if key not in self.backs:
+            for column in reversed(pair):
+                state = state if column == PADDING else self.last.backward_next[state + column]
+            self.backs[key] = state
+        return self.backs[key]
 
-    def forward(self, state: int, labels: list[int]) -> tuple[int, bytes]:
-        """From the prefix state before the labels: the one behind them, and their letters."""
-        stage, letters = self.last, bytearray()
-        for label in labels:
-            letters.append(stage.output[state + label])
-            state = stage.forward_next[state + label]
-        return state, bytes(letters)
+    def ahead(self, state: int, pair: bytes) -> tuple[int, dict[int, bytes]]:
+        """The prefix state behind two columns, and their letters by the suffix state there."""
+        key = state, pair
+        if key not in self.aheads:
+            stage, next = self.last, state
+            spelled: dict[int, bytes] = {}
+            for suffix in self.suffixes:
+                labels: list[int] = []
+                next, letters = state, b""
+                for column in reversed(pair):
+                    if column != PADDING:
+                        labels.append(stage.backward_label[suffix + column])
+                        suffix = stage.backward_next[suffix + column]
+                for label in reversed(labels):
+                    letters += SPELLED[stage.output[next + label]]
+                    next = stage.forward_next[next + label]
+                spelled[len(spelled) * self.width] = letters
+            self.aheads[key] = next, spelled
+        return self.aheads[key]
 
     def read(self, text: Any) -> tuple[bytes, list[int] | None]:
         """The cell of each unit, and where each unit starts in the text, with the end of the text (None: the units are those of the text)."""
@@ -152,30 +167,43 @@ class Machine:
             columns, stage = bytes(later.columns[symbol] for symbol in symbols), later
         return columns
 
-    def pieces(self, cells: bytes) -> list[bytes]:
-        """One byte string for each piece, as long as it and the dropped text behind it; the first is what is dropped before all."""
+    def spelled(self, cells: bytes) -> Iterator[bytes]:
+        """The letters of a text as in SPELLED, in parts that the processor's cache holds."""
         columns = self.columns(cells)
         groups = array("I", columns + bytes((PADDING,)) * (-len(columns) % 4))
-        start = self.prefix(0, (b"",) * len(self.suffixes))
         suffixes = list(accumulate(groups[::-1], getitem, initial=self.suffixes[self.last.backward_end]))
-        suffixes.reverse()
-        return b"".join(map(getitem, accumulate(groups, getitem, initial=start), suffixes)).split(b"\1")
+        suffixes.pop()  # what is before the first group decides nothing
+        prefixes = accumulate(groups, getitem, initial=self.prefix(0, (b"",) * len(self.suffixes)))
+        next(prefixes)
+        while suffixes:
+            part = suffixes[: -PART - 1 : -1]
+            del suffixes[-PART:]
+            yield b"".join(map(getitem, islice(prefixes, len(part)), part))
 
-    def spans(self, cells: bytes) -> Iterator[tuple[int, int]]:
+    def starts(self, cells: bytes) -> list[int]:
+        """Where each piece starts, and the end of the text. Only if the pieces tile it."""
+        found: list[int] = []
+        here = 0
+        for part in self.spelled(cells):
+            lengths = list(map(len, part.split(b"\1")))
+            found += islice(accumulate(lengths, initial=here), 1, len(lengths))
+            here += sum(lengths)
+        found.append(len(cells))
+        return found
+
+    def spans(self, cells: bytes) -> Iterable[tuple[int, int]]:
         """(start, end) of each piece, in units."""
-        pieces = self.pieces(cells)
-        starts = accumulate(map(len, pieces))
         if not self.drops:
-            yield from pairwise(starts)
-            return
-        for start, piece in zip(starts, pieces[1:], strict=False):
-            yield start, start + len(piece.rstrip(b"\2"))
+            return pairwise(self.starts(cells))
+        pieces = b"".join(self.spelled(cells)).split(b"\1")  # each as long as the piece and the dropped text behind it
+        starts = accumulate(map(len, pieces))
+        return ((start, start + len(piece.rstrip(b"\2"))) for start, piece in zip(starts, pieces[1:], strict=False))
 
     def iterate(self, text: str | bytes) -> Iterator[tuple[int, int]]:
         """(start, end) of each piece, in characters of a str or bytes of anything else."""
         cells, places = (self.read_bytes(text), None) if self.continuation else self.read(text)
         if places is None:
-            return self.spans(cells)
+            return iter(self.spans(cells))
         return ((places[a], places[b]) for a, b in self.spans(cells))
 
     def split(self, text: str | bytes) -> list[Any]:
@@ -187,7 +215,8 @@ class Machine:
 
     def count(self, text: str | bytes) -> int:
         """How many pieces there are."""
-        return len(self.pieces(self.read_bytes(text) if self.continuation else self.read(text)[0])) - 1
+        cells = self.read_bytes(text) if self.continuation else self.read(text)[0]
+        return sum(part.count(b"\1") for part in self.spelled(cells))
 
     def ends(self, text: str | bytes) -> bytearray:
         """The end offset of each piece, as native int32 (int64 from 2**31 units on). Only if the pieces tile the text."""

@@ -1,0 +1,135 @@
+"""How fast the lexers split, next to the engines they equal, on the same texts in the same run.
+
+    python -m bench                              cl100k, on the corpora of $BITLEX_DATA or on texts made here
+    python -m bench --family o200k --seconds 1
+
+A cell is the median over rounds, in MB of UTF-8 a second, one thread. Engines take turns within a round, so that a change of the
+machine's mood hits all of them. A benchmark is also a test: every engine must count the same pieces, or the run stops.
+Biased towards us in two ways: texts are in memory, and one lexer is asked for one long text at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import bitlex
+from bitlex.generated.python.scan import Machine
+from bitlex.generator.families import family
+
+Engine = Callable[[], int]
+MEGABYTE = 1_000_000
+
+
+def corpora(limit: int) -> dict[str, str]:
+    """Texts by name: the files of $BITLEX_DATA/corpora, or texts made from nothing but this file and the Unicode tables."""
+    folder = os.environ.get("BITLEX_DATA")
+    if folder:
+        files = sorted(Path(folder, "corpora").iterdir())
+        return {path.stem: path.read_bytes()[: limit * MEGABYTE].decode("utf-8", "ignore") for path in files}
+    code = Path(__file__).read_text(encoding="utf-8")
+    words = "".join(c if c.isalpha() or c in " ,." else " " for c in code)
+    print("BITLEX_DATA is not set: measuring on texts made here, which are no corpora", file=sys.stderr)
+    made = {"words": words, "code": code, "cjk": "".join(chr(0x4E00 + i * 37 % 20_000) + ("。" if i % 9 == 0 else "") for i in range(9_000)),
+            "cyrillic": "".join(chr(0x430 + i * 7 % 32) + (" " if i % 6 == 0 else "") for i in range(9_000))}  # fmt: skip
+    return {name: text * (limit * MEGABYTE // len(text.encode()) + 1) for name, text in made.items()}
+
+
+def hard(size: int) -> dict[str, str]:
+    """Texts that a lexer with restarts, or one that looks ahead without bound, would be slow on."""
+    return {
+        "one letter": "a" * size, "spaces": " " * size, "newlines": "\n" * size, "digits": "7" * size,
+        "a1 a1": "a1" * (size // 2), "space tab": " \t" * (size // 2), "marks": "\u0301" * (size // 2),
+        "中AAAA": "中" + "A" * (size - 3),
+    }  # fmt: skip
+
+
+def engines(name: str, text: str, slow: bool) -> dict[str, Engine]:
+    """What counts the pieces of `text`, by the name of its column."""
+    lexer, data = bitlex.lexer(name), text.encode()
+    if lexer.tier != "native":
+        print("the native tier is not installed: the first three columns are pure Python", file=sys.stderr)
+    found: dict[str, Engine] = {
+        "memcpy": lambda: len(bytearray(data)),
+        "count bytes": lambda: lexer.count(data),
+        "spans bytes": lambda: len(lexer.spans(data)),
+        "spans str": lambda: len(lexer.spans(text)),
+        "split str": lambda: len(lexer.split(text)),
+    }
+    if not slow:
+        return found
+    pure = Machine(**import_module(f"bitlex.generated.python.{lexer.name}").TABLES)
+    short = text[: 2 * MEGABYTE]
+    found["pure split"] = lambda: len(pure.split(short))
+    steps = family(name).steps
+    if len(steps) == 1 and steps[0].regex and not lexer.drops:
+        try:
+            import regex
+        except ImportError:
+            print("regex is not installed: no column for it", file=sys.stderr)
+        else:
+            compiled = regex.compile(steps[0].regex, regex.V1)
+            found["regex findall"] = lambda: len(compiled.findall(short))
+        try:  # Oniguruma, so only where it is the family's own engine: it reads some patterns of tiktoken differently
+            if lexer.dialect != "oniguruma":
+                return found
+            from tokenizers import Regex, pre_tokenizers
+        except ImportError:
+            print("tokenizers is not installed: no column for it", file=sys.stderr)
+        else:
+            split = pre_tokenizers.Split(Regex(steps[0].regex), "isolated")
+            shorter = text[: MEGABYTE // 4]
+            found["tokenizers Split"] = lambda: len(split.pre_tokenize_str(shorter))
+    return found
+
+
+TAKES = {"pure split": 2 * MEGABYTE, "regex findall": 2 * MEGABYTE, "tokenizers Split": MEGABYTE // 4}  # characters, not all of the text
+
+
+def measure(name: str, texts: dict[str, str], rounds: int, slow: bool) -> list[list[str]]:
+    rows: list[list[str]] = []
+    for title, text in texts.items():
+        chosen = engines(name, text, slow)
+        taken: dict[str, list[float]] = {engine: [] for engine in chosen}
+        counts: dict[int, set[int]] = {}
+        for _ in range(rounds):
+            for engine, run in chosen.items():
+                start = time.perf_counter()
+                pieces = run()
+                taken[engine].append(time.perf_counter() - start)
+                if engine != "memcpy":
+                    counts.setdefault(min(TAKES.get(engine, len(text)), len(text)), set()).add(pieces)
+        wrong = [sorted(found) for found in counts.values() if len(found) > 1]
+        if wrong:
+            raise SystemExit(f"{title}: engines disagree on the number of pieces: {wrong}")
+        sizes = {engine: len(text[: TAKES.get(engine, len(text))].encode()) for engine in chosen}
+        rows.append([title, *(f"{sizes[engine] / MEGABYTE / statistics.median(taken[engine]):,.1f}" for engine in chosen)])
+        if len(rows) == 1:
+            rows.insert(0, ["MB/s", *chosen])
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Splitting speed, next to the engines that bitlex equals.")
+    parser.add_argument("--family", default="cl100k", help="default: %(default)s")
+    parser.add_argument("--rounds", type=int, default=7, help="rounds to take the median of (default: %(default)s)")
+    parser.add_argument("--megabytes", type=int, default=10, help="of each corpus, at most (default: %(default)s)")
+    parser.add_argument("--hard", type=int, metavar="MB", help="measure adversarial texts of so many MB instead of corpora")
+    options = parser.parse_args()
+    texts = hard(options.hard * MEGABYTE) if options.hard else corpora(options.megabytes)
+    print(f"{options.family}, median of {options.rounds}; Python {platform.python_version()}, {platform.machine()}, bitlex {bitlex.__version__}")
+    for row in measure(options.family, texts, options.rounds, slow=not options.hard):
+        print("| " + " | ".join(row) + " |")
+        if row[0] == "MB/s":
+            print("| --- |" + " ---: |" * (len(row) - 1))
+
+
+if __name__ == "__main__":
+    main()

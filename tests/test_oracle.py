@@ -1,0 +1,81 @@
+"""Every engine of ours against the definition, for every family: all short texts, many longer ones, and texts that broke others.
+
+BITLEX_K=4 tries all texts of up to four representatives with every engine (minutes); the default is three, and four for the fastest
+engine where that is at most 200,000 texts. BITLEX_SLOW=1 adds the families whose machines count to hundreds, jais2 and afmoe.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+import pytest
+
+from engines import engines, fastest
+from generator import Program, compile_family, families
+from generator.codeset import CodeSet
+from oracle import Module
+from texts import TORTURE, random_texts, representatives, tuples
+
+K = int(os.environ.get("BITLEX_K", "3"))
+MOST = 200_000
+SLOW = {"jais2": "counts to 512", "afmoe": "counts to 510"}
+
+
+@cache
+def compiled(name: str) -> Program:
+    if name in SLOW and not os.environ.get("BITLEX_SLOW"):
+        pytest.skip(f"{name} {SLOW[name]}: set BITLEX_SLOW=1")
+    return compile_family(families()[name])
+
+
+def names() -> list[str]:
+    return list(families())
+
+
+@pytest.mark.parametrize("name", names())
+def test_all_short_texts(name: str) -> None:
+    program = compiled(name)
+    alphabet = representatives(program.raw)
+    oracle = Module(program.plans, CodeSet.of(*alphabet))
+    engine_of = engines(program)
+    longest = 2 if name in SLOW else K
+    for text in tuples(alphabet, longest):
+        wanted = oracle(text)
+        for label, engine in engine_of.items():
+            assert engine(text) == wanted, (label, text)
+
+
+@pytest.mark.parametrize("name", names())
+def test_four_characters(name: str) -> None:
+    program = compiled(name)
+    alphabet = representatives(program.cells)
+    if len(alphabet) ** 4 > MOST or name in SLOW:
+        pytest.skip(f"{len(alphabet)} cells: more than {MOST:,} texts of four; BITLEX_K=4 tries them")
+    oracle, engine = Module(program.plans, CodeSet.of(*alphabet)), fastest(program)
+    for text in tuples(alphabet, 4, 4):
+        assert engine(text) == oracle(text), text
+
+
+@pytest.mark.parametrize("name", names())
+def test_longer_texts(name: str) -> None:
+    program = compiled(name)
+    alphabet = representatives(program.raw)
+    oracle = Module(program.plans)
+    engine_of = engines(program)
+    if name in SLOW:  # recursion and suffix sets of a thousand states are too slow to say anything more
+        engine_of = {label: engine_of[label] for label in ("bimachines", "stages", "packed", "python")}
+    for text in [*TORTURE, "x\ud800 y", *random_texts(alphabet, 30 if name in SLOW else 150, seed=len(alphabet))]:
+        wanted = oracle(text)
+        for label, engine in engine_of.items():
+            assert engine(text) == wanted, (label, text)
+
+
+@pytest.mark.parametrize("name", ["jais2", "afmoe"])
+def test_long_runs_around_the_counts(name: str) -> None:
+    program = compiled(name)
+    oracle, engine = Module(program.plans), fastest(program)
+    for char in (" ", "1", "\n", "\u3000"):
+        for length in (1, 2, 3, 4, 7, 8, 9, 127, 128, 129, 255, 256, 257, 509, 510, 511, 512, 513, 700, 1019, 1020, 1021, 1025, 1531):
+            for text in (char * length, char * length + "x", "x" + char * length, char * length + "\n "):
+                assert engine(text) == oracle(text), (char, length)
