@@ -19,9 +19,10 @@ from .lexer import Lexer
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .comparison import difference, same
     from .generator import LimitError, Limits, PatternError
 
-__all__ = ["Lexer", "LimitError", "Limits", "PatternError", "__version__", "compile", "families", "lexer"]
+__all__ = ["Lexer", "LimitError", "Limits", "PatternError", "__version__", "compile", "difference", "families", "lexer", "same"]
 
 
 def __getattr__(name: str) -> object:
@@ -29,6 +30,10 @@ def __getattr__(name: str) -> object:
         from . import generator
 
         return getattr(generator, name)
+    if name in ("difference", "same"):
+        from . import comparison
+
+        return getattr(comparison, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -43,6 +43,13 @@ examples:
   echo "it's" | bitlex split --family gpt2 --format json
   bitlex split --pattern '\\w+|\\s' --unicode 15.0 --behavior removed --invert FILE...
 """
+SAME = """\
+Exit code 0 if they are the same on every text of every length; else 1, and a shortest text on which they differ is printed.
+
+examples:
+  bitlex same cl100k llama3
+  bitlex same gpt2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+"""
 EXPLAIN = """\
 columns: start and end in bytes, the step, the alternative of its pattern, the piece, the text of the alternative
 
@@ -107,6 +114,9 @@ def parser() -> argparse.ArgumentParser:
     explain = command("explain", run_explain, "say which part of the pattern made each piece of a short text", EXPLAIN)
     which_lexer(explain)
     explain.add_argument("text", nargs="?", help="the text itself (default: standard input)")
+    same = command("same", run_same, "say whether two lexers split every text alike", SAME)
+    for side in ("first", "second"):
+        same.add_argument(side, metavar=side.upper(), help="a family, or a pattern (fancy dialect, Unicode 16.0)")
     families = command("families", run_families, "list the families", "example:\n  bitlex families --json")
     families.add_argument("--json", action="store_true", help="everything known of them, as a JSON array")
     command("generate", run_families, "write a lexer as Python and C source", "")  # for --help; `main` handles it
@@ -196,6 +206,17 @@ def run_explain(options: argparse.Namespace) -> int:
         rows.append((str(found.start), str(found.end), str(found.step + 1), alternative, piece, source))
     print_table(rows)
     return 0
+
+
+def run_same(options: argparse.Namespace) -> int:
+    from .comparison import difference
+
+    found = difference(options.first, options.second)
+    if found is None:
+        print("the same on every text")
+        return 0
+    print(f"different, first on {found.text!r}:\n  first   {found.first}\n  second  {found.second}")
+    return 1
 
 
 def run_families(options: argparse.Namespace) -> int:

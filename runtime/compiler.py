@@ -15,10 +15,10 @@ from .lexer import Lexer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .generator import Limits
+    from .generator import Limits, Program
     from .generator.families import Behavior, DialectName
 
-__all__ = ["compile"]
+__all__ = ["compile", "compile_again"]
 
 
 @overload
@@ -69,7 +69,7 @@ def compile(
     return from_program(compile_steps(steps, dialect, unicode, name, limits))
 
 
-def from_program(program: Any) -> Lexer:
+def from_program(program: Program) -> Lexer:
     """A Lexer over the tables of a compiled program."""
     from .generator.families import step_fields
     from .generator.pack import pack
@@ -88,3 +88,12 @@ def from_program(program: Any) -> Lexer:
         name=program.name, dialect=program.dialect, unicode=program.unicode, steps=steps, cells=tables.cells,
         states=tuple((s.backward_states, s.forward_states) for s in tables.stages), tables=packed,
     )  # fmt: skip
+
+
+def compile_again(lexer: Lexer) -> Program:
+    """The program of a lexer: its pattern and automata, which the packed tables do not hold."""
+    from .generator import Limits, Step, compile_steps
+
+    steps = tuple(Step(**fields) for fields in lexer.steps)
+    unlimited = Limits(instructions=1 << 40, states=1 << 40, work=1 << 60, seconds=float("inf"))  # it was compiled before
+    return compile_steps(steps, lexer.dialect, lexer.unicode, lexer.name, unlimited)

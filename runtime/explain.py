@@ -34,11 +34,10 @@ class Explained:
 
 def explain(lexer: Lexer, text: str | bytes | memoryview) -> list[Explained]:
     """The pieces of `text` in order; offsets in its units, as everywhere."""
-    from .generator import Limits, Step, compile_steps, simulate
+    from .compiler import compile_again
+    from .generator import simulate
 
-    steps = tuple(Step(**fields) for fields in lexer.steps)
-    unlimited = Limits(instructions=1 << 40, states=1 << 40, seconds=float("inf"))  # it was compiled before
-    program = compile_steps(steps, lexer.dialect, lexer.unicode, lexer.name, unlimited)
+    program = compile_again(lexer)
     places: Sequence[int] | None = None
     decoded = text if isinstance(text, str) else ""
     if not isinstance(text, str):

@@ -16,8 +16,10 @@ from typing import Any
 
 from generator import Program
 from generator.bimachine import Bimachine
+from generator.bytelevel import byte_view
 from generator.nfa import Nfa
 from generator.pack import Tables, pack
+from generator.resolve import sets
 from generator.split import DROP, START, Split
 from oracle import Span, apply, find_iter
 
@@ -35,19 +37,24 @@ def engines(program: Program) -> dict[str, Engine]:
         "bimachines": PieceByPiece(program),
         "stages": Staged(program),
         "packed": Packed(tables),
-        "python": lambda text: list(scan.iterate(text)),
+        "python": reading(scan, program),
     }
     if (native := load_native()) is not None:
-        fast = native.Machine(**arguments(tables))
-        found["native"] = lambda text: list(fast.iterate(text))
+        found["native"] = reading(native.Machine(**arguments(tables)), program)
     return found
+
+
+def reading(machine: Any, program: Program) -> Engine:
+    """A lexer with steps behind a ByteLevel takes bytes; the offsets are of bytes then, here and in the oracle."""
+    if program.continuation:
+        return lambda text: list(machine.iterate(text.encode()))
+    return lambda text: list(machine.iterate(text))
 
 
 def fastest(program: Program) -> Engine:
     """The native engine where it is installed, else the pure one."""
     native = load_native() or load_scan()
-    machine = native.Machine(**arguments(pack(program)))
-    return lambda text: list(machine.iterate(text))
+    return reading(native.Machine(**arguments(pack(program))), program)
 
 
 def load_scan() -> ModuleType:
@@ -73,7 +80,7 @@ def arguments(tables: Tables) -> dict[str, Any]:
         for s in tables.stages
     )
     return {"shift": tables.shift, "stage1": tables.stage1, "wide": tables.wide, "stage2": tables.stage2, "cells": tables.cells,
-            "stages": stages, "drops": tables.drops}  # fmt: skip
+            "stages": stages, "drops": tables.drops, "continuation": tables.continuation}  # fmt: skip
 
 
 def spans_of(letters: Sequence[int]) -> list[Span]:
@@ -90,24 +97,37 @@ def spans_of(letters: Sequence[int]) -> list[Span]:
     return pieces
 
 
+def symbols(text: str, lookup: Sequence[int], continuation: Sequence[int]) -> list[int]:
+    """The cell of each code point; with `continuation`, also one for each further byte of it."""
+    if not continuation:
+        return [lookup[ord(c)] for c in text]
+    return [cell for c in text for cell in (lookup[ord(c)], *(continuation[b - 0x80] for b in c.encode()[1:]))]
+
+
 class Raw:
     """What engines over the raw cells share: each step on each piece, with the space that a step may read first."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.lookup = program.raw.lookup()
+        of_bytes = [points for plan in program.plans if plan.bytewise for points in sets(plan.tree)]
+        self.continuation = byte_view(program.raw, of_bytes)[1] if of_bytes else ()
 
     def __call__(self, text: str) -> list[Span]:
-        cells = [self.lookup[ord(c)] for c in text]
+        cells = symbols(text, self.lookup, self.continuation)
         pieces = [(0, len(cells))] if cells else []
         for number in range(len(self.program.plans)):
             pieces = [(a + s, a + e) for a, b in pieces for s, e in self.step(number, cells[a:b])]
         return pieces
 
     def step(self, number: int, cells: list[int]) -> list[Span]:
-        space = self.lookup[0x20]
-        added = 1 if self.program.plans[number].prefix and cells[0] != space else 0
-        pieces = [(max(a - added, 0), b - added) for a, b in self.cut(number, [space] * added + cells)]
+        space, plan = self.lookup[0x20], self.program.plans[number]
+        # A step over code points does not see the bytes inside them.
+        places = [at for at, cell in enumerate(cells) if plan.bytewise or cell < self.program.raw.count]
+        seen = [cells[at] for at in places]
+        added = 1 if plan.prefix and seen[0] != space else 0
+        places.append(len(cells))
+        pieces = [(places[max(a - added, 0)], places[b - added]) for a, b in self.cut(number, [space] * added + seen)]
         return [(a, b) for a, b in pieces if a < b]
 
     def cut(self, number: int, cells: list[int]) -> list[Span]:
@@ -200,7 +220,7 @@ class Staged:
         self.program, self.lookup = program, program.cells.lookup()
 
     def __call__(self, text: str) -> list[Span]:
-        cells = [self.lookup[ord(c)] for c in text]
+        cells = symbols(text, self.lookup, self.program.continuation)
         return spans_of(cascade(self.program.stages, cells, self.program.cells.count))
 
 
@@ -212,7 +232,7 @@ def cascade(stages: Sequence[Bimachine], cells: list[int], count: int) -> list[i
     return letters
 
 
-class Packed:
+class Packed(Sequence[int]):
     """The packed bytes, read as their layout says and in no cleverer way."""
 
     def __init__(self, tables: Tables) -> None:
@@ -222,21 +242,24 @@ class Packed:
     def word(data: bytes, at: int) -> int:
         return data[2 * at] | data[2 * at + 1] << 8
 
-    def cell(self, c: int) -> int:
+    def __getitem__(self, c: int) -> int:
         t = self.tables
         block = self.word(t.stage1, c >> t.shift) if t.wide else t.stage1[c >> t.shift]
         return t.stage2[(block << t.shift) + (c & ((1 << t.shift) - 1))]
 
+    def __len__(self) -> int:
+        return 0x110000
+
     def __call__(self, text: str) -> list[Span]:
-        cells = [self.cell(ord(c)) for c in text]
+        cells = symbols(text, self, self.tables.continuation)
         letters: list[int] = []
         for number, stage in enumerate(self.tables.stages):
-            symbols = cells
+            read = cells
             if number:
                 ends = [at + 1 == len(cells) or letters[at + 1] != 0 for at in range(len(cells))]
-                symbols = [c + self.tables.cells * (x + 3 * end) for c, x, end in zip(cells, letters, ends, strict=True)]
+                read = [c + self.tables.cells * (x + 3 * end) for c, x, end in zip(cells, letters, ends, strict=True)]
             r, labels = stage.backward_end, []
-            for symbol in reversed(symbols):
+            for symbol in reversed(read):
                 at = r + stage.columns[symbol]
                 labels.append(self.word(stage.backward_label, at))
                 r = self.word(stage.backward_next, at)

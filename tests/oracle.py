@@ -10,6 +10,7 @@ any text, lone surrogates included. The other two are the references: they check
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -43,9 +44,14 @@ class Module:
         self.known: dict[tuple[int, str], list[Span]] = {}
 
     def __call__(self, text: str) -> list[Span]:
-        """The pieces: every step cuts every piece of the step before, as a text of its own."""
+        """The pieces: every step cuts every piece of the step before, as a text of its own. Steps behind a ByteLevel see every byte as
+        one character; then the offsets are those of the bytes."""
         pieces = [(0, len(text))] if text else []
-        for number in range(len(self.plans)):
+        shown = False
+        for number, plan in enumerate(self.plans):
+            if plan.bytewise and not shown:
+                pieces = [(len(text[:a].encode()), len(text[:b].encode())) for a, b in pieces]
+                text, shown = byte_level(text), True
             pieces = [(a + s, a + e) for a, b in pieces for s, e in self.step(number, text[a:b])]
         return pieces
 
@@ -69,6 +75,13 @@ class Module:
         spans = apply(find_iter(search, len(text), plan.empty), len(text), plan.behavior, plan.invert)
         spans = [(max(a - added, 0), b - added) for a, b in spans]
         return [(a, b) for a, b in spans if a < b]
+
+
+def byte_level(text: str) -> str:
+    """The text as ByteLevel shows it: a character for each byte, itself if it is printable in Latin-1, else from U+0100 on."""
+    shown = [*range(ord("!"), ord("~") + 1), *range(ord("\u00a1"), ord("\u00ac") + 1), *range(ord("\u00ae"), ord("\u00ff") + 1)]
+    hidden = [b for b in range(256) if b not in shown]
+    return "".join(chr(b) if b in shown else chr(0x100 + hidden.index(b)) for b in text.encode())
 
 
 def find_iter(search: Search, length: int, empty: str) -> Iterator[Span]:
@@ -163,6 +176,8 @@ class Tokenizers:
 
     def __init__(self, steps: Sequence[Step]) -> None:
         tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
+        kinds = [step.kind for step in steps]
+        self.bytewise = "ByteLevel" in kinds[:-1]
         self.made = tokenizers.pre_tokenizers.Sequence([self.make(tokenizers, step) for step in steps])
 
     @staticmethod
@@ -185,6 +200,9 @@ class Tokenizers:
         raise AssertionError(step)
 
     def __call__(self, text: str) -> list[Span]:
+        if self.bytewise:  # its offsets are of characters, which it cuts through: count the bytes it shows instead
+            ends = list(itertools.accumulate(len(piece) for piece, _ in self.made.pre_tokenize_str(text)))
+            return list(itertools.pairwise([0, *ends]))
         # A piece made of an added space alone has no text of ours.
         return [span for _, span in self.made.pre_tokenize_str(text) if span[0] < span[1]]
 

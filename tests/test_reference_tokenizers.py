@@ -1,0 +1,185 @@
+"""Hugging Face tokenizers itself: families, small patterns under every behavior, and each value that dialects.py has for Oniguruma."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import pytest
+
+from engines import fastest
+from generator import Limits, PatternError, Step, compile_family, compile_pattern, compile_steps, families
+from generator.codeset import CodeSet
+from generator.dialects import DIALECTS, dialect
+from generator.properties import load
+from generator.resolve import resolve
+from generator.syntax import parse
+from generator.tree import Chars
+from oracle import BEHAVIORS, Module, Tokenizers, byte_level
+from texts import TORTURE, random_texts, representatives, tuples
+
+SCALARS = CodeSet([(0, 0xD7FF), (0xE000, 0x10FFFF)])
+EVERY = "".join(map(chr, SCALARS))
+SLOW = ("jais2", "afmoe")
+
+
+# --- families ---------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name, one in families().items() if one.dialect == "oniguruma"])
+def test_families(name: str) -> None:
+    if name in SLOW and not os.environ.get("BITLEX_SLOW"):
+        pytest.skip(f"{name} counts to hundreds: set BITLEX_SLOW=1")
+    program = compile_family(families()[name])
+    engine, reference = fastest(program), Tokenizers(program.steps)
+    alphabet = representatives(program.cells, surrogates=False)
+    for text in [*TORTURE, *tuples(alphabet, 3), *random_texts(alphabet, 300, seed=1)]:
+        assert engine(text) == reference(text), text
+
+
+# --- patterns -----------------------------------------------------------------------------------------------------------------------------
+
+PATTERNS = (
+    "a", "a+", "a+?", "a++", "(?:ab)+", "a|ab", "ab|a", "(?>a|ab)c", "(?>ab|a)b", "(?>a*)b", "a*+b?", "(?:a|b)*+b", "a{2}", "a{2,3}", "a{,2}b", "a{2,}?",
+    "(?:a{1,2}){2}", "(?:a?){3}b", "a*", "a*?", "(?=a)", "(?=(?:aa)+b)", "(?!a)", "a(?=b)", "a(?!b)", "a(?=a*b)", "a(?!a*b)", "(?<=a)b", "(?<!a)b", "(?<=a)",
+    r"\b", r"\B", r"\ba", r"a\b", "^", "$", "^a", "a$", r"\A", r"\z", r"\Z", r"\Aa", r"a\z", r"a\Z", r"\Ga", r"(?!\G)a", "^a+$", "(?i:a)", "(?i:[a-b])",
+    "[a-c&&[^b]]", "[a[b1]]", "[^a[b]]", "[[:alpha:]]", "[[:^alpha:]]", r"\h", r"\h+", r"\H", "(?m:.)", ".", ".+", "a|", "|a", "(?:|a)+", "(?:a|)*", "(a*)*",
+    "(a*)+", "(a|b*)*", "(?:a??)*b", "(?:a*?b?)*", "(?:(?=a)|b)+", "", "(?:)", "a.b", r"\n", "\n+(?!\n)", r"a\n?", "a(?:b(?:a|b)+|1)?", "(?:a|b|ab)+?1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns_under_every_behavior(pattern: str) -> None:
+    texts = list(tuples("ab1\n", 4))
+    for behavior in BEHAVIORS:
+        for invert in (False, True):
+            step = Step("Split", regex=pattern, behavior=behavior, invert=invert)  # type: ignore[arg-type]
+            program = compile_steps((step,), "oniguruma", "16.0")
+            engine, reference, definition = fastest(program), Tokenizers(program.steps), Module(program.plans)
+            for text in texts:
+                assert engine(text) == reference(text) == definition(text), (behavior, invert, text)
+
+
+STEPS = (
+    (Step("Split", string="a.b", behavior="isolated"),), (Step("Split", string="", behavior="isolated"),), (Step("Split", string="a", behavior="merged_with_previous"),),
+    (Step("Digits", individual=True, unicode="17.0"),), (Step("Digits", individual=False, unicode="17.0"),), (Step("Whitespace"),), (Step("WhitespaceSplit"),),
+    *((Step("Punctuation", behavior=behavior),) for behavior in BEHAVIORS),  # type: ignore[arg-type]
+    (Step("ByteLevel", add_prefix_space=True, use_regex=True),), (Step("ByteLevel", add_prefix_space=True, use_regex=False),),
+    (Step("Digits", individual=True, unicode="17.0"), Step("ByteLevel", add_prefix_space=True, use_regex=True)),
+    (Step("WhitespaceSplit"), Step("Punctuation")), (Step("Whitespace"), Step("Split", regex="^.|a$", behavior="isolated")),
+    (Step("Split", regex="a", behavior="removed"), Step("Split", regex=r"\Gb|b$", behavior="isolated"), Step("Split", regex="(?<!b)1", behavior="removed")),
+    (Step("Punctuation", behavior="contiguous"), Step("ByteLevel"), Step("Digits", unicode="17.0")),
+    (Step("WhitespaceSplit"), Step("ByteLevel"), Step("Split", regex="\u00b2|\u00c2", behavior="removed")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("steps", STEPS, ids=lambda steps: "+".join(step.kind for step in steps))
+def test_other_steps(steps: tuple[Step, ...]) -> None:
+    program = compile_steps(steps, "oniguruma", "16.0")
+    reference = Tokenizers(steps)
+    if reference.bytewise and any(step.behavior == "removed" or step.kind == "WhitespaceSplit" for step in steps):
+        # Byte counts of the pieces do not say where dropped text was; the pieces themselves do.
+        engine = fastest(program)
+        for text in tuples("a\u00b2\u0132 1", 4):
+            shown = byte_level(text)
+            assert [shown[a:b] for a, b in engine(text)] == [piece for piece, _ in reference.made.pre_tokenize_str(text)], text
+        return
+    engine = fastest(program)
+    for text in [*TORTURE, *tuples("ab1 .\u0661\u00b2_\n", 4)]:
+        assert engine(text) == reference(text), text
+
+
+# --- sets: all code points ------------------------------------------------------------------------------------------------------------------
+
+
+def ours(pattern: str, name: str = "oniguruma", unicode: str = "16.0") -> CodeSet:
+    tree = resolve(parse(pattern, dialect(name)), load(unicode), dialect(name), pattern)
+    assert isinstance(tree, Chars)
+    return tree.points & SCALARS
+
+
+def theirs(pattern: str) -> CodeSet:
+    gaps = Tokenizers((Step("Split", regex=pattern, behavior="removed"),)).made.pre_tokenize_str(EVERY)
+    return SCALARS - CodeSet((ord(piece[0]), ord(piece[-1])) for piece, _ in gaps)
+
+
+CLASSES = (
+    r"\s", r"\S", r"\d", r"\D", r"\w", r"\W", r"[\w]", r"[\W]", r"[^\w]", r"\h", r"\H", r"[\h]", ".", "(?m:.)", *(f"[[:{n}:]]" for n in (
+        "alpha", "alnum", "digit", "space", "blank", "cntrl", "graph", "print", "punct", "xdigit", "word", "^alpha", "^punct")), "[^[:punct:]]",
+    *(rf"\p{{{n}}}" for n in ("L", "Lu", "Ll", "Lt", "Lm", "Lo", "LC", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No", "P", "Pc", "Punct", "S", "Z", "C", "Cn", "Co",
+                              "Any", "Han", "Hiragana", "Latin", "Greek", "Common", "Alphabetic", "White_Space", "^L")), r"\P{L}", r"\P{^L}",
+    r"(?i:\p{Lu})", r"(?i:\p{Lt})", r"(?i:\P{Lu})", r"(?i:[^\p{Lu}])", r"(?i:\w)", "(?i:s)", "(?i:k)", "(?i:i)", "(?i:[a-z])", "(?i:[^a-z])", "(?i:[^k])",
+    "(?i:[a&&A])", "(?i:\u01c6)", "(?i:[\u03b1-\u03c9&&[^\u03c5\u03b9\u03c9\u03b7\u03b1\u03c1]])", "(?i:\u00b5)", "(?i:\u13a0)", "[a-z&&[^aeiou]]", "[^a-z&&[^aeiou]]",
+    "[a[bc]d]", r"[\p{L}&&\p{Lu}]", r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]", r"[^(\s|[.,!?\u2026])]", r"[\pL]", r"[\b]", "[]a]", "[a-]", "[-a]", r"[\d-]", r"\x{41}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", CLASSES)
+def test_sets_of_all_code_points(pattern: str) -> None:
+    assert ours(pattern) == theirs(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["(?i:ss)", "(?i:s(?:s))", "(?i:(?:s)s)", "(?i:s(?#x)s)", "(?i:\u00df)", "(?i:[\u00dfx])", r"(?i:[\p{Ll}])", "(?i:[[^k]])", "(?i:st)", "(?i:ffi)"])
+def test_strings_that_fold_are_refused(pattern: str) -> None:
+    """Oniguruma lets one code point match several letters here, or several one: our lexers would be wrong, so there are none."""
+    with pytest.raises(PatternError, match="under .* this engine lets U"):
+        compile_pattern(pattern, dialect="oniguruma")
+
+
+@pytest.mark.parametrize("pattern", ["(?i:s{2})", "(?i:s)(?i:s)", "(?i:s[s])", "(?i:[s][s])", "(?i:s+)", "(?i:s)s", "(?i:(?:a|s)s)"])
+def test_strings_that_do_not_fold(pattern: str) -> None:
+    program = compile_pattern(pattern, dialect="oniguruma")
+    engine, reference = fastest(program), Tokenizers(program.steps)
+    for text in tuples("sS\u00df\u017fx", 3):
+        assert engine(text) == reference(text), text
+
+
+# --- the dialect, value by value -------------------------------------------------------------------------------------------------------------
+
+# For each field of Dialect, a pattern and a text that tokenizers reads as our table says, and as no other value of the field would.
+WITNESSES = {
+    "possessive_counts": ("a{1,2}+", "xaaaaax"), "lazy_exact": ("a{2}?", "xaab"), "class_sets": ("[a[b]]+", "ab]x"), "class_difference": ("[+--b]", "+-,b"),
+    "bare_property": (r"\pL", "pLxp"), "open_count": ("a{,2}b", "xaab a{,2}b"), "caret": ("^", "a\nb\n"), "dollar": ("$", "a\nb\n"), "capital_z": (r"a\Z", "a\n a\n\n a\n"),
+    "small_z": (r"a\z", "a\nza"), "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"), "posix_unicode": ("[[:alpha:]]", "a\u00e9"),
+    "word_joiners": (r"\w", "a\u200c\u200d"), "word_latin1_numbers": (r"\w", "a\u00b2\u00bd"), "fold_properties": (r"(?i:\p{Lu})", "aA\u0131"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"),
+    "fold_members": ("(?i:[a&&A])", "aA"), "empty": (r"(?=a)|\Ga", "xa"),
+}  # fmt: skip
+OTHERS: dict[str, tuple[object, ...]] = {
+    "caret": ("start",), "dollar": ("end", "final"), "capital_z": ("end", "finals"), "h": ("horizontal",), "multiline_flag": ("anchors",), "fold_properties": ("closed", "cased"),
+    "empty": ("advance",),
+}  # fmt: skip
+ELSEWHERE = {"name", "dotall_flag", "fold_strings"}  # see the tests of errors and of folding strings
+
+
+def test_every_value_of_the_dialect_has_a_witness() -> None:
+    assert {field.name for field in dataclasses.fields(DIALECTS["oniguruma"])} == set(WITNESSES) | ELSEWHERE
+
+
+@pytest.mark.parametrize("field", WITNESSES)
+def test_the_dialect_value_by_value(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern, text = WITNESSES[field]
+    rules = DIALECTS["oniguruma"]
+
+    def pieces() -> object:
+        try:
+            program = compile_pattern(pattern, dialect="oniguruma", limits=Limits(seconds=10))
+        except PatternError as error:
+            return error.reason
+        return fastest(program)(text)
+
+    wanted: object
+    try:
+        wanted = Tokenizers((Step("Split", regex=pattern, behavior="isolated"),))(text)
+    except ValueError:
+        wanted = "this range runs backwards"  # class_difference: [+--b] is a range to "-", and then one from it, or an error
+    assert pieces() == wanted
+    for other in OTHERS.get(field, (not getattr(rules, field),)):
+        monkeypatch.setitem(DIALECTS, "oniguruma", dataclasses.replace(rules, **{field: other}))
+        assert pieces() != wanted, f"{field}={other!r} would go unnoticed"
+
+
+def test_flags() -> None:
+    with pytest.raises(ValueError, match="undefined group option"):
+        Tokenizers((Step("Split", regex="(?s:.)", behavior="isolated"),))
+    with pytest.raises(PatternError, match="flag 's' is not supported"):
+        compile_pattern("(?s:.)", dialect="oniguruma")
