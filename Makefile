@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 FAMILY ?=
+K ?= 5
 PY = $(VENV)/bin/python
 
 # An editable install links to files by name and compiles C: it is done again when either changes, and not otherwise.
@@ -13,7 +14,7 @@ CORE = $(VENV)/installed-core-$(STATE)
 DEV = $(VENV)/installed-dev-$(STATE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test generate check tables clean
+.PHONY: help demo test exhaustive generate check tables clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -35,6 +36,9 @@ check: $(DEV) ## generated/ is what the generator writes; ruff; mypy
 	@$(PY) -m ruff check -q .
 	@$(PY) -m mypy --no-error-summary -p bitlex
 	@$(PY) -m mypy --no-error-summary --allow-untyped-defs --allow-untyped-calls --no-warn-unused-ignores tests
+
+exhaustive: $(DEV) ## all texts of 1..K characters, PCRE2 against the emitted C; FAMILY=o200k K=6
+	@$(PY) -m tests.exhaustive $(or $(FAMILY),cl100k) --k $(K) --publish
 
 tables: $(DEV) ## fetch the Unicode data again (CPython 3.11)
 	@$(PY) -m generator.pin_unicode

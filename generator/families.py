@@ -131,8 +131,8 @@ def catalogue() -> tuple[dict[str, Family], dict[str, str]]:
     """The families by name, and the family's name by every name and alias."""
     known: dict[str, Family] = {}
     names: dict[str, str] = {}
-    for name, fields in read_file()["families"].items():
-        known[name] = read_family(name, fields)
+    for name, table in read_file()["families"].items():
+        known[name] = read_family(name, table)
         for key, word in [("name", name), *(("aliases", alias) for alias in known[name].aliases)]:
             if not (word.isidentifier() and word.islower()) or word in names:
                 raise mistake(f"families.toml: family {name!r}", key, f"{word!r} is taken or not a lower-case identifier")

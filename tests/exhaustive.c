@@ -9,7 +9,7 @@
  * Texts come by length, then in the order of the alphabet, the last character changing fastest. Each is split three times:
  *   1. by PCRE2 with its JIT compiler: repeated searches from the previous end, the whole text as subject; gaps are pieces;
  *   2. by two plain loops over the machine's tables, which are the definition of a machine;
- *   3. by bitlex.c, as a program that links it would (for longer texts than COMPLETE only each THIN-th text, for time).
+ *   3. by bitlex.c, as a program that links it would.
  * An answer is two masks: bit i of `starts` says that a piece starts at character i, bit i of `drops` that it is in no piece.
  *
  * Work is done in blocks: all texts with the same characters before the last FREE. The digest of a block is FNV-1a over the
@@ -34,16 +34,8 @@ extern const bitlex_machine MACHINE; /* -DMACHINE=bitlex_cl100k */
 
 #define LONGEST 16 /* characters; 64 bytes at most, so that a text's bytes are the bits of a word */
 #define MOST 256   /* characters in the alphabet */
-#ifndef FREE
 #define FREE 4
-#endif
-#define SHOWN 5 /* differences */
-#ifndef COMPLETE
-#define COMPLETE LONGEST
-#endif
-#ifndef THIN
-#define THIN 1
-#endif
+#define SHOWN 5    /* differences */
 #define FNV_START UINT64_C(14695981039346656037)
 #define FNV_PRIME UINT64_C(1099511628211)
 
@@ -58,7 +50,7 @@ typedef struct {
 } text;
 
 typedef struct {
-    uint64_t texts, lexed, differences, first, digest; /* `first`: number of the first text in the block that differs */
+    uint64_t texts, differences, first, digest;        /* `first`: number of the first text in the block that differs */
     double seconds;                                    /* of processor time */
     int done;
 } block;
@@ -70,8 +62,8 @@ typedef struct {
 } worker;
 
 static struct {
-    char digest[80];
-    const char *pattern;
+    char digest[160], engine[40]; /* `engine`: the version of PCRE2; it becomes a part of the digest */
+    char *pattern;
     uint32_t length, count;
     int keep_matches, keep_gaps;
     uint32_t size[MOST]; /* of each character: its UTF-8 and its cell */
@@ -113,12 +105,14 @@ static void read_job(const char *path)
     char *line = NULL, *value, *rest;
     size_t room = 0;
     if (file == NULL) die("cannot read ", path);
+    pcre2_config(PCRE2_CONFIG_VERSION, job.engine);
+    job.engine[strcspn(job.engine, " ")] = 0;
     job.keep_matches = job.keep_gaps = 1;
     while (getline(&line, &room, file) > 0) {
         line[strcspn(line, "\n")] = 0;
         if ((value = strchr(line, ' ')) == NULL) die("a key without a value: ", line);
         *value++ = 0;
-        if (strcmp(line, "digest") == 0) snprintf(job.digest, sizeof job.digest, "%s", value);
+        if (strcmp(line, "digest") == 0) snprintf(job.digest, sizeof job.digest, "%.100s/%.39s", value, job.engine);
         else if (strcmp(line, "length") == 0) job.length = (uint32_t)strtoul(value, NULL, 10);
         else if (strcmp(line, "pattern") == 0) job.pattern = strdup(value);
         else if (strcmp(line, "matches") == 0) job.keep_matches = strcmp(value, "keep") == 0;
@@ -286,7 +280,7 @@ static double processor_seconds(void)
 static block run_block(worker *w, uint64_t which, FILE *masks)
 {
     text *t = &w->text;
-    block b = { 0, 0, 0, 0, FNV_START, 0, 1 };
+    block b = { 0, 0, 0, FNV_START, 0, 1 };
     const uint32_t n = open_block(t, which, 0), fixed = n > FREE ? n - FREE : 0;
     const double since = processor_seconds();
     uint32_t at;
@@ -298,14 +292,10 @@ static block run_block(worker *w, uint64_t which, FILE *masks)
             pair[1] = (uint16_t)shown.drops;
             if (fwrite(pair, sizeof pair, 1, masks) != 1) die("cannot write", "");
         } else {
-            const answer tables = by_tables(t, n);
-            int same = tables.starts == wanted.starts && tables.drops == wanted.drops;
-            if (n <= COMPLETE || b.texts % THIN == 0) {
-                const answer loop = by_bitlex(w);
-                same &= loop.starts == wanted.starts && loop.drops == wanted.drops;
-                b.lexed++;
-            }
-            if (!same && b.differences++ == 0) b.first = b.texts;
+            const answer tables = by_tables(t, n), loop = by_bitlex(w);
+            const uint64_t wrong = (tables.starts ^ wanted.starts) | (tables.drops ^ wanted.drops) |
+                                   (loop.starts ^ wanted.starts) | (loop.drops ^ wanted.drops);
+            if (wrong && b.differences++ == 0) b.first = b.texts;
             b.digest = (b.digest ^ shown.starts) * FNV_PRIME;
             if (MACHINE.drops) b.digest = (b.digest ^ shown.drops) * FNV_PRIME;
         }
@@ -323,6 +313,12 @@ static worker *new_worker(void)
     if (w == NULL || (w->data = pcre2_match_data_create(1, NULL)) == NULL) die("out of memory", "");
     w->text.offset[0] = 0;
     return w;
+}
+
+static void end_worker(worker *w)
+{
+    pcre2_match_data_free(w->data);
+    free(w);
 }
 
 static void *work(void *unused)
@@ -344,6 +340,7 @@ static void *work(void *unused)
         pthread_cond_signal(&job.changed);
     }
     pthread_mutex_unlock(&job.lock);
+    end_worker(w);
     return NULL;
 }
 
@@ -352,13 +349,13 @@ static void *work(void *unused)
 static void read_state(const char *path)
 {
     FILE *file = fopen(path, "r");
-    char digest[80];
+    char digest[160];
     uint64_t which;
     block b;
     if (file == NULL) return;
-    if (fscanf(file, "job %79s", digest) == 1 && strcmp(digest, job.digest) == 0) {
-        while (fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNx64 " %lf", &which, &b.texts, &b.lexed,
-                      &b.differences, &b.first, &b.digest, &b.seconds) == 7) {
+    if (fscanf(file, "job %159s", digest) == 1 && strcmp(digest, job.digest) == 0) {
+        while (fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNx64 " %lf", &which, &b.texts, &b.differences, &b.first,
+                      &b.digest, &b.seconds) == 6) {
             if (which >= job.block_count || job.blocks[which].done) continue;
             b.done = 1;
             job.blocks[which] = b;
@@ -380,8 +377,8 @@ static void write_state(const char *path)
     for (i = 0; i < job.block_count; i++) {
         const block *b = job.blocks + i;
         if (b->done)
-            fprintf(file, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %016" PRIx64 " %.6f\n", i, b->texts, b->lexed,
-                    b->differences, b->first, b->digest, b->seconds);
+            fprintf(file, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %016" PRIx64 " %.6f\n", i, b->texts, b->differences, b->first,
+                    b->digest, b->seconds);
     }
     if (fclose(file) != 0 || rename(other, path) != 0) die("cannot write ", path);
 }
@@ -429,26 +426,23 @@ static void print_differences(void)
         print_answer("bitlex ", &w->text, n, by_bitlex(w));
         putchar('\n');
     }
+    end_worker(w);
 }
 
 static void print_outcome(void)
 {
-    uint64_t texts = 0, lexed = 0, differences = 0, digest = FNV_START, i;
+    uint64_t texts = 0, differences = 0, digest = FNV_START, i;
     double seconds = 0;
-    char version[40];
     int byte;
     for (i = 0; i < job.block_count; i++) {
         const block *b = job.blocks + i;
         texts += b->texts;
-        lexed += b->lexed;
         differences += b->differences;
         seconds += b->seconds;
         for (byte = 0; byte < 64; byte += 8) digest = (digest ^ (b->digest >> byte & 0xFF)) * FNV_PRIME;
     }
-    pcre2_config(PCRE2_CONFIG_VERSION, version);
-    version[strcspn(version, " ")] = 0;
-    printf("texts %" PRIu64 "\nlexed %" PRIu64 "\ndifferences %" PRIu64 "\nseconds %.1f\ndigest %016" PRIx64 "\nengine PCRE2 %s\n", texts,
-           lexed, differences, seconds, digest, version);
+    printf("texts %" PRIu64 "\ndifferences %" PRIu64 "\nseconds %.2f\ndigest %016" PRIx64 "\nengine PCRE2 %s\n", texts, differences,
+           seconds, digest, job.engine);
     print_differences();
 }
 
@@ -470,7 +464,9 @@ static void run(const char *state, int threads)
     while (job.finished < job.block_count) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec++;
+        until.tv_nsec += 200000000; /* how long finished work may be lost, and the bar be late */
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
         while (job.finished < job.block_count && pthread_cond_timedwait(&job.changed, &job.lock, &until) != ETIMEDOUT) {}
         if (terminal) show_progress(before, since);
         if (job.finished > written) write_state(state);
@@ -481,6 +477,7 @@ static void run(const char *state, int threads)
     free(started);
     if (terminal) fputs("\r\033[K", stderr);
     print_outcome();
+    free(job.blocks);
 }
 
 int main(int argc, char **argv)
@@ -496,6 +493,9 @@ int main(int argc, char **argv)
         uint64_t i;
         for (i = 0; i < job.block_count; i++) run_block(w, i, stdout);
         if (fflush(stdout) != 0) die("cannot write", "");
+        end_worker(w);
     }
+    pcre2_code_free(job.code);
+    free(job.pattern);
     return 0;
 }

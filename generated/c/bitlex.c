@@ -129,8 +129,25 @@ static int is_ascii(const uint8_t *p, size_t length)
     return (seen & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* One and two bytes share a path without a branch: words in two-byte letters with a blank after each would mispredict it
- * all the time. Three-byte letters come in longer runs. Whatever is rarer, or ill-formed, is left to decode_one. */
+/* A word of eight equal bytes. */
+#define EACH(byte) (~UINT64_C(0) / 255 * (byte))
+
+/* Eight bytes, the first one lowest; where bytes are ordered so, compilers make one load of it. */
+static inline uint64_t word_at(const uint8_t *p)
+{
+    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 | (uint64_t)p[4] << 32 |
+           (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+}
+
+/* The code point of three bytes, and whether such a point must not take three: it is below U+0800, or a surrogate. */
+#define THREE_BYTES(word) ((uint32_t)(((word) << 12 & 0xF000) | ((word) >> 2 & 0x0FC0) | ((word) >> 16 & 0x3F)))
+#define NOT_THREE(point) (UINT32_C(0x08000001) >> ((point) >> 11) & 1)
+
+/* Time goes into instructions and mispredicted branches, so each branch decides about several code points: eight bytes
+ * are checked as one word, and then taken as eight letters of ASCII, two of three bytes, four of one or two bytes, or two
+ * of one to three, without a branch in between: words in two-byte letters with a blank after each would mispredict it all
+ * the time. Whatever is rarer, or ill-formed, or the end of a block, is left to decode_one. Rejected, as no faster: to list
+ * all starts first and decode them independently (more instructions), or a table of all points of two bytes. */
 static uint32_t load_utf8(bitlex_cursor *c, uint64_t from, uint64_t to)
 {
     const point_table table = table_of(c);
@@ -138,33 +155,73 @@ static uint32_t load_utf8(bitlex_cursor *c, uint64_t from, uint64_t to)
     const uint8_t *direct = c->direct;
     uint8_t *column = c->columns;
     uint16_t *unit = c->units;
-    uint32_t n = 0, length, i;
+    uint32_t n = 0, point, next, length, i, rows = 0, row[32]; /* row: where in stage2 the 64 points of a lead of two bytes are */
     while (p < stop) {
-        uint32_t lead = p[0], point, two;
-        unit[n] = (uint16_t)(p - start);
-        if (stop - p >= 8 && is_ascii(p, 8)) {
-            for (i = 0; i < 8; i++) {
-                unit[n + i] = (uint16_t)(p - start + i);
-                column[n + i] = direct[p[i]];
+        uint32_t at = (uint32_t)(p - start);
+        if (stop - p >= 8) {
+            uint64_t word = word_at(p), high = word & EACH(0x80), lead = high & word << 1, lead3, poor;
+            if ((word & UINT64_C(0xC0C0F0C0C0F0)) == UINT64_C(0x8080E08080E0)) {
+                point = THREE_BYTES(word);
+                next = THREE_BYTES(word >> 24);
+                if (!(NOT_THREE(point) | NOT_THREE(next))) {
+                    unit[n] = (uint16_t)at;
+                    unit[n + 1] = (uint16_t)(at + 3);
+                    column[n] = look_up(table, point);
+                    column[n + 1] = look_up(table, next);
+                    n += 2;
+                    p += 6;
+                    continue;
+                }
             }
-            n += 8;
-            p += 8;
-            continue;
-        }
-        if (lead < 0xE0 && stop - p >= 2) {
-            two = lead >> 7;
-            if (!(two & ((uint32_t)(lead < 0xC2) | (uint32_t)((p[1] & 0xC0) != 0x80)))) {
-                point = (lead & ~(0u - two)) | (((lead & 0x1F) << 6 | (p[1] & 0x3F)) & (0u - two));
-                column[n++] = look_up(table, point);
-                p += 1 + two;
+            if (high == 0) {
+                for (i = 0; i < 8; i++) {
+                    unit[n + i] = (uint16_t)(at + i);
+                    column[n + i] = direct[p[i]];
+                }
+                n += 8;
+                p += 8;
                 continue;
             }
-        } else if (lead >= 0xE1 && lead < 0xED && stop - p >= 3 && (p[1] & 0xC0) == 0x80 && (p[2] & 0xC0) == 0x80) {
-            point = (lead & 0x0F) << 12 | (uint32_t)(p[1] & 0x3F) << 6 | (p[2] & 0x3F);
-            column[n++] = look_up(table, point);
-            p += 3;
-            continue;
+            /* Continuation bytes are just where leads of two bytes ask for them; no lead is E0 or above; none is C0 or C1. */
+            poor = lead & ~((word & EACH(0x1E)) + EACH(0x7E));
+            if (((high ^ lead ^ lead << 8) | (lead & word << 2) | poor) == 0 && table.shift >= 6) { /* 64 points lie together */
+                for (; rows < 32; rows++) { /* once */
+                    row[rows] = ((uint32_t)table.stage1[rows << 6 >> table.shift] << table.shift) + (rows << 6 & table.low);
+                }
+                for (i = 0; i < 4; i++) {
+                    uint32_t two = word >> 7 & 1;
+                    uint8_t one = direct[word & 0x7F]; /* both are looked up, and one is taken */
+                    uint8_t pair = table.cell_column[table.stage2[row[word & 0x1F] + (word >> 8 & 0x3F)]];
+                    unit[n + i] = (uint16_t)at;
+                    column[n + i] = (uint8_t)(one ^ ((one ^ pair) & (0u - two)));
+                    word >>= 8 + 8 * two;
+                    at += 1 + two;
+                }
+                n += 4;
+                p = start + at;
+                continue;
+            }
+            lead3 = lead & word << 2; /* the same with leads of three, in the six bytes that two code points may take */
+            if (((high ^ lead ^ lead << 8 ^ lead3 << 16) | (lead3 & word << 3) | (poor & ~lead3)) << 16 == 0) {
+                uint32_t ill = 0;
+                for (i = 0; i < 2; i++) {
+                    uint32_t low = (uint32_t)word, two = low >> 7 & 1, three = ((low & 0xFF) + 0x20) >> 8;
+                    point = (low & 0x7Fu >> 2 * two) << 12 | (low >> 2 & 0x0FC0) | (low >> 16 & 0x3F);
+                    point >>= 12 - 6 * (two + three);
+                    ill |= three & NOT_THREE(point);
+                    unit[n + i] = (uint16_t)at;
+                    column[n + i] = look_up(table, point);
+                    word >>= 8 * (1 + two + three);
+                    at += 1 + two + three;
+                }
+                if (!ill) {
+                    n += 2;
+                    p = start + at;
+                    continue;
+                }
+            }
         }
+        unit[n] = (uint16_t)(p - start);
         column[n++] = look_up(table, decode_one(p, end, &length));
         p += length;
     }
@@ -190,7 +247,7 @@ static uint32_t load(bitlex_cursor *c, uint64_t from, uint64_t to)
 {
     const point_table table = table_of(c);
     uint8_t *column = c->columns;
-    uint32_t n = (uint32_t)(to - from), i, point;
+    uint32_t n = (uint32_t)(to - from), i, k, point;
     c->plain = 1;
     if (c->encoding == BITLEX_UCS2) {
         const uint16_t *p = (const uint16_t *)(const void *)c->text + from;
@@ -203,7 +260,10 @@ static uint32_t load(bitlex_cursor *c, uint64_t from, uint64_t to)
         }
     } else if (c->encoding == BITLEX_LATIN1 || is_ascii(c->text + from, n)) {
         const uint8_t *p = c->text + from, *direct = c->direct;
-        for (i = 0; i < n; i++) column[i] = direct[p[i]];
+        for (i = 0; i + 8 <= n; i += 8) { /* unrolled: else its speed is a matter of where the compiler puts it */
+            for (k = 0; k < 8; k++) column[i + k] = direct[p[i + k]];
+        }
+        for (; i < n; i++) column[i] = direct[p[i]];
     } else {
         c->plain = 0;
         n = load_utf8(c, from, to);
@@ -480,6 +540,7 @@ static void begin_stage(bitlex_cursor *c, uint32_t number)
     c->stage = m->stages + number;
     c->cell_column = number == 0 ? c->stage->columns : c->identity;
     for (i = 0; number > 0 && i < 256; i++) c->identity[i] = (uint8_t)i;
+    memset(c->direct + 128, 0, 128); /* of UTF-8 not used, but by a byte that another thread writes while we read */
     for (i = 0; i < (c->encoding == BITLEX_LATIN1 ? 256u : 128u); i++) c->direct[i] = look_up(table_of(c), i);
     for (i = 0; i < BITLEX_LEVELS; i++) c->region[i] = 0;
     c->block = c->base = c->looked = c->known_from = c->known_to = 0;
