@@ -57,7 +57,9 @@ class Program:
 
 def compile_steps(steps: Sequence[Step], dialect: str, unicode: str, name: str = "custom", limits: Limits | None = None) -> Program:
     """Compile a sequence of steps. PatternError for what cannot be a lexer, LimitError for what would be too large a one."""
-    limits = limits or Limits()
+    limits = (limits or Limits()).started()
+    for step in steps:
+        limits.check("characters", len(step.regex or step.string or ""))
     planned = plans(steps, dialect, unicode)
     of_bytes = set().union(*(sets(plan.tree) for plan in planned if plan.bytewise))
     of_points = set().union({SPACE}, *(sets(plan.tree) for plan in planned if not plan.bytewise))

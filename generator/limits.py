@@ -9,7 +9,7 @@ Every stage that can grow asks here before it goes on; the message names the lim
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .errors import LimitError
 
@@ -18,17 +18,23 @@ __all__ = ["Limits"]
 
 @dataclass(frozen=True)
 class Limits:
-    """`instructions` of one NFA, `states` of one automaton in either direction, `cells` of one alphabet, `seconds` of one compile.
+    """`characters` of one pattern, `instructions` of one NFA, `states` of one automaton in either direction, `cells` of one alphabet,
+    and `seconds` of one compile.
 
     `work` bounds the entries of the tables that are explored before they are made small, and so the memory.
     """
 
+    characters: int = 200_000
     instructions: int = 50_000
     states: int = 4_000
     cells: int = 255
     work: int = 50_000_000
     seconds: float = 60.0
     _started: float = field(default_factory=time.monotonic, repr=False, compare=False)
+
+    def started(self) -> Limits:
+        """These limits, with the clock at zero: a compile begins, and the same limits may serve for many."""
+        return replace(self, _started=time.monotonic())
 
     def check(self, what: str, amount: int) -> None:
         """Raise `LimitError` if `amount` of `what` is above the limit, or if the time is over."""

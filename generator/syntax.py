@@ -77,11 +77,10 @@ class Reader:
 
     def flag_switch(self, flags: Flags) -> Flags | None:
         """Reads "(?i)" and returns the flags from here on; leaves anything else unread."""
-        close = self.pattern.find(")", self.at)
-        if not self.ahead("(?") or close < 0:
+        if not self.ahead("(?") or (close := self.pattern.find(")", self.at)) < 0:
             return None
         letters = self.pattern[self.at + 2 : close]
-        if not letters or not set(letters) <= set("imsuxnaLwfbeprV01-"):
+        if not letters or letters.isdigit() or not set(letters) <= set("imsuxnaLwfbeprV01-"):
             return None
         start, self.at = self.at, close + 1
         return self.flags(letters, flags, start)
@@ -98,7 +97,7 @@ class Reader:
                 flags = replace(flags, multiline=value)
             elif letter != "u" or not value:
                 self.fail(f"flag {letter!r} is not supported in the {self.dialect.name} dialect", start, self.at,
-                          "i, m and s are; write the pattern without the flag")  # fmt: skip
+                          f"i{', m and s' if self.dialect.dotall_flag else ' and m'} are; write the pattern without the flag")  # fmt: skip
         return flags
 
     def atom(self, flags: Flags, depth: int) -> Node | None:
