@@ -43,6 +43,14 @@ examples:
   echo "it's" | bitlex split --family gpt2 --format json
   bitlex split --pattern '\\w+|\\s' --unicode 15.0 --behavior removed --invert FILE...
 """
+PROVE = """\
+The tables are read back from the emitted Python and C sources, and compared with a second derivation of what the pattern means, which
+shares no code with the first. Exit code 0 only if all are proved, for texts of every length; else a shortest text is printed.
+
+examples:
+  bitlex prove cl100k o200k
+  bitlex prove --all
+"""
 SAME = """\
 Exit code 0 if they are the same on every text of every length; else 1, and a shortest text on which they differ is printed.
 
@@ -117,6 +125,12 @@ def parser() -> argparse.ArgumentParser:
     same = command("same", run_same, "say whether two lexers split every text alike", SAME)
     for side in ("first", "second"):
         same.add_argument(side, metavar=side.upper(), help="a family, or a pattern (fancy dialect, Unicode 16.0)")
+    prove = command("prove", run_prove, "prove that emitted tables split every text as the pattern does", PROVE)
+    prove.add_argument("families", nargs="*", metavar="FAMILY", help="families, as 'bitlex families' lists them")
+    prove.add_argument("--all", action="store_true", help="every family")
+    prove.add_argument("--pattern", help="a pattern of your own (needs jinja2, to emit it)")
+    prove.add_argument("--dialect", default="fancy", choices=["fancy", "oniguruma", "python"], help="its engine (default: %(default)s)")
+    prove.add_argument("--unicode", default="16.0", help="its version of the character properties (default: %(default)s)")
     families = command("families", run_families, "list the families", "example:\n  bitlex families --json")
     families.add_argument("--json", action="store_true", help="everything known of them, as a JSON array")
     command("generate", run_families, "write a lexer as Python and C source", "")  # for --help; `main` handles it
@@ -217,6 +231,30 @@ def run_same(options: argparse.Namespace) -> int:
         return 0
     print(f"different, first on {found.text!r}:\n  first   {found.first}\n  second  {found.second}")
     return 1
+
+
+def run_prove(options: argparse.Namespace) -> int:
+    from importlib.util import find_spec
+
+    if find_spec("interegular") is None:
+        return complain("the proof needs interegular: pip install 'bitlex[prove]'")
+    from .generator.proof import prove
+
+    if options.pattern is not None:
+        from .generator import compile_pattern
+
+        asked: list[Any] = [compile_pattern(options.pattern, unicode=options.unicode, dialect=options.dialect)]
+    else:
+        asked = list(catalogue.families()) if options.all else [catalogue.canonical_name(name) for name in options.families]
+    if not asked:
+        return complain("say what to prove: families, --all or --pattern")
+    refuted = 0
+    for what in asked:
+        for source in ("python", "c"):
+            report = prove(what, source)
+            print(report, flush=True)
+            refuted += report.counterexample is not None
+    return min(refuted, 1)
 
 
 def run_families(options: argparse.Namespace) -> int:

@@ -62,3 +62,11 @@ def test_command(capsys):
     assert main(["same", "gpt2", "bytelevel"]) == 0
     assert main(["same", "cl100k", "llama3"]) == 1
     assert "different, first on '\\n '" in capsys.readouterr().out
+
+
+def test_prove_command(capsys):
+    pytest.importorskip("interegular", reason="interegular is not installed: no second derivation")
+    assert main(["prove", "gpt2"]) == 0
+    assert capsys.readouterr().out.count("proved") == 2
+    assert main(["prove"]) == 1
+    assert main(["prove", "--pattern", r"a+?b|[^b]"]) == 0
