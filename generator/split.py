@@ -32,9 +32,11 @@ BEHAVIORS = ("isolated", "removed", "merged_with_previous", "merged_with_next", 
 class Machine(Protocol):
     """symbols 0..symbols-1; `back` reads right to left from `end`; `step` left to right from `start`, given the state after the symbol."""
 
-    symbols: int
     end: Any
     start: Any
+
+    @property
+    def symbols(self) -> int: ...
 
     @property
     def alike(self) -> Sequence[Hashable]:

@@ -242,7 +242,7 @@ class Packed(Sequence[int]):
     def word(data: bytes, at: int) -> int:
         return data[2 * at] | data[2 * at + 1] << 8
 
-    def __getitem__(self, c: int) -> int:
+    def __getitem__(self, c: int) -> int:  # type: ignore[override]
         t = self.tables
         block = self.word(t.stage1, c >> t.shift) if t.wide else t.stage1[c >> t.shift]
         return t.stage2[(block << t.shift) + (c & ((1 << t.shift) - 1))]

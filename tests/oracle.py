@@ -185,7 +185,10 @@ class Tokenizers:
         known = tokenizers.pre_tokenizers
         match step.kind:
             case "Split":
-                pattern = step.string if step.regex is None else tokenizers.Regex(step.regex)
+                try:
+                    pattern = step.string if step.regex is None else tokenizers.Regex(step.regex)
+                except Exception as error:  # it has no class of its own
+                    raise ValueError(str(error)) from None
                 return known.Split(pattern, step.behavior, step.invert)
             case "Digits":
                 return known.Digits(individual_digits=step.individual)
@@ -203,8 +206,9 @@ class Tokenizers:
         if self.bytewise:  # its offsets are of characters, which it cuts through: count the bytes it shows instead
             ends = list(itertools.accumulate(len(piece) for piece, _ in self.made.pre_tokenize_str(text)))
             return list(itertools.pairwise([0, *ends]))
-        # A piece made of an added space alone has no text of ours.
-        return [span for _, span in self.made.pre_tokenize_str(text) if span[0] < span[1]]
+        # A piece made of nothing but the space that was added is no part of the text; the reference gives it the place of its neighbour.
+        found = self.made.pre_tokenize_str(text)
+        return [(a, b) for piece, (a, b) in found if a < b and not (piece == "\u0120" and text[a:b] != " ")]
 
 
 # --- (c) tiktoken -----------------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from generator.properties import TABLES
 NAMES = [
     "gpt2", "bytelevel", "bytelevel_prefix", "cl100k", "llama3", "qwen2", "qwen3_5", "o200k", "tekken", "kimi_k2", "nanochat",
     "seed_coder", "exaone_moe", "bloom", "clip", "deepseek_v3", "deepseek_llm", "deepseek_coder", "starcoder", "falcon", "viking",
-    "superbpe", "minicpm5", "laguna", "tiny_aya", "longcat", "jais2", "afmoe",
+    "superbpe", "minicpm5", "laguna", "tiny_aya", "longcat",
 ]  # fmt: skip
 ALIASES = {
     "r50k_base": "gpt2", "p50k_base": "gpt2", "p50k_edit": "gpt2", "cl100k_base": "cl100k", "cl100k_hf": "llama3", "glm4": "llama3",

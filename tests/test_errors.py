@@ -1,0 +1,74 @@
+"""What the generator says when it refuses a pattern, word for word: errors/*.txt. BITLEX_REGENERATE=1 writes the files anew."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from generator import LimitError, Limits, PatternError, compile_pattern
+
+ERRORS = Path(__file__).parent / "errors"
+TINY = Limits(states=20)
+
+CASES: dict[str, tuple[str, str, Limits | None]] = {
+    "backreference": (r"(a+)\1", "fancy", None),
+    "named_reference": (r"(?<x>a+)\k<x>", "oniguruma", None),
+    "recursion": ("a(?R)?b", "fancy", None),
+    "subroutine": ("(a)(?1)", "python", None),
+    "conditional": ("(a)?(?(1)b|c)", "fancy", None),
+    "absent": ("(?~abc)", "oniguruma", None),
+    "verb": ("a(*SKIP)b", "fancy", None),
+    "unclosed_group": ("a(?:b|c", "fancy", None),
+    "unopened_group": ("ab)c", "fancy", None),
+    "unclosed_class": (r"a[\p{L}bc", "fancy", None),
+    "empty_class": ("a[]", "oniguruma", None),
+    "unknown_group": ("a(?@b)", "fancy", None),
+    "bad_range": ("[z-a]", "fancy", None),
+    "class_range_end": (r"[a-\d]", "fancy", None),
+    "bad_property": (r"a\p{Klingon}+", "fancy", None),
+    "unclosed_property": (r"a\p{L", "fancy", None),
+    "bad_posix": ("[[:letters:]]", "oniguruma", None),
+    "nothing_to_repeat": ("a|*b", "fancy", None),
+    "nothing_to_repeat_count": ("{2}a", "oniguruma", None),
+    "two_quantifiers": ("a{2}*", "fancy", None),
+    "backwards_count": ("a{3,2}", "fancy", None),
+    "grapheme": (r"\X+", "fancy", None),
+    "line_break": (r"a\R", "oniguruma", None),
+    "reset": (r"a\Kb", "oniguruma", None),
+    "long_lookbehind": ("(?<=ab)c", "fancy", None),
+    "bad_escape": (r"a\j", "fancy", None),
+    "bad_hexadecimal": (r"\x{110000}", "fancy", None),
+    "last_backslash": ("ab\\", "fancy", None),
+    "flag": ("(?x:a b)", "fancy", None),
+    "flag_of_another_dialect": ("(?s:.)", "oniguruma", None),
+    "flag_in_the_middle": ("a(?i)b|c", "fancy", None),
+    "folded_string": ("x(?i:straSSe)", "oniguruma", None),
+    "folded_class": ("(?i:[\u00dfx])", "oniguruma", None),
+    "mixed_operators": ("[a-z&&b--c]", "fancy", None),
+    "empty_match_in_python": ("a|(?=b)", "python", None),
+    "control_characters": ("a\n\t(", "fancy", None),
+    "long_pattern": ("a" * 300 + "(" + "b" * 300, "fancy", None),
+    "too_many_states": ("(?:a|b)*a(?:a|b){12}", "fancy", TINY),
+    "too_many_instructions": ("(?:a{1000}){1000}", "fancy", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_messages(name: str) -> None:
+    pattern, dialect, limits = CASES[name]
+    with pytest.raises((PatternError, LimitError)) as caught:
+        compile_pattern(pattern, dialect=dialect, limits=limits)
+    message = f"{type(caught.value).__name__}: {caught.value}\n"
+    path = ERRORS / f"{name}.txt"
+    if os.environ.get("BITLEX_REGENERATE"):
+        path.write_text(message, encoding="utf-8", newline="\n")
+    assert message == path.read_text(encoding="utf-8")
+    if isinstance(caught.value, PatternError):
+        first, last = caught.value.span
+        assert 0 <= first <= last <= len(pattern)
+
+
+def test_no_file_is_left_over() -> None:
+    assert {path.stem for path in ERRORS.iterdir()} == set(CASES)

@@ -1,0 +1,150 @@
+"""tiktoken itself: families, sets of all code points, and each value that dialects.py has for fancy-regex.
+
+tiktoken shows no boundaries; a vocabulary that holds every piece does (see oracle.py). Unmatched text it drops, which in our terms is
+behavior "removed", inverted; empty matches it does not survive. BITLEX_ALL=1 tries every code point in every context (minutes);
+by default these are the first and last code point of every run of every cell, and 20,000 more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from engines import fastest
+from generator import PatternError, Program, compile_family, compile_pattern, families
+from generator.codeset import CodeSet
+from generator.dialects import DIALECTS, dialect
+from generator.properties import load
+from generator.resolve import resolve
+from generator.syntax import parse
+from generator.tree import Chars
+from oracle import BYTES, Tiktoken, encoding, tiktoken_agrees
+from texts import TORTURE, random_texts, representatives, tuples
+
+SCALARS = CodeSet([(0, 0xD7FF), (0xE000, 0x10FFFF)])
+EVERY = "".join(map(chr, SCALARS))
+FANCY = [name for name, one in families().items() if one.dialect == "fancy"]
+CONTEXTS = (("", ""), ("a", "a"), ("A", "b"), ("1", "1"), (" ", " "), ("\n", "\n"), ("'", "s"), (".", "."), ("x ", "x"), ("\u4e2d", "\u0301"))
+
+
+def cut(program: Program, texts: Sequence[str]) -> None:
+    pattern = program.plans[0].pattern
+    engine, reference = fastest(program), Tiktoken(pattern, texts)
+    for text in texts:
+        assert [text[a:b] for a, b in engine(text)] == reference(text), text
+
+
+@pytest.mark.parametrize("name", FANCY)
+def test_families(name: str) -> None:
+    program = compile_family(families()[name])
+    cut(program, list(tuples(representatives(program.cells, surrogates=False), 3)))
+
+
+@pytest.mark.parametrize("name", FANCY)
+def test_longer_texts(name: str) -> None:
+    program = compile_family(families()[name])
+    alphabet = representatives(program.raw, surrogates=False)
+    cut(program, [*TORTURE, *random_texts(alphabet, 500, seed=2)])
+
+
+@pytest.mark.parametrize("name", FANCY)
+def test_code_points_in_contexts(name: str) -> None:
+    program = compile_family(families()[name])
+    engine, pattern = fastest(program), program.plans[0].pattern
+    if os.environ.get("BITLEX_ALL"):
+        chosen: Sequence[str] = EVERY
+    else:
+        ends = {c for start in program.raw.starts for c in (start - 1, start) if c in SCALARS}
+        chosen = [chr(c) for c in sorted(ends | set(random.Random(name).sample(range(0xE000, 0x110000), 10_000)) | set(range(0x2800)))]
+    for before, behind in CONTEXTS:
+        for at in range(0, len(chosen), 100_000):
+            text = "".join(before + c + behind for c in chosen[at : at + 100_000])
+            pieces = [text[a:b] for a, b in engine(text)]
+            wrong = tiktoken_agrees(pattern, text, pieces)
+            assert wrong is None, (before, behind, pieces[wrong - 2 : wrong + 3])
+
+
+# --- patterns -------------------------------------------------------------------------------------------------------------------------------
+
+PATTERNS = (
+    "a+", "a+?b", "a++", "a|ab", "(?>a|ab)c", "(?>ab|a)b", "a*+b", "(?:a|b)*+1", "a{2,3}", "a{,2}b", "a{2}+", "a{1,2}+", "a(?=b)", "a(?=a*b)", "a(?!a*b)", "(?<=a)b",
+    "(?<!a)b", r"\ba", r"a\b", r"a\B", "^a", "a$", "(?m)^a", "(?m:a$)", r"\Aa", r"a\z", r"a\Z", r"\Ga", r"(?!\G)[ab]", "a(?:|b)*1", "(?:a*)*b", "(?:a|b*)*1",
+    "(?:(?=a).|b)+", "(?i:[a-b])+", "[a-c&&[^b]]", "[a[b1]]+", "[a-c--b]+", r"\h+", "(?s:.)+", ".+", r"[^\n]+\n?", "(?:a{1,2}){2}", "(?:a??)*?b", r"[a\n]+?\Z",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns(pattern: str) -> None:
+    cut(compile_pattern(pattern, behavior="removed", invert=True), list(tuples("ab1\n", 5)))
+
+
+# --- sets: all code points ------------------------------------------------------------------------------------------------------------------
+
+
+def ours(pattern: str) -> CodeSet:
+    tree = resolve(parse(pattern, dialect("fancy")), load("16.0"), dialect("fancy"), pattern)
+    assert isinstance(tree, Chars)
+    return tree.points & SCALARS
+
+
+def theirs(pattern: str) -> CodeSet:
+    made = encoding(pattern, BYTES)
+    return CodeSet((ord(c), ord(c)) for c in made.decode_bytes(made.encode_ordinary(EVERY)).decode())
+
+
+CLASSES = (
+    r"\s", r"\S", r"\d", r"\D", r"\w", r"\W", r"[\w]", r"[\W]", r"\h", r"\H", r"[\h]", ".", "(?s:.)", *(f"[[:{n}:]]" for n in (
+        "alpha", "alnum", "digit", "space", "blank", "cntrl", "graph", "print", "punct", "xdigit", "word", "^alpha", "^punct")), "[^[:punct:]]",
+    *(rf"\p{{{n}}}" for n in ("L", "Lu", "Ll", "Lt", "Lm", "Lo", "LC", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No", "P", "Punct", "S", "Z", "C", "Cn", "Co",
+                              "Any", "Han", "Latin", "Greek", "Common", "Script=Han", "sc=Han", "gc=Lu", "Alphabetic", "White_Space", "^L")), r"\P{L}", r"\pL",
+    r"(?i:\p{Lu})", r"(?i:\p{Lt})", r"(?i:\P{Lu})", r"(?i:[^\p{Lu}])", r"(?i:[\P{Lu}a])", r"(?i:\w)", "(?i:s)", "(?i:k)", "(?i:i)", "(?i:[a-z])", "(?i:[^a-z])", "(?i:[[^k]])",
+    "(?i:[a&&A])", "(?i:\u01c6)", "(?i:\u00df)", "(?i:\u00b5)", "(?i:\u0130)", "[a-z&&[^aeiou]]", "[^a-z&&[^aeiou]]", "[a[bc]d]", r"[\p{L}--[a-z]]", r"[\p{L}&&\p{Lu}]",
+    r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]", r"[^\s\p{L}\p{N}]", r"[^\r\n\p{L}\p{N}]", "[]a]", "[a-]", "[-a]", r"\x{41}", r"\u0041", r"\U00000041",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", CLASSES)
+def test_sets_of_all_code_points(pattern: str) -> None:
+    assert ours(pattern) == theirs(pattern)
+
+
+# --- the dialect, value by value ------------------------------------------------------------------------------------------------------------
+
+WITNESSES = {
+    "possessive_counts": ("a{1,2}+a", "xaaaaax"), "class_sets": ("[a[b]]+", "ab]x"), "class_difference": ("[a-c--b]+", "abc-"), "bare_property": (r"\pL", "pLxp"),
+    "lazy_exact": ("a{2}?", "xaab"), "open_count": ("a{,2}b", "xaab a{,2}b"), "caret": ("^a", "a\na\n"), "dollar": ("a$", "a\na\n"), "capital_z": (r"a\Z", "ba\n", "ba\n\n"),
+    "small_z": (r"a\z", "a\nza"), "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"), "dotall_flag": ("(?s:.)", "\n"), "posix_unicode": ("[[:alpha:]]", "a\u00e9"),
+    "word_joiners": (r"\w", "a\u200c\u200d"), "word_latin1_numbers": (r"\w", "a\u00b2\u00bd"), "fold_properties": (r"(?i:\p{Lu})", "aA\u0131\u0138"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"),
+    "fold_members": ("(?i:[a&&A])", "aA"), "fold_strings": ("(?i:ss)", "\u00dfss"), "empty": (r"a|(?=b)|\Gc", "abc"),
+}  # fmt: skip
+OTHERS: dict[str, tuple[object, ...]] = {
+    "caret": ("line",), "dollar": ("final", "line"), "capital_z": ("end", "final"), "h": ("horizontal",), "multiline_flag": ("dot",), "fold_properties": ("same", "cased"),
+    "empty": ("retry",),
+}  # fmt: skip
+
+
+def test_every_value_of_the_dialect_has_a_witness() -> None:
+    assert {field.name for field in dataclasses.fields(DIALECTS["fancy"])} == {*WITNESSES, "name"}
+
+
+@pytest.mark.parametrize("field", WITNESSES)
+def test_the_dialect_value_by_value(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern, *texts = WITNESSES[field]
+    rules = DIALECTS["fancy"]
+
+    def pieces() -> object:
+        try:
+            engine = fastest(compile_pattern(pattern, behavior="removed", invert=True))
+        except PatternError as error:
+            return error.reason
+        return [[text[a:b] for a, b in engine(text)] for text in texts]
+
+    reference = Tiktoken(pattern, texts)
+    assert pieces() == [reference(text) for text in texts]
+    for other in OTHERS.get(field, (not getattr(rules, field),)):
+        monkeypatch.setitem(DIALECTS, "fancy", dataclasses.replace(rules, **{field: other}))  # type: ignore[arg-type]
+        assert pieces() != [reference(text) for text in texts], f"{field}={other!r} would go unnoticed"
