@@ -19,6 +19,7 @@ class Dialect:
     name: str
     possessive_counts: bool  # X{2,3}+ is possessive; otherwise it is (?:X{2,3})+
     lazy_exact: bool  # X{2}? is X{2}; otherwise it is (?:X{2})?
+    counted_empty: bool  # X{2} of an X that can be empty is XX; otherwise an empty X may end it, depending on its size: refused
     class_sets: bool  # nested [a[bc]] and && inside classes
     class_difference: bool  # [a--b]
     bare_property: bool  # \pL is \p{L}; otherwise it is the letters "pL"
@@ -42,20 +43,20 @@ class Dialect:
 
 DIALECTS = {
     "fancy": Dialect(
-        name="fancy", possessive_counts=True, lazy_exact=True, class_sets=True, class_difference=True, bare_property=True,
-        open_count=True, caret="start", dollar="end", capital_z="finals", small_z=True, h="hex", multiline_flag="anchors",
+        name="fancy", possessive_counts=True, lazy_exact=True, counted_empty=True, class_sets=True, class_difference=True,
+        bare_property=True, open_count=True, caret="start", dollar="end", capital_z="finals", small_z=True, h="hex", multiline_flag="anchors",
         dotall_flag=True, posix_unicode=False, word_joiners=True, word_latin1_numbers=False, fold_properties="closed",
         fold_dots=False, fold_members=True, fold_strings=False, empty="advance",
     ),
     "oniguruma": Dialect(
-        name="oniguruma", possessive_counts=False, lazy_exact=False, class_sets=True, class_difference=False,
+        name="oniguruma", possessive_counts=False, lazy_exact=False, counted_empty=False, class_sets=True, class_difference=False,
         bare_property=False, open_count=True, caret="line", dollar="line", capital_z="final", small_z=True, h="hex",
         multiline_flag="dot", dotall_flag=False, posix_unicode=True, word_joiners=False, word_latin1_numbers=True,
         fold_properties="same", fold_dots=False, fold_members=False, fold_strings=True, empty="retry",
     ),
     "python": Dialect(
-        name="python", possessive_counts=True, lazy_exact=True, class_sets=False, class_difference=False, bare_property=True,
-        open_count=True, caret="start", dollar="final", capital_z="end", small_z=True, h="horizontal",
+        name="python", possessive_counts=True, lazy_exact=True, counted_empty=True, class_sets=False, class_difference=False,
+        bare_property=True, open_count=True, caret="start", dollar="final", capital_z="end", small_z=True, h="horizontal",
         multiline_flag="anchors", dotall_flag=True, posix_unicode=True, word_joiners=True, word_latin1_numbers=False,
         fold_properties="cased", fold_dots=True, fold_members=True, fold_strings=False, empty="refuse",
     ),

@@ -22,7 +22,7 @@ from operator import or_
 from .cells import Partition
 from .errors import PatternError
 from .limits import Limits
-from .tree import Alternate, Atomic, Chars, Concat, Look, Node, Repeat, SearchStart
+from .tree import Alternate, Atomic, Chars, Concat, Look, Node, Repeat, SearchStart, nullable
 
 __all__ = ["BEHIND", "CHAR", "ENTER", "EXIT", "LOOK", "MATCH", "PEEK", "SEARCH", "SPLIT", "Instruction", "Nfa", "build"]
 
@@ -73,22 +73,6 @@ def build(tree: Node, cells: Partition, pattern: str, limits: Limits) -> Nfa:
     for entry in reversed(entries[:-1]):
         start = builder.make(SPLIT, entry, start)
     return Nfa(tuple(builder.code), start, cells.count, tuple(branch.span for branch in branches))
-
-
-def nullable(node: Node) -> bool:
-    match node:
-        case Chars():
-            return False
-        case Concat(items):
-            return all(nullable(item) for item in items)
-        case Alternate(branches):
-            return any(nullable(branch) for branch in branches)
-        case Repeat(item, low):
-            return low == 0 or nullable(item)
-        case Atomic(item):
-            return nullable(item)
-        case _:
-            return True
 
 
 def choice_free(node: Node) -> bool:

@@ -20,7 +20,7 @@ from .codeset import ALL, EMPTY, CodeSet
 from .dialects import Dialect
 from .errors import PatternError
 from .properties import Properties
-from .tree import Alternate, Anchor, Atomic, Chars, Concat, Leaf, Look, Node, Repeat, SearchStart
+from .tree import Alternate, Anchor, Atomic, Chars, Concat, Leaf, Look, Node, Repeat, SearchStart, nullable
 
 __all__ = ["resolve", "sets"]
 
@@ -77,7 +77,11 @@ class Resolver:
             case Alternate(branches, span):
                 return Alternate(tuple(self.node(branch) for branch in branches), span)
             case Repeat(item, low, high, mode, span):
-                return Repeat(self.node(item), low, high, mode, span)
+                again = Repeat(self.node(item), low, high, mode, span)
+                if not self.dialect.counted_empty and max(low, high or 0) > 1 and nullable(again.item):
+                    raise PatternError("this engine may end a counted repetition early when its body matches nothing", self.pattern, span,
+                                       "repeat something that cannot be empty, or write the repetition out")  # fmt: skip
+                return again
             case Atomic(item, span):
                 return Atomic(self.node(item), span)
             case Look(item, ahead, negative, span):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .classes import Expression
 from .codeset import CodeSet
 
-__all__ = ["Alternate", "Anchor", "Atomic", "Chars", "Concat", "Leaf", "Look", "Node", "Repeat", "SearchStart"]
+__all__ = ["Alternate", "Anchor", "Atomic", "Chars", "Concat", "Leaf", "Look", "Node", "Repeat", "SearchStart", "nullable"]
 
 Span = tuple[int, int]
 
@@ -86,3 +86,20 @@ class SearchStart:
 
 
 Node = Leaf | Anchor | Chars | SearchStart | Concat | Alternate | Repeat | Atomic | Look
+
+
+def nullable(node: Node) -> bool:
+    """Whether a resolved tree can match the empty string somewhere."""
+    match node:
+        case Chars():
+            return False
+        case Concat(items):
+            return all(nullable(item) for item in items)
+        case Alternate(branches):
+            return any(nullable(branch) for branch in branches)
+        case Repeat(item, low):
+            return low == 0 or nullable(item)
+        case Atomic(item):
+            return nullable(item)
+        case _:
+            return True

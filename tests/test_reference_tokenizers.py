@@ -130,6 +130,24 @@ def test_strings_that_do_not_fold(pattern: str) -> None:
         assert engine(text) == reference(text), text
 
 
+@pytest.mark.parametrize("pattern", ["(?:a*){2}", "(?:a|){2,}b", "(?:(?=a)){3}", "(?:(?![ab])(?:[^a]){2}?){2}?"])
+def test_counted_repetitions_of_what_can_be_empty_are_refused(pattern: str) -> None:
+    with pytest.raises(PatternError, match="may end a counted repetition early"):
+        compile_pattern(pattern, dialect="oniguruma")
+    assert compile_pattern(pattern, dialect="fancy")
+
+
+def test_why_counted_repetitions_of_what_can_be_empty_are_refused() -> None:
+    """Written out, as the pattern reads, the repetition gives other pieces than the engine does."""
+    twice = "(?:(?![ab])(?:[^a]){2}?)"
+    assert theirs_on(f"{twice}{{2}}?", "\nba") != theirs_on(f"(?:{twice}{twice})?", "\nba")
+
+
+def theirs_on(pattern: str, text: str) -> list[tuple[int, int]]:
+    step = Step("Split", regex=pattern)
+    return [tuple(span) for span in Tokenizers((step,))(text)]
+
+
 # --- the dialect, value by value -------------------------------------------------------------------------------------------------------------
 
 # For each field of Dialect, a pattern and texts that tokenizers reads as our table says, and as no other value of the field would.
@@ -144,7 +162,7 @@ OTHERS: dict[str, tuple[object, ...]] = {
     "caret": ("start",), "dollar": ("end", "final"), "capital_z": ("end", "finals"), "h": ("horizontal",), "multiline_flag": ("anchors",), "fold_properties": ("closed", "cased"),
     "empty": ("advance",),
 }  # fmt: skip
-ELSEWHERE = {"name", "dotall_flag", "fold_strings"}  # see the tests of flags and of folding strings
+ELSEWHERE = {"name", "dotall_flag", "fold_strings", "counted_empty"}  # see the tests of flags, folding strings and counted repetitions
 
 
 def test_every_value_of_the_dialect_has_a_witness() -> None:
