@@ -83,14 +83,22 @@ def run() -> None:
     """Run the command and leave, whatever happens on the way."""
     try:
         code = main()
-    except BrokenPipeError:  # the reader has seen enough; what is still buffered goes nowhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has seen enough
+        discard_output()
         code = 0
     except KeyboardInterrupt:
         code = 130
     except (ValueError, OSError) as error:  # PatternError and LimitError are ValueErrors
         code = complain(error)
+        if isinstance(error, OSError):  # if it was about writing, the interpreter would fail again at its end, with a code of its own
+            discard_output()
     sys.exit(code)
+
+
+def discard_output() -> None:
+    """Let what is still buffered go nowhere."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def complain(error: Exception | str) -> int:

@@ -177,12 +177,18 @@ def test_output_comes_before_all_of_it_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def listen() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("writing", [False, True])
 def test_ctrl_c_exits_130(tmp_path: Path, writing: bool) -> None:
     path = tmp_path / "large.txt"
     path.write_bytes(b"a b c d " * 1_000_000)
     command = [*COMMAND, *CL100K, str(path) if writing else "-"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    # A shell starts what it puts in the background with SIGINT ignored, and so would we be, and our child, if this ran there.
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, preexec_fn=listen) as process:
         assert process.stdout is not None
         if writing:
             assert process.stdout.readline()  # from here on it waits for us to read more

@@ -145,7 +145,7 @@ def test_why_counted_repetitions_of_what_can_be_empty_are_refused() -> None:
 
 def theirs_on(pattern: str, text: str) -> list[tuple[int, int]]:
     step = Step("Split", regex=pattern)
-    return [tuple(span) for span in Tokenizers((step,))(text)]
+    return [(start, end) for start, end in Tokenizers((step,))(text)]
 
 
 # --- the dialect, value by value -------------------------------------------------------------------------------------------------------------
