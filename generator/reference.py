@@ -33,7 +33,7 @@ from typing import Any, TypeAlias
 import interegular.fsm
 
 from .codeset import CodeSet
-from .tree import Alternate, Atomic, Chars, Concat, Look, Node, Repeat
+from .tree import Alternate, Atomic, Chars, Concat, Look, Node, Repeat, nullable
 
 __all__ = ["Matches", "Uncovered", "preferred"]
 
@@ -295,17 +295,3 @@ class Algebra:
             rows.append(tuple(-1 if t is None else order.index(t) for t in targets))
         return Matches(tuple(rows), tuple(s in fsm.finals for s in order), self.built)
 
-
-def nullable(node: Node) -> bool:
-    match node:
-        case Chars():
-            return False
-        case Concat(items):
-            return all(nullable(item) for item in items)
-        case Alternate(branches):
-            return any(nullable(branch) for branch in branches)
-        case Repeat(item, low):
-            return low == 0 or nullable(item)
-        case Atomic(item):
-            return nullable(item)
-    return True

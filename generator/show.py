@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from . import Program
+from .bimachine import Bimachine
 from .cells import Partition
 from .codeset import CodeSet
 from .dfa import Dfa, determinize, minimize
 from .limits import Limits
+from .measure import agreement, cover, lookahead
 from .nfa import CHAR, SPLIT, Nfa
 from .peek2 import unreachable, winners
 from .split import CONTINUE
@@ -19,7 +21,7 @@ from .tree import Alternate, Atomic, Chars, Concat, Look, Node, Repeat, SearchSt
 
 __all__ = ["STAGES", "show", "warnings"]
 
-STAGES = ("tree", "cells", "nfa", "dfa", "machine", "bimachine", "peek2")
+STAGES = ("tree", "cells", "nfa", "dfa", "machine", "bimachine", "measures", "peek2")
 LETTERS = ".SD"  # continue, start, drop
 
 
@@ -29,6 +31,8 @@ def show(program: Program, stage: str, dot: bool = False) -> str:
         return cells(program.cells)
     if stage == "bimachine":
         return bimachines_dot(program) if dot else bimachines(program)
+    if stage == "measures":
+        return "\n\n".join(measures(machine, program.cells) for machine in program.stages)
     parts = []
     for number, (plan, nfa) in enumerate(zip(program.plans, program.nfas, strict=True)):
         title = f"step {number + 1} of {len(program.plans)}: {plan.behavior}{' inverted' if plan.invert else ''}  {plan.pattern}"
@@ -166,6 +170,28 @@ def bimachines(program: Program) -> str:
         rows.append("  forward: state -> state and letter after each label (. continue, S start, D drop)")
         rows += [f"  {f:4} " + " ".join(f"{t}{LETTERS[o]}".rjust(4) for t, o in zip(stage.forward[f], stage.output[f], strict=True))
                  for f in range(len(stage.forward))]  # fmt: skip
+    return "\n".join(rows)
+
+
+def measures(machine: Bimachine, partition: Partition) -> str:
+    """How long texts must be to say everything about a machine, how far it looks ahead, and a text for each of its transitions."""
+    if machine.symbols != partition.count or len(set(partition.cell_of)) < partition.count:
+        raise ValueError("only a lexer of one stage over code points can be measured in characters")
+    smallest = [partition.members(cell).ranges[0][0] for cell in range(partition.count)]
+
+    def text(word: Iterable[int]) -> str:
+        return ascii("".join(chr(smallest[symbol]) for symbol in word))
+
+    ahead = lookahead(machine)
+    longest = agreement(machine, machine)
+    rows = [f"texts of at most {longest} characters meet every combination of prefix state, cell and suffix state"]
+    if ahead.symbols is not None:
+        rows.append(f"a stream holds back at most {ahead.symbols} characters")
+    else:
+        shown = f"after {text(ahead.text)} the letter of character {ahead.at} is open, and stays so while {text(ahead.again)} is repeated"
+        rows.append(f"no number of characters decides every letter: {shown}")
+    for (kind, state, entry), word in sorted(cover(machine).items()):
+        rows.append(f"{kind:8} state {state:3}, {'column' if kind == 'backward' else 'label '} {entry:3}: {text(word)}")
     return "\n".join(rows)
 
 

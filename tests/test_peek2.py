@@ -68,7 +68,7 @@ def test_unreachable_alternatives_are_named():
     assert list(warnings(compile_pattern(r"ab|a|b"))) == []
 
 
-@pytest.mark.parametrize("stage", ["tree", "cells", "nfa", "dfa", "machine", "bimachine", "peek2"])
+@pytest.mark.parametrize("stage", ["tree", "cells", "nfa", "dfa", "machine", "bimachine", "measures", "peek2"])
 def test_every_stage_can_be_shown(cl100k, stage):
     assert len(show(cl100k, stage).splitlines()) > 5
     if stage in ("nfa", "dfa", "machine", "bimachine"):
