@@ -116,7 +116,7 @@ def nfa_text(nfa: Nfa, partition: Partition) -> str:
 
 
 def quote(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\l") + '"'
 
 
 def nfa_dot(nfa: Nfa) -> str:
@@ -147,13 +147,14 @@ def dfa_text(dfa: Dfa, partition: Partition) -> str:
 
 
 def dfa_dot(dfa: Dfa, partition: Partition) -> str:
-    labels = names(partition)
-    rows = []
+    """States in two rings can end a match; an edge in bold ends one before it goes on to look for a longer one. Cells have numbers."""
+    rows = [f'  legend [shape=plaintext, label={quote("".join(f"{c}  {name}{chr(10)}" for c, name in enumerate(names(partition)[:-1])))}];']
     for state in range(len(dfa.next)):
+        rows.append(f"  {state} [shape=circle{', peripheries=2' if any(dfa.matched[state]) else ''}];")
         for (next, matched), symbols in edges(dfa, state, partition.count).items():
-            target = "stop" if next < 0 else str(next)
-            label = ", ".join(labels[s] for s in symbols[:4]) + (", ..." if len(symbols) > 4 else "")
-            rows.append(f"  {state} -> {target} [label={quote(label)}{', style=bold' if matched else ''}];")
+            if next >= 0:
+                label = mask(sum(1 << s for s in symbols), partition.count)
+                rows.append(f"  {state} -> {next} [label={quote(label)}{', style=bold' if matched else ''}];")
     return "digraph dfa {\n  rankdir=LR;\n" + "\n".join(rows) + "\n}"
 
 

@@ -354,3 +354,13 @@ def test_the_lookahead_of_a_stream(pattern, symbols):
         for text in product(examples, repeat=3 + symbols):
             assert not open_(text, 2)
         assert symbols == 0 or any(open_(text, 2, 3) for text in product(examples, repeat=2 + symbols))
+
+
+def test_what_texts_of_three_four_and_five_characters_would_catch():
+    """The share of wrong tables that a net of all texts of so many characters catches; docs/proof.md has it for other families."""
+    wanted, machine, cell_of, _, end = sides("gpt2")
+    symbols = range(len(cell_of))
+    words = [differ(wanted, Tabled(changed, cell_of, end), symbols, ())[0] for _, changed in mutants(machine)]
+    lengths = [len(word) for word in words if word is not None]
+    caught = {k: sum(length <= k for length in lengths) for k in (3, 4, 5)}
+    assert (len(lengths), caught) == (1888, {3: 1487, 4: 1871, 5: 1888})
