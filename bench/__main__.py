@@ -22,7 +22,8 @@ from pathlib import Path
 
 import bitlex
 from bitlex.generated.python.scan import Machine
-from bitlex.generator.families import family
+from bitlex.generator import compile_family, family
+from bitlex.generator.measure import lookahead
 
 Engine = Callable[[], int]
 MEGABYTE = 1_000_000
@@ -49,6 +50,46 @@ def hard(size: int) -> dict[str, str]:
         "a1 a1": "a1" * (size // 2), "space tab": " \t" * (size // 2), "marks": "\u0301" * (size // 2),
         "中AAAA": "中" + "A" * (size - 3),
     }  # fmt: skip
+
+
+def worst(name: str) -> str:
+    """A text that a lexer cannot decide before its end, found by walking its machine, to be repeated; "" if it looks ahead so far only."""
+    program = compile_family(family(name))
+    machine = program.stages[0]
+    found = lookahead(machine)
+    if found.symbols is not None:
+        return ""
+    return "".join(chr(program.cells.members(cell).ranges[0][0]) for cell in found.again)
+
+
+def lengths(name: str, longest: int) -> None:
+    """Time per byte of the worst text there is for this lexer, by length: flat, if time is linear."""
+    again = worst(name) or " "
+    why = "found by pumping the machine" if worst(name) else "the machine looks ahead a few characters only, so any text will do"
+    print(f"{name}: {again!r} repeated ({why}); nanoseconds a byte, median of 5")
+    lexer, pattern = bitlex.lexer(name), family(name).steps[0].regex
+    print("| bytes | bitlex | regex |\n| ---: | ---: | ---: |")
+    for size in (10**power for power in range(3, 10)):
+        if size > longest:
+            break
+        text = again * (size // len(again.encode()))
+        data = text.encode()
+        row = [time_per_byte(lambda: lexer.count(data), size)]  # noqa: B023
+        if pattern and size <= MEGABYTE:
+            import regex
+
+            compiled = regex.compile(pattern, regex.V1)
+            row.append(time_per_byte(lambda: sum(1 for _ in compiled.finditer(text + "x")), size))  # noqa: B023
+        print(f"| {size:,} | " + " | ".join(f"{cell:.2f}" for cell in row) + " |", flush=True)
+
+
+def time_per_byte(run: Callable[[], object], size: int) -> float:
+    taken = []
+    for _ in range(5):
+        start = time.perf_counter()
+        run()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken) / size * 1e9
 
 
 def engines(name: str, text: str, slow: bool) -> dict[str, Engine]:
@@ -122,7 +163,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7, help="rounds to take the median of (default: %(default)s)")
     parser.add_argument("--megabytes", type=int, default=10, help="of each corpus, at most (default: %(default)s)")
     parser.add_argument("--hard", type=int, metavar="MB", help="measure adversarial texts of so many MB instead of corpora")
+    parser.add_argument("--lengths", action="store_true", help="time per byte of the worst text, from 1 KB to 1 GB")
     options = parser.parse_args()
+    if options.lengths:
+        return lengths(options.family, 10**9)
     texts = hard(options.hard * MEGABYTE) if options.hard else corpora(options.megabytes)
     print(f"{options.family}, median of {options.rounds}; Python {platform.python_version()}, {platform.machine()}, bitlex {bitlex.__version__}")
     for row in measure(options.family, texts, options.rounds, slow=not options.hard):

@@ -61,6 +61,11 @@ def strung(items: tuple[Node, ...]) -> Iterator[Node]:
             yield item
 
 
+def plain(body: Node) -> bool:
+    """Whether a body is one set, repeated: then a count of it reaches the same ends in the same order, wherever empty iterations stop it."""
+    return isinstance(body, Repeat) and isinstance(body.item, Chars)
+
+
 class Resolver:
     def __init__(self, properties: Properties, dialect: Dialect, pattern: str) -> None:
         self.properties, self.dialect, self.pattern = properties, dialect, pattern
@@ -78,7 +83,7 @@ class Resolver:
                 return Alternate(tuple(self.node(branch) for branch in branches), span)
             case Repeat(item, low, high, mode, span):
                 again = Repeat(self.node(item), low, high, mode, span)
-                if not self.dialect.counted_empty and max(low, high or 0) > 1 and nullable(again.item):
+                if not self.dialect.counted_empty and max(low, high or 0) > 1 and nullable(again.item) and not plain(again.item):
                     raise PatternError("this engine may end a counted repetition early when its body matches nothing", self.pattern, span,
                                        "repeat something that cannot be empty, or write the repetition out")  # fmt: skip
                 return again

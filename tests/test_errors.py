@@ -32,7 +32,7 @@ CASES: dict[str, tuple[str, str, Limits | None]] = {
     "bad_posix": ("[[:letters:]]", "oniguruma", None),
     "nothing_to_repeat": ("a|*b", "fancy", None),
     "nothing_to_repeat_count": ("{2}a", "oniguruma", None),
-    "counted_empty": ("x(?:a*){2}", "oniguruma", None),
+    "counted_empty": ("x(?:a|){2}", "oniguruma", None),
     "two_quantifiers": ("a{2}*", "fancy", None),
     "backwards_count": ("a{3,2}", "fancy", None),
     "grapheme": (r"\X+", "fancy", None),

@@ -130,11 +130,21 @@ def test_strings_that_do_not_fold(pattern: str) -> None:
         assert engine(text) == reference(text), text
 
 
-@pytest.mark.parametrize("pattern", ["(?:a*){2}", "(?:a|){2,}b", "(?:(?=a)){3}", "(?:(?![ab])(?:[^a]){2}?){2}?"])
+@pytest.mark.parametrize("pattern", ["(?:a*b*){2}", "(?:a|){2,}b", "(?:(?=a)){3}", "(?:(?![ab])(?:[^a]){2}?){2}?"])
 def test_counted_repetitions_of_what_can_be_empty_are_refused(pattern: str) -> None:
     with pytest.raises(PatternError, match="may end a counted repetition early"):
         compile_pattern(pattern, dialect="oniguruma")
     assert compile_pattern(pattern, dialect="fancy")
+
+
+@pytest.mark.parametrize("body", ["a?", "a??", "a*", "a*?", "a*+", "[ab]{0,2}", "[ab]{0,2}?"])
+@pytest.mark.parametrize("count", ["{2}", "{3}", "{2,}", "{1,2}", "{0,3}"])
+def test_counted_repetitions_of_one_set_are_what_they_say(body: str, count: str) -> None:
+    for behind in ("", "b", "[ab]", "(?!b)"):
+        program = compile_pattern(f"(?:{body}){count}{behind}", dialect="oniguruma")
+        engine, reference = fastest(program), Tokenizers(program.steps)
+        for text in tuples("ab1", 5):
+            assert engine(text) == reference(text), (behind, text)
 
 
 def test_why_counted_repetitions_of_what_can_be_empty_are_refused() -> None:
