@@ -25,8 +25,8 @@ GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|
 
 
 def test_every_family_is_there_in_order() -> None:
-    assert list(families()) == NAMES
-    assert {name: one.name for name, one in families().items()} == {name: name for name in NAMES}
+    assert [name for name in families() if name in NAMES] == NAMES
+    assert {name: one.name for name, one in families().items()} == {name: name for name in families()}
 
 
 @pytest.mark.parametrize(("alias", "name"), ALIASES.items())
@@ -42,11 +42,12 @@ def test_an_unknown_name_suggests_close_ones() -> None:
 
 
 def test_dialects_and_references() -> None:
-    fancy = {name for name, one in families().items() if one.dialect == "fancy"}
+    fancy = {name for name in NAMES if families()[name].dialect == "fancy"}
     assert fancy == {"gpt2", "cl100k", "o200k", "kimi_k2", "nanochat"}
     for one in families().values():
+        assert one.reference and one.source.startswith("https://")
+    for one in (families()[name] for name in NAMES):
         assert one.reference == ("tiktoken 0.14.0 (fancy-regex 0.19)" if one.name in fancy else "tokenizers 0.23.3 (Oniguruma)")
-        assert one.source.startswith("https://")
         assert one.unicode == "16.0"
         assert all((step.unicode == "17.0") == (step.kind == "Digits") for step in one.steps)
 
