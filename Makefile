@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV ?= .venv
 FAMILY ?=
 K ?= 5
+SECONDS ?= 60
+CLANG ?= clang
 PY = $(VENV)/bin/python
 
 # An editable install links to files by name and compiles C: it is done again when either changes, and not otherwise.
@@ -13,8 +15,10 @@ STATE := $(shell { $(NAMES); cat pyproject.toml setup.py runtime/*.c generated/c
 CORE = $(VENV)/installed-core-$(STATE)
 DEV = $(VENV)/installed-dev-$(STATE)
 
+FUZZED = bitlex cl100k clip falcon o200k
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test exhaustive generate check tables clean
+.PHONY: help demo test exhaustive fuzz generate check tables clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -35,10 +39,19 @@ check: $(DEV) ## generated/ is what the generator writes; ruff; mypy
 	@$(PY) -m generator --check
 	@$(PY) -m ruff check -q .
 	@$(PY) -m mypy --no-error-summary -p bitlex
-	@$(PY) -m mypy --no-error-summary --allow-untyped-defs --allow-untyped-calls --no-warn-unused-ignores tests
+	@$(PY) -m mypy --no-error-summary --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls --no-warn-unused-ignores tests
 
 exhaustive: $(DEV) ## all texts of 1..K characters, PCRE2 against the emitted C; FAMILY=o200k K=6
 	@$(PY) -m tests.exhaustive $(or $(FAMILY),cl100k) --k $(K) --publish
+
+fuzz: ## libFuzzer against the definition, half of SECONDS with small blocks (clang); SECONDS=600
+	@mkdir -p build/fuzz/corpus
+	@for block in 4080 16; do \
+		$(CLANG) -std=c99 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DBITLEX_BLOCK=$$block -Igenerated/c \
+		tests/fuzz.c $(FUZZED:%=generated/c/%.c) -o build/fuzz/fuzz$$block && \
+		build/fuzz/fuzz$$block -fork=$$(getconf _NPROCESSORS_ONLN) -max_total_time=$$(($(SECONDS) / 2)) -max_len=4096 \
+		-artifact_prefix=build/fuzz/ build/fuzz/corpus || exit 1; \
+	done
 
 tables: $(DEV) ## fetch the Unicode data again (CPython 3.11)
 	@$(PY) -m generator.pin_unicode

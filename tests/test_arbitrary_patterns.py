@@ -68,5 +68,5 @@ def test_arbitrary_pattern_text_in_other_dialects_is_a_lexer_or_an_error(dialect
         else:
             assert program.stages[0].letters([]) == []
     assert errors
-    for pattern, error in errors:
-        assert error.pattern == pattern and 0 <= error.span[0] <= error.span[1] <= len(pattern)
+    for pattern, refused in errors:
+        assert refused.pattern == pattern and 0 <= refused.span[0] <= refused.span[1] <= len(pattern)
