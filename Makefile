@@ -11,11 +11,11 @@ PY = $(VENV)/bin/python
 
 # An editable install links to files by name and compiles C: it is done again when either changes, and not otherwise.
 NAMES = ls runtime generator generator/templates generated generated/python generated/c tables tables/unicode | grep -v -e __pycache__ -e '\.so$$'
-STATE := $(shell { $(NAMES); cat pyproject.toml setup.py runtime/*.c generated/c/bitlex.*; } | cksum | cut -d ' ' -f 1)
+STATE := $(shell { $(NAMES); cat pyproject.toml setup.py runtime/*.c generated/c/bitlex*; } | cksum | cut -d ' ' -f 1)
 CORE = $(VENV)/installed-core-$(STATE)
 DEV = $(VENV)/installed-dev-$(STATE)
 
-FUZZED = bitlex cl100k clip falcon o200k
+FUZZED = bitlex bitlex_lanes cl100k clip falcon o200k
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test exhaustive fuzz generate check tables clean
@@ -46,8 +46,8 @@ exhaustive: $(DEV) ## all texts of 1..K characters, PCRE2 against the emitted C;
 
 fuzz: ## libFuzzer against the definition, half of SECONDS with small blocks (clang); SECONDS=600
 	@mkdir -p build/fuzz/corpus
-	@for block in 4080 16; do \
-		$(CLANG) -std=c99 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DBITLEX_BLOCK=$$block -Igenerated/c \
+	@for block in 6144 16; do \
+		$(CLANG) -std=c99 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DBITLEX_BLOCK=$$block -DBITLEX_LANES_FROM=1 -Igenerated/c \
 		tests/fuzz.c $(FUZZED:%=generated/c/%.c) -o build/fuzz/fuzz$$block && \
 		build/fuzz/fuzz$$block -fork=$$(getconf _NPROCESSORS_ONLN) -max_total_time=$$(($(SECONDS) / 2)) -max_len=4096 \
 		-artifact_prefix=build/fuzz/ build/fuzz/corpus || exit 1; \

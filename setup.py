@@ -21,9 +21,9 @@ setup(
     ext_modules=[
         Extension(
             "bitlex._native",
-            ["runtime/_native.c", "generated/c/bitlex.c"],
+            ["runtime/_native.c", "generated/c/bitlex.c", "generated/c/bitlex_lanes.c"],
             include_dirs=["generated/c"],
-            depends=["generated/c/bitlex.h"],
+            depends=sorted(map(str, Path("generated/c").glob("bitlex*.[ch]"))),
             extra_compile_args=["-O3"],
             optional=True,
         )

@@ -23,7 +23,7 @@ from .pack import Tables, pack
 __all__ = ["LOOPS", "emit", "emit_catalogue"]
 
 TEMPLATES = Path(__file__).parent / "templates"
-LOOPS = {"c/bitlex.h": "bitlex.h", "c/bitlex.c": "bitlex.c", "python/scan.py": "scan.py"}
+LOOPS = {f"c/{path.name}": path.name for path in sorted(TEMPLATES.glob("bitlex*.[ch]"))} | {"python/scan.py": "scan.py"}
 
 
 def literal(text: str) -> str:

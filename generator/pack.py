@@ -96,7 +96,7 @@ def two_stage(cells: Partition) -> tuple[int, bool, bytes, bytes]:
     """(shift, wide, stage1, stage2) of the smallest two-stage table, compared with the partition for every code point."""
     lookup = bytes(cells.lookup())
     best: tuple[int, bool, bytes, bytes] | None = None
-    for shift in range(5, 11):
+    for shift in range(6, 11):  # the vector tiers look up rows of 64 code points
         numbers: dict[bytes, int] = {}
         index = [numbers.setdefault(lookup[at : at + (1 << shift)], len(numbers)) for at in range(0, len(lookup), 1 << shift)]
         wide = len(numbers) > 256

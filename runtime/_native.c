@@ -26,6 +26,7 @@ typedef struct {
     bitlex_stage *stages;
     void **tables; /* everything that is to be freed */
     Py_ssize_t table_count;
+    bitlex_tier tier;
 } Machine;
 
 /* --- making and checking a machine ----------------------------------------------------------------------------- */
@@ -174,17 +175,37 @@ static int read_machine(Machine *self, int shift, PyObject *stage1, int wide, Py
     return self->stages == NULL ? -1 : 0;
 }
 
+static const char *const tiers[] = {"portable", "neon", "avx2", "avx512"};
+
+/* Vector instructions, if the processor has them: the tier that `most` names at most. */
+static int accelerate(Machine *self, const char *most)
+{
+    int tier = most == NULL ? BITLEX_AVX512 : BITLEX_PORTABLE;
+    void *memory;
+    while (most != NULL && strcmp(tiers[tier], most) != 0) {
+        if (++tier <= BITLEX_AVX512) continue;
+        PyErr_Format(PyExc_ValueError, "tier must be portable, neon, avx2 or avx512, not '%s'", most);
+        return -1;
+    }
+    memory = allocate(self, bitlex_lanes_size());
+    if (memory == NULL) return -1;
+    self->tier = bitlex_accelerate(&self->machine, memory, (bitlex_tier)tier);
+    return 0;
+}
+
 static PyObject *machine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"shift", "stage1", "wide", "stage2", "cells", "stages", "drops", "continuation", NULL};
+    static char *names[] = {"shift", "stage1", "wide", "stage2", "cells", "stages", "drops", "continuation", "tier", NULL};
     PyObject *stage1, *stage2, *stages, *continuation = NULL;
+    const char *most = NULL;
     int shift, wide, cells, drops;
     Machine *self;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "iSpSiO!p|S:Machine", names, &shift, &stage1, &wide, &stage2, &cells,
-                                     &PyTuple_Type, &stages, &drops, &continuation))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "iSpSiO!p|Sz:Machine", names, &shift, &stage1, &wide, &stage2, &cells,
+                                     &PyTuple_Type, &stages, &drops, &continuation, &most))
         return NULL;
     self = (Machine *)type->tp_alloc(type, 0);
     if (self != NULL && read_machine(self, shift, stage1, wide, stage2, cells, stages, drops, continuation) < 0) Py_CLEAR(self);
+    if (self != NULL && accelerate(self, most) < 0) Py_CLEAR(self);
     return (PyObject *)self;
 }
 
@@ -471,11 +492,23 @@ static PyMethodDef machine_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyObject *machine_tier(Machine *self, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(tiers[self->tier]);
+}
+
+static PyGetSetDef machine_properties[] = {
+    {"tier", (getter)(void (*)(void))machine_tier, NULL, "the instructions it runs on: portable, neon, avx2 or avx512", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyType_Slot machine_slots[] = {
     {Py_tp_new, machine_new},
     {Py_tp_dealloc, machine_dealloc},
     {Py_tp_methods, machine_methods},
-    {Py_tp_doc, "Machine(shift, stage1, wide, stage2, cells, stages, drops, continuation=b''): a lexer's tables, checked and ready to run"},
+    {Py_tp_getset, machine_properties},
+    {Py_tp_doc, "Machine(shift, stage1, wide, stage2, cells, stages, drops, continuation=b'', tier=None): a lexer's tables, checked and ready to run"},
     {0, NULL},
 };
 static PyType_Spec machine_spec = {

@@ -24,8 +24,11 @@ class Machine:
 
     def __new__(
         cls, shift: int, stage1: bytes, wide: bool, stage2: bytes, cells: int, stages: tuple[Stage, ...], drops: bool,
-        continuation: bytes = b"",
+        continuation: bytes = b"", tier: str | None = None,
     ) -> Machine: ...
+    @property
+    def tier(self) -> str:
+        """The instructions it runs on: "portable", "neon", "avx2" or "avx512"; the argument of that name is the most that is allowed."""
     def count(self, text: str | Buffer, /) -> int: ...
     @overload
     def split(self, text: str, /) -> list[str]: ...

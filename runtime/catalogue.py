@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 
 from .generated import FAMILIES
-from .lexer import Lexer, wants_pure
+from .lexer import Lexer, wanted_tier
 
 __all__ = ["families", "family_module", "lexer"]
 
@@ -26,7 +26,7 @@ def lexer(name: str) -> Lexer:
     there is a ValueError that says which ones come close. Calling it again is a dictionary look-up.
     """
     known = canonical_name(name)
-    key = known, wants_pure()
+    key = known, wanted_tier()
     if key not in MADE:
         MADE.setdefault(key, load(known))  # threads that come at the same time all get the first one
     return MADE[key]

@@ -4,8 +4,9 @@
     lexer.split(b"it's")        # [b"it", b"'s"]: bytes in, bytes out, and no decoding
     lexer.spans("it's")         # array([2, 4], dtype=int32)
 
-The native loop is the C extension; without it (no compiler when bitlex was installed), or with BITLEX_PURE=1 in the environment
-when the lexer is made, the same tables run in pure Python, some fifty times slower. Invariant: what a text may be is checked here,
+The native loop is the C extension, on the widest vector instructions that the processor has; without it (no compiler when bitlex
+was installed) the same tables run in pure Python, hundreds of times slower. BITLEX_TIER=pure, portable, neon, avx2 or avx512 in the
+environment when a lexer is made sets the most that it may use. Invariant: what a text may be is checked here,
 once for both. A Lexer never changes after it is made and may be used by any number of threads.
 Rejected: an object for each piece with its offsets (most callers want one or the other, and it would cost ten times the split).
 """
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 
     Bytes: TypeAlias = Buffer | npt.NDArray[np.uint8]  # numpy says that an array is a Buffer from Python 3.12 on only
 
-__all__ = ["Lexer", "wants_pure"]
+__all__ = ["Lexer", "wanted_tier"]
+
+TIERS = ("pure", "portable", "neon", "avx2", "avx512")
 
 
 class Machine(Protocol):
@@ -172,7 +175,7 @@ class Lexer:
 
     @property
     def tier(self) -> str:
-        """The loop it runs on: "native" or "pure"."""
+        """What it runs on: "avx512", "avx2", "neon" (vector instructions), "portable" (C), or "pure" (Python). The pieces are the same."""
         return self._tier
 
     def __repr__(self) -> str:
@@ -213,18 +216,24 @@ def readable_bytes(text: Any) -> Any:
     return readable(text)
 
 
-def wants_pure() -> bool:
-    return os.environ.get("BITLEX_PURE", "0") not in ("", "0")
+def wanted_tier() -> str | None:
+    """The most that a lexer may use, by BITLEX_TIER; None: whatever there is."""
+    wanted = os.environ.get("BITLEX_TIER") or None
+    if wanted is not None and wanted not in TIERS:
+        raise ValueError(f"BITLEX_TIER is {wanted!r}; it may be {', '.join(TIERS)}")
+    return wanted
 
 
 def make_machine(tables: Mapping[str, Any]) -> tuple[Machine, str]:
-    if not wants_pure():
+    wanted = wanted_tier()
+    if wanted != "pure":
         try:
             from ._native import Machine as Native
         except ImportError:  # installed where no C compiler was
             pass
         else:
-            return Native(**tables), "native"
+            made = Native(**tables, tier=wanted)
+            return made, made.tier
     from .generated.python.scan import Machine as Pure
 
     return Pure(**tables), "pure"

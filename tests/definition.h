@@ -102,19 +102,20 @@ static size_t define(const bitlex_machine *m, const void *text, size_t length, b
 
 /* --- the comparison -------------------------------------------------------------------------------------------- */
 
-static int check(const bitlex_machine *m, const void *text, size_t length, bitlex_encoding encoding, bitlex_cursor *cursor)
+static int check_as(const bitlex_machine *m, const void *text, size_t length, bitlex_encoding encoding, bitlex_cursor *cursor,
+                    const uint64_t *expected, size_t count)
 {
-    uint64_t *expected = exactly((2 * length + 2) * sizeof *expected), got[2 * 70];
-    uint32_t narrow[2 * 70];
+    uint64_t got[2 * 200];
+    uint32_t narrow[2 * 200];
     uint8_t *scratch = exactly((size_t)bitlex_scratch_size(m, length));
-    size_t count = define(m, text, length, encoding, expected), form, n, i;
+    size_t form, n, i;
     int wrong = bitlex_count(cursor, m, text, length, encoding, scratch) != count;
     for (form = 0; form < 4 && !wrong; form++) {
         size_t done = 0, pairs = form & 1, room;
         if (m->drops && !pairs) continue;
         bitlex_begin(cursor, m, text, length, encoding, scratch);
         for (;;) {
-            room = 1 + below(70);
+            room = 1 + below(below(2) ? 70 : 200);
             while (below(2) && !bitlex_ready(cursor, below(100))) {}
             if (form == 0) n = bitlex_next(cursor, got, room);
             else if (form == 1) n = bitlex_next_pairs(cursor, got, room);
@@ -128,7 +129,24 @@ static int check(const bitlex_machine *m, const void *text, size_t length, bitle
         }
         wrong |= n != 0 || done != count;
     }
-    free(scratch), free(expected);
+    free(scratch);
+    return wrong;
+}
+
+/* On every tier that this processor has; 1 + the tier that gives other pieces than the definition, or 0. */
+static int check(const bitlex_machine *m, const void *text, size_t length, bitlex_encoding encoding, bitlex_cursor *cursor)
+{
+    uint64_t *expected = exactly((2 * length + 2) * sizeof *expected);
+    size_t count = define(m, text, length, encoding, expected);
+    void *memory = exactly(bitlex_lanes_size());
+    int tier, wrong = 0;
+    for (tier = BITLEX_PORTABLE; tier <= BITLEX_AVX512 && !wrong; tier++) {
+        bitlex_machine fast = *m;
+        memset(memory, 0xA5, bitlex_lanes_size());
+        if ((int)bitlex_accelerate(&fast, memory, (bitlex_tier)tier) != tier) continue;
+        if (check_as(&fast, text, length, encoding, cursor, expected, count)) wrong = 1 + tier;
+    }
+    free(memory), free(expected);
     return wrong;
 }
 

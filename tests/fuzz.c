@@ -6,7 +6,7 @@
  *     machine  encoding  times  size of machine  choices[8]  |  machine  |  text
  *
  * Every input asks for ends and pairs, of both widths, and for the count; a difference aborts, and sanitizers see every
- * stray read. Repeating matters: a run that crosses blocks of 4080 units takes no long input.
+ * stray read. Repeating matters: a run that crosses blocks of 6144 units takes no long input.
  *
  *     clang -fsanitize=fuzzer,address,undefined ...   a libFuzzer target (make fuzz)
  *     cc -DSTANDALONE ...                             fuzz SECONDS [SEED]: random inputs, the same for
@@ -116,6 +116,7 @@ static bitlex_machine *make_machine(void)
     m->stage1 = stage1;
     m->stage2 = stage2;
     m->continuation = continuation;
+    m->lanes = NULL;
     return m;
 }
 

@@ -50,13 +50,13 @@ static uint16_t *random_next(uint32_t states, uint32_t columns)
 
 static void random_stage(bitlex_stage *stage, uint32_t symbols, int letters)
 {
-    uint32_t i, size;
+    uint32_t i, size, large = below(3) == 0; /* as large as machines get, and larger */
     uint8_t *columns, *output;
     uint16_t *label;
-    stage->column_count = 1 + below(5);
-    stage->label_count = 1 + below(6);
-    stage->backward_states = below(10) ? 1 + below(6) : 60 + below(10);
-    stage->forward_states = 1 + below(6);
+    stage->column_count = 1 + below(large ? 24 : 5);
+    stage->label_count = 1 + below(large ? 40 : 6);
+    stage->backward_states = below(10) ? 1 + below(large ? 20 : 6) : 60 + below(10);
+    stage->forward_states = 1 + below(large ? 26 : 6);
     stage->backward_end = below(stage->backward_states) * stage->column_count;
     columns = exactly(symbols);
     for (i = 0; i < symbols; i++) columns[i] = (uint8_t)below(stage->column_count);
@@ -82,7 +82,7 @@ static bitlex_machine *random_machine(void)
     uint8_t *stage2;
     m->abi = BITLEX_ABI;
     m->name = "random";
-    m->cells = 1 + below(6);
+    m->cells = 1 + below(below(3) ? 6 : 70);
     m->shift = 5 + below(4);
     m->drops = below(2);
     m->stage_count = count;
@@ -96,6 +96,7 @@ static bitlex_machine *random_machine(void)
     for (i = 0; i < count; i++) random_stage(stages + i, m->cells * (i ? 6 : 1), m->drops || i + 1 < count ? 3 : 2);
     m->stages = stages;
     m->continuation = NULL;
+    m->lanes = NULL;
     if (below(4) == 0) { /* a machine that reads bytes */
         uint8_t *continuation = exactly(64);
         for (i = 0; i < 64; i++) continuation[i] = (uint8_t)below(m->cells);
@@ -168,6 +169,7 @@ int main(int argc, char **argv)
     static const bitlex_encoding encodings[] = {BITLEX_UTF8, BITLEX_UTF8, BITLEX_LATIN1, BITLEX_UCS2, BITLEX_UCS4};
     long rounds = argc > 1 ? atol(argv[1]) : 300, round;
     bitlex_cursor *cursor = exactly(bitlex_cursor_size());
+    int wrong;
     if (argc > 2) seed = (uint64_t)atol(argv[2]);
     for (round = 0; round < rounds; round++) {
         bitlex_machine *m = random_machine();
@@ -180,9 +182,9 @@ int main(int argc, char **argv)
             length += below(2) ? below(BITLEX_BLOCK) : below(5);
             text = random_text(encoding, length);
             memset(cursor, 0xA5, bitlex_cursor_size()); /* whatever the caller's memory held */
-            if (check(m, text, length, encoding, cursor)) {
-                printf("round %ld: wrong pieces, encoding %d, length %lu, %u stages, drops %u\n", round, (int)encoding,
-                       (unsigned long)length, m->stage_count, m->drops);
+            if ((wrong = check(m, text, length, encoding, cursor)) != 0) {
+                printf("round %ld: wrong pieces, tier %d, encoding %d, length %lu, %u stages, drops %u\n", round, wrong - 1,
+                       (int)encoding, (unsigned long)length, m->stage_count, m->drops);
                 return 1;
             }
             free(text);

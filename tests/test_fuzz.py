@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = [ROOT / "tests/fuzz.c", *(ROOT / f"generated/c/{name}.c" for name in ("bitlex", "cl100k", "clip", "falcon", "o200k"))]
+SOURCES = [ROOT / "tests/fuzz.c", *(ROOT / f"generated/c/{name}.c" for name in ("bitlex", "bitlex_lanes", "cl100k", "clip", "falcon", "o200k"))]
 SANITIZERS = ["-O1", "-fno-sanitize-recover=all"]
 
 
@@ -25,13 +25,13 @@ def run(program: Path, *arguments: str) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("block", [16, 4080])
+@pytest.mark.parametrize("block", [16, 6144])
 def test_random_inputs(block: int, tmp_path: Path) -> None:
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("no C compiler")
     program = tmp_path / "fuzz"
-    options = ["-DSTANDALONE", f"-DBITLEX_BLOCK={block}"]
+    options = ["-DSTANDALONE", f"-DBITLEX_BLOCK={block}", "-DBITLEX_LANES_FROM=1"]
     if compile_to(program, compiler, [*options, *SANITIZERS, "-fsanitize=address,undefined"]).returncode != 0:
         built = compile_to(program, compiler, [*options, "-O2"])  # not every compiler brings sanitizers
         assert built.returncode == 0, built.stderr
@@ -49,9 +49,9 @@ def test_libfuzzer(tmp_path: Path) -> None:
     probe = [clang, *options, str(tmp_path / "empty.c"), "-o", str(tmp_path / "empty")]
     if subprocess.run(probe, check=False, capture_output=True).returncode != 0:
         pytest.skip("this clang comes without libFuzzer")
-    for block in (16, 4080):
+    for block in (16, 6144):
         program = tmp_path / f"fuzz{block}"
-        built = compile_to(program, clang, [*options, f"-DBITLEX_BLOCK={block}"])
+        built = compile_to(program, clang, [*options, f"-DBITLEX_BLOCK={block}", "-DBITLEX_LANES_FROM=1"])
         assert built.returncode == 0, built.stderr
         (tmp_path / "corpus").mkdir(exist_ok=True)
         said = run(program, "-max_total_time=5", "-max_len=4096", "corpus")

@@ -442,20 +442,21 @@ def test_a_signal_gets_through_while_a_long_text_is_read() -> None:
         signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.parametrize(("block", "checkpoints"), [(9, 3), (16, 8), (200, 4), (4080, 2048)])
-def test_harness(block: int, checkpoints: int, tmp_path: Path) -> None:
-    """The same comparison inside C: small blocks make many borders, sanitizers see every stray read."""
+@pytest.mark.parametrize(("block", "checkpoints", "lanes_from"), [(9, 3, 1), (16, 8, 1), (200, 4, 1), (2500, 3, 1), (6144, 2048, 1), (6144, 2048, 384)])
+def test_harness(block: int, checkpoints: int, lanes_from: int, tmp_path: Path) -> None:
+    """The same comparison inside C, on every tier: small blocks make many borders, sanitizers see every stray read."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("no C compiler")
     command = [compiler, "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]
-    command += [f"-DBITLEX_BLOCK={block}", f"-DBITLEX_CHECKPOINTS={checkpoints}", f"-I{ROOT / 'generated/c'}"]
-    command += [str(ROOT / "tests/native_harness.c"), str(ROOT / "generated/c/bitlex.c"), "-o", str(tmp_path / "harness")]
+    command += [f"-DBITLEX_BLOCK={block}", f"-DBITLEX_CHECKPOINTS={checkpoints}", f"-DBITLEX_LANES_FROM={lanes_from}", f"-I{ROOT / 'generated/c'}"]
+    command += [str(ROOT / path) for path in ("tests/native_harness.c", "generated/c/bitlex.c", "generated/c/bitlex_lanes.c")]
+    command += ["-o", str(tmp_path / "harness")]
     sanitizers = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     for options in (["-O3"], sanitizers):  # optimizers make mistakes of their own
         built = subprocess.run(command + options, check=False, capture_output=True, text=True)
         if options is sanitizers and built.returncode != 0:
             continue  # not every compiler brings them
         assert built.returncode == 0, built.stderr
-        done = subprocess.run([str(tmp_path / "harness"), "300"], check=False, capture_output=True, text=True)
+        done = subprocess.run([str(tmp_path / "harness"), "200"], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr

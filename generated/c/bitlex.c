@@ -28,7 +28,7 @@
  * text would pay twice for what happens in a run of blanks); tables of two symbols a step (four times the memory, and the
  * chains are no longer what limits the speed).
  */
-#include "bitlex.h"
+#include "bitlex_lanes.h"
 
 #include <string.h>
 
@@ -41,7 +41,7 @@
 /* --- UTF-8 ----------------------------------------------------------------------------------------------------- */
 
 /* Decode the unit at p < end: its code point, or U+FFFD for a maximal ill-formed subsequence. Stores the length. */
-static uint32_t decode_one(const uint8_t *p, const uint8_t *end, uint32_t *length)
+uint32_t bitlex_decode(const uint8_t *p, const uint8_t *end, uint32_t *length)
 {
     uint32_t lead = p[0], point, need, low = 0x80, high = 0xBF, i;
     *length = 1;
@@ -82,7 +82,7 @@ static uint64_t border(const bitlex_cursor *c, uint64_t offset)
     if (c->encoding != BITLEX_UTF8) return offset;
     for (back = 0, lead = offset; back < 3 && lead > 0 && (c->text[lead] & 0xC0) == 0x80; back++) lead--;
     if (back == 0) return offset;
-    decode_one(c->text + lead, c->text + c->length, &length);
+    bitlex_decode(c->text + lead, c->text + c->length, &length);
     return lead + length > offset ? lead + length : offset;
 }
 
@@ -146,7 +146,7 @@ static inline uint64_t word_at(const uint8_t *p)
 /* Time goes into instructions and mispredicted branches, so each branch decides about several code points: eight bytes
  * are checked as one word, and then taken as eight letters of ASCII, two of three bytes, four of one or two bytes, or two
  * of one to three, without a branch in between: words in two-byte letters with a blank after each would mispredict it all
- * the time. Whatever is rarer, or ill-formed, or the end of a block, is left to decode_one. Rejected, as no faster: to list
+ * the time. Whatever is rarer, or ill-formed, or the end of a block, is left to bitlex_decode. Rejected, as no faster: to list
  * all starts first and decode them independently (more instructions), or a table of all points of two bytes. */
 static uint32_t load_utf8(bitlex_cursor *c, uint64_t from, uint64_t to)
 {
@@ -222,7 +222,7 @@ static uint32_t load_utf8(bitlex_cursor *c, uint64_t from, uint64_t to)
             }
         }
         unit[n] = (uint16_t)(p - start);
-        column[n++] = look_up(table, decode_one(p, end, &length));
+        column[n++] = look_up(table, bitlex_decode(p, end, &length));
         p += length;
     }
     return n;
@@ -515,13 +515,45 @@ static inline void forward(bitlex_cursor *c, uint32_t n, int drops)
 
 /* --- the cursor ------------------------------------------------------------------------------------------------ */
 
+static inline uint32_t count_bits(uint64_t word)
+{
+#ifdef __GNUC__
+    return (uint32_t)__builtin_popcountll(word);
+#else
+    uint32_t count = 0;
+    for (; word != 0; word &= word - 1) count++;
+    return count;
+#endif
+}
+
+/* The block from..to by vector instructions: fills words of bits. */
+static void run_lanes(bitlex_cursor *c, uint64_t from, uint64_t to, uint32_t backward)
+{
+    const bitlex_lanes *lanes = c->machine->lanes;
+    const uint32_t width = c->encoding == BITLEX_UTF8 ? 1 : c->encoding;
+    uint32_t forward = c->forward / c->stage->label_count;
+    lanes->block(lanes, c->memory, c->text + from * width, c->text + c->length * width, c->encoding, (uint32_t)(to - from),
+                 backward / c->stage->column_count, &forward);
+    c->forward = forward * c->stage->label_count;
+    c->masked = 1;
+    c->word = c->taken = 0;
+    c->words = c->memory->words;
+    c->count = c->memory->started + c->memory->dropped;
+}
+
 /* Lex the next block: fills events and units. */
 static void advance(bitlex_cursor *c, int drops)
 {
     uint64_t from = block_start(c, c->block), to = block_start(c, c->block + 1);
     uint32_t state, n;
     c->base = from;
+    c->masked = 0;
     state = to == c->length ? c->stage->backward_end : state_at(c, c->block + 1);
+    if (c->memory != NULL && to - from >= BITLEX_LANES_FROM) {
+        run_lanes(c, from, to, state);
+        c->block++;
+        return;
+    }
     n = load(c, from, to);
     backward(c, n, state);
     if (drops) {
@@ -553,6 +585,10 @@ void bitlex_begin(bitlex_cursor *c, const bitlex_machine *m, const void *text, u
     c->machine = m;
     c->text = (const uint8_t *)text;
     c->letters = (uint8_t *)scratch;
+    c->memory = NULL;
+    if (m->lanes != NULL && length >= BITLEX_LANES_FROM && scratch != NULL) {
+        c->memory = (bitlex_lane_memory *)(void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
+    }
     c->length = length;
     c->blocks = length / BITLEX_BLOCK + (length % BITLEX_BLOCK != 0);
     c->encoding = (uint32_t)encoding;
@@ -587,7 +623,13 @@ static void finish_inner_stages(bitlex_cursor *c)
 static void next_block(bitlex_cursor *c)
 {
     advance(c, c->machine->drops != 0);
-    if (c->base == 0 && !c->machine->drops && c->count > 0 && c->events[0] == 0) c->taken = 1;
+    if (c->base > 0 || c->machine->drops || c->count == 0) return;
+    if (c->masked) {
+        c->count -= (uint32_t)(c->memory->starts[0] & 1);
+        c->memory->starts[0] &= ~UINT64_C(1);
+    } else if (c->events[0] == 0) {
+        c->taken = 1;
+    }
 }
 
 static int at_end(const bitlex_cursor *c) { return c->block == c->blocks && c->taken == c->count; }
@@ -606,6 +648,40 @@ static int refill(bitlex_cursor *c)
 /* The two widths of offsets are the same text twice; `wide` is a constant where these are called. */
 #define STORE(at, value) (wide ? (void)(((uint64_t *)out)[at] = (value)) : (void)(((uint32_t *)out)[at] = (uint32_t)(value)))
 
+/* The unit of the next event of a block that is kept as bits; the bit is cleared. */
+static inline uint32_t take_bit(bitlex_cursor *c, uint32_t *drop)
+{
+    bitlex_lane_memory *memory = c->memory;
+    uint64_t starts, drops, bit;
+    for (;; c->word++) {
+        starts = memory->starts[c->word];
+        drops = c->machine->drops ? memory->drops[c->word] : 0;
+        if ((starts | drops) != 0) break;
+    }
+    bit = (starts | drops) & (~(starts | drops) + 1);
+    *drop = (drops & bit) != 0;
+    memory->starts[c->word] = starts & ~bit;
+    if (*drop) memory->drops[c->word] = drops & ~bit;
+    c->taken++;
+    return c->word * 64 + count_bits(bit - 1);
+}
+
+/* Ends of a block that is kept as bits: whole words by vector instructions while there is room, the rest one by one. */
+static inline size_t take_ends(bitlex_cursor *c, void *out, size_t room, int wide)
+{
+    const bitlex_lanes *lanes = c->machine->lanes;
+    size_t n;
+    uint32_t drop;
+    if (wide) {
+        n = lanes->ends64(c->memory->starts, &c->word, c->words, c->base, (uint64_t *)out, room);
+    } else {
+        n = lanes->ends32(c->memory->starts, &c->word, c->words, c->base, (uint32_t *)out, room);
+    }
+    c->taken += (uint32_t)n;
+    for (; n < room && c->taken < c->count; n++) STORE(n, c->base + take_bit(c, &drop));
+    return n;
+}
+
 static inline size_t next_ends(bitlex_cursor *c, void *out, size_t room, int wide)
 {
     size_t done = 0, n, i;
@@ -613,6 +689,10 @@ static inline size_t next_ends(bitlex_cursor *c, void *out, size_t room, int wid
     while (done < room && (done == 0 || c->taken < c->count) && refill(c)) { /* what the block has; at least one */
         const uint16_t *event = c->events + c->taken;
         const uint64_t base = c->base;
+        if (c->masked) {
+            done += take_ends(c, (char *)out + done * (wide ? 8 : 4), room - done, wide);
+            continue;
+        }
         n = c->count - c->taken;
         if (n > room - done) n = room - done;
         if (c->plain) {
@@ -637,8 +717,15 @@ static inline size_t next_pairs(bitlex_cursor *c, void *out, size_t room, int wi
     uint32_t drops = c->machine->drops != 0;
     if (!drops && c->length > 0 && !c->finished) c->opened = 1;
     while (done < room && (done == 0 || c->taken < c->count) && refill(c)) {
-        uint32_t event = c->events[c->taken++], drop = drops & event;
-        uint64_t at = place(c, event >> drops);
+        uint32_t event, drop;
+        uint64_t at;
+        if (c->masked) {
+            at = c->base + take_bit(c, &drop);
+        } else {
+            event = c->events[c->taken++];
+            drop = drops & event;
+            at = place(c, event >> drops);
+        }
         if (c->opened) {
             STORE(2 * done, c->open);
             STORE(2 * done + 1, at);
@@ -679,7 +766,8 @@ int bitlex_count_some(bitlex_cursor *c, uint64_t units, uint64_t *pieces)
     for (stop = c->block + units / BITLEX_BLOCK + 1; c->block < stop && c->block < c->blocks;) {
         next_block(c);
         if (!drops) *pieces += c->count - c->taken;
-        for (i = c->taken; drops && i < c->count; i++) *pieces += !(c->events[i] & 1);
+        if (drops && c->masked) *pieces += c->memory->started;
+        for (i = c->taken; drops && !c->masked && i < c->count; i++) *pieces += !(c->events[i] & 1);
         c->taken = c->count;
     }
     if (c->block < c->blocks) return 1;
@@ -699,4 +787,8 @@ uint64_t bitlex_count(bitlex_cursor *c, const bitlex_machine *m, const void *tex
 
 size_t bitlex_cursor_size(void) { return sizeof(bitlex_cursor); }
 
-uint64_t bitlex_scratch_size(const bitlex_machine *m, uint64_t length) { return m->stage_count > 1 ? length : 0; }
+uint64_t bitlex_scratch_size(const bitlex_machine *m, uint64_t length)
+{
+    if (m->stage_count > 1) return length;
+    return m->lanes != NULL && length >= BITLEX_LANES_FROM ? sizeof(bitlex_lane_memory) + 64 : 0;
+}

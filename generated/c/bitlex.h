@@ -2,7 +2,7 @@
  *
  * In: a machine (constant tables, written by the generator) and a text. Out: the offsets of its pieces.
  *
- *     static bitlex_cursor cursor;                            // about 41 KB: static, heap or a roomy stack
+ *     static bitlex_cursor cursor;                            // about 56 KB: static, heap or a roomy stack
  *     uint64_t ends[512]; size_t n, i; uint64_t start = 0;
  *     bitlex_begin(&cursor, &machine, text, length, BITLEX_UTF8, NULL);
  *     while ((n = bitlex_next(&cursor, ends, 512)) != 0)
@@ -28,11 +28,12 @@ extern "C" {
 #endif
 
 /* Changes whenever a struct below or the meaning of a table changes. Tables carry the number they were written for. */
-#define BITLEX_ABI 1
+#define BITLEX_ABI 2
 
-/* Units lexed at a time. A multiple of 48 keeps the parallel chains of a full block equally long (see bitlex.c). */
+/* Units lexed at a time. A multiple of 48 keeps the parallel chains of a full block equally long (see bitlex.c), one of 64 * 48
+ * the lanes, too (see bitlex_lanes.c). */
 #ifndef BITLEX_BLOCK
-#define BITLEX_BLOCK 4080
+#define BITLEX_BLOCK 6144
 #endif
 #if BITLEX_BLOCK < 8 || BITLEX_BLOCK > 32000
 #error "BITLEX_BLOCK must be 8..32000: events of a block are stored in 16 bits"
@@ -46,6 +47,11 @@ extern "C" {
 
 /* The last three are the widths of CPython's str; a surrogate there is a code point like any other. */
 typedef enum { BITLEX_UTF8 = 0, BITLEX_LATIN1 = 1, BITLEX_UCS2 = 2, BITLEX_UCS4 = 4 } bitlex_encoding;
+
+/* How a machine is run. All give the same pieces. */
+typedef enum { BITLEX_PORTABLE = 0, BITLEX_NEON = 1, BITLEX_AVX2 = 2, BITLEX_AVX512 = 3 } bitlex_tier;
+
+typedef struct bitlex_lanes bitlex_lanes; /* tables for vector instructions: see bitlex_accelerate */
 
 /* One bimachine. Row offsets are premultiplied: a state is the index of the first entry of its row. */
 typedef struct {
@@ -70,6 +76,7 @@ typedef struct {
     const char *name;
     const uint8_t *continuation; /* NULL; or, for a lexer that may cut inside characters, 64 cells: of each byte 80..BF that is
                                     not the first of its code point. Such a machine reads BITLEX_UTF8 only. */
+    const bitlex_lanes *lanes;   /* NULL; or what bitlex_accelerate made */
 } bitlex_machine;
 
 /* All of it is private; it is spelled out only so that you can allocate it. */
@@ -80,7 +87,8 @@ typedef struct {
     const uint8_t *text;
     uint8_t *letters;           /* scratch: what the stage before put out, at the unit where each code point starts */
     uint64_t length, blocks, block, base, open, looked, known_from, known_to, exact_from, region[BITLEX_LEVELS];
-    uint32_t encoding, stage_number, forward, count, taken, plain, exact, opened, finished;
+    uint32_t encoding, stage_number, forward, count, taken, plain, exact, opened, finished, masked, word, words;
+    struct bitlex_lane_memory *memory; /* scratch: for blocks run by vector instructions */
     uint8_t direct[256];        /* the same as cell_column, straight from an ASCII or Latin-1 unit */
     uint8_t identity[256];
     uint16_t checkpoints[BITLEX_LEVELS][BITLEX_CHECKPOINTS];
@@ -93,7 +101,14 @@ typedef struct {
 /* sizeof(bitlex_cursor) as the library was compiled, for callers that are not. */
 size_t bitlex_cursor_size(void);
 
-/* Bytes of scratch memory that bitlex_begin needs: 0 for a machine of one stage (nearly all), else one per unit. */
+/* Let a machine (a copy of an emitted one, which is constant) run on vector instructions: the best that the processor has, `most`
+ * at most. `memory`, of bitlex_lanes_size() bytes, must live as long as the machine, which must not be copied or moved afterwards.
+ * What it will run on comes back: BITLEX_PORTABLE if neither processor nor size of the machine admit more. Takes microseconds. */
+bitlex_tier bitlex_accelerate(bitlex_machine *machine, void *memory, bitlex_tier most);
+size_t bitlex_lanes_size(void);
+
+/* Bytes of scratch memory that bitlex_begin needs. 0 for a machine of one stage (nearly all) that was not accelerated, or a short
+ * text. */
 uint64_t bitlex_scratch_size(const bitlex_machine *machine, uint64_t length);
 
 /* Point the cursor at a text. Machine, text and scratch must stay alive and unchanged while the cursor is used. */

@@ -242,5 +242,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_bloom = {
-    BITLEX_ABI, 3, 9, stage1, stage2, 1, 0, stages, "bloom", NULL,
+    BITLEX_ABI, 3, 9, stage1, stage2, 1, 0, stages, "bloom", NULL, NULL,
 };

@@ -1164,5 +1164,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_bytelevel = {
-    BITLEX_ABI, 10, 7, stage1, stage2, 1, 0, stages, "bytelevel", NULL,
+    BITLEX_ABI, 10, 7, stage1, stage2, 1, 0, stages, "bytelevel", NULL, NULL,
 };

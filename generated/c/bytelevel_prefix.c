@@ -1166,5 +1166,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_bytelevel_prefix = {
-    BITLEX_ABI, 10, 7, stage1, stage2, 1, 0, stages, "bytelevel_prefix", NULL,
+    BITLEX_ABI, 10, 7, stage1, stage2, 1, 0, stages, "bytelevel_prefix", NULL, NULL,
 };

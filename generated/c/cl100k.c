@@ -1174,5 +1174,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_cl100k = {
-    BITLEX_ABI, 11, 7, stage1, stage2, 1, 0, stages, "cl100k", NULL,
+    BITLEX_ABI, 11, 7, stage1, stage2, 1, 0, stages, "cl100k", NULL, NULL,
 };

@@ -1216,5 +1216,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_clip = {
-    BITLEX_ABI, 21, 7, stage1, stage2, 1, 1, stages, "clip", NULL,
+    BITLEX_ABI, 21, 7, stage1, stage2, 1, 1, stages, "clip", NULL, NULL,
 };

@@ -1192,5 +1192,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_deepseek_coder = {
-    BITLEX_ABI, 9, 7, stage1, stage2, 1, 0, stages, "deepseek_coder", NULL,
+    BITLEX_ABI, 9, 7, stage1, stage2, 1, 0, stages, "deepseek_coder", NULL, NULL,
 };

@@ -787,5 +787,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_deepseek_llm = {
-    BITLEX_ABI, 12, 7, stage1, stage2, 1, 0, stages, "deepseek_llm", NULL,
+    BITLEX_ABI, 12, 7, stage1, stage2, 1, 0, stages, "deepseek_llm", NULL, NULL,
 };

@@ -1308,5 +1308,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_deepseek_v3 = {
-    BITLEX_ABI, 12, 7, stage1, stage2, 1, 0, stages, "deepseek_v3", NULL,
+    BITLEX_ABI, 12, 7, stage1, stage2, 1, 0, stages, "deepseek_v3", NULL, NULL,
 };

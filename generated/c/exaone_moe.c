@@ -1214,5 +1214,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_exaone_moe = {
-    BITLEX_ABI, 12, 7, stage1, stage2, 1, 0, stages, "exaone_moe", NULL,
+    BITLEX_ABI, 12, 7, stage1, stage2, 1, 0, stages, "exaone_moe", NULL, NULL,
 };

@@ -1201,5 +1201,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_falcon = {
-    BITLEX_ABI, 9, 7, stage1, stage2, 1, 0, stages, "falcon", continuation,
+    BITLEX_ABI, 9, 7, stage1, stage2, 1, 0, stages, "falcon", continuation, NULL,
 };

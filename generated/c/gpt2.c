@@ -1164,5 +1164,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_gpt2 = {
-    BITLEX_ABI, 10, 7, stage1, stage2, 1, 0, stages, "gpt2", NULL,
+    BITLEX_ABI, 10, 7, stage1, stage2, 1, 0, stages, "gpt2", NULL, NULL,
 };

@@ -1302,5 +1302,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_kimi_k2 = {
-    BITLEX_ABI, 21, 7, stage1, stage2, 1, 0, stages, "kimi_k2", NULL,
+    BITLEX_ABI, 21, 7, stage1, stage2, 1, 0, stages, "kimi_k2", NULL, NULL,
 };

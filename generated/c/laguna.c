@@ -1175,5 +1175,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_laguna = {
-    BITLEX_ABI, 12, 7, stage1, stage2, 1, 0, stages, "laguna", NULL,
+    BITLEX_ABI, 12, 7, stage1, stage2, 1, 0, stages, "laguna", NULL, NULL,
 };

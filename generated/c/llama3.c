@@ -1174,5 +1174,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_llama3 = {
-    BITLEX_ABI, 11, 7, stage1, stage2, 1, 0, stages, "llama3", NULL,
+    BITLEX_ABI, 11, 7, stage1, stage2, 1, 0, stages, "llama3", NULL, NULL,
 };

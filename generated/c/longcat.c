@@ -1206,5 +1206,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_longcat = {
-    BITLEX_ABI, 18, 7, stage1, stage2, 1, 0, stages, "longcat", NULL,
+    BITLEX_ABI, 18, 7, stage1, stage2, 1, 0, stages, "longcat", NULL, NULL,
 };

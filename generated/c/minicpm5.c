@@ -1175,5 +1175,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_minicpm5 = {
-    BITLEX_ABI, 11, 7, stage1, stage2, 1, 0, stages, "minicpm5", NULL,
+    BITLEX_ABI, 11, 7, stage1, stage2, 1, 0, stages, "minicpm5", NULL, NULL,
 };

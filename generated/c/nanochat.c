@@ -1172,5 +1172,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_nanochat = {
-    BITLEX_ABI, 11, 7, stage1, stage2, 1, 0, stages, "nanochat", NULL,
+    BITLEX_ABI, 11, 7, stage1, stage2, 1, 0, stages, "nanochat", NULL, NULL,
 };

@@ -1284,5 +1284,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_o200k = {
-    BITLEX_ABI, 19, 7, stage1, stage2, 1, 0, stages, "o200k", NULL,
+    BITLEX_ABI, 19, 7, stage1, stage2, 1, 0, stages, "o200k", NULL, NULL,
 };

@@ -1170,5 +1170,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_qwen2 = {
-    BITLEX_ABI, 11, 7, stage1, stage2, 1, 0, stages, "qwen2", NULL,
+    BITLEX_ABI, 11, 7, stage1, stage2, 1, 0, stages, "qwen2", NULL, NULL,
 };

@@ -1206,5 +1206,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_qwen3_5 = {
-    BITLEX_ABI, 11, 7, stage1, stage2, 1, 0, stages, "qwen3_5", NULL,
+    BITLEX_ABI, 11, 7, stage1, stage2, 1, 0, stages, "qwen3_5", NULL, NULL,
 };

@@ -1168,5 +1168,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_seed_coder = {
-    BITLEX_ABI, 11, 7, stage1, stage2, 1, 0, stages, "seed_coder", NULL,
+    BITLEX_ABI, 11, 7, stage1, stage2, 1, 0, stages, "seed_coder", NULL, NULL,
 };

@@ -1163,5 +1163,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_starcoder = {
-    BITLEX_ABI, 10, 7, stage1, stage2, 1, 0, stages, "starcoder", NULL,
+    BITLEX_ABI, 10, 7, stage1, stage2, 1, 0, stages, "starcoder", NULL, NULL,
 };

@@ -631,5 +631,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_superbpe = {
-    BITLEX_ABI, 3, 7, stage1, stage2, 1, 0, stages, "superbpe", NULL,
+    BITLEX_ABI, 3, 7, stage1, stage2, 1, 0, stages, "superbpe", NULL, NULL,
 };

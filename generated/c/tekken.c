@@ -1254,5 +1254,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_tekken = {
-    BITLEX_ABI, 10, 7, stage1, stage2, 1, 0, stages, "tekken", NULL,
+    BITLEX_ABI, 10, 7, stage1, stage2, 1, 0, stages, "tekken", NULL, NULL,
 };

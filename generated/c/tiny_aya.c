@@ -1301,5 +1301,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_tiny_aya = {
-    BITLEX_ABI, 22, 7, stage1, stage2, 1, 0, stages, "tiny_aya", NULL,
+    BITLEX_ABI, 22, 7, stage1, stage2, 1, 0, stages, "tiny_aya", NULL, NULL,
 };

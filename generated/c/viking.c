@@ -651,5 +651,5 @@ static const bitlex_stage stages[] = {
 };
 
 const bitlex_machine bitlex_viking = {
-    BITLEX_ABI, 4, 7, stage1, stage2, 1, 0, stages, "viking", NULL,
+    BITLEX_ABI, 4, 7, stage1, stage2, 1, 0, stages, "viking", NULL, NULL,
 };

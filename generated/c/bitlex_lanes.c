@@ -1,0 +1,265 @@
+/* bitlex_lanes.c - the same machines, 64 parts of a block at a time, with vector instructions.
+ *
+ * A pass over a text is a chain: each state needs the one before. But a block can be cut into 64 parts ("lanes"), and 64
+ * automata run side by side, one step of all of them being a look-up in a table of a few hundred entries, which a processor
+ * with byte permutations does in a few instructions. What has to be settled:
+ *
+ *   codes      units -> columns, in the order of the text. Characters that share all bits but the last six share a row of
+ *              the table of code points, so one look-up serves all of a vector's that do.
+ *   turn       the block as a matrix of lanes times steps is transposed, so that a step reads one vector.
+ *   guesses    the states in which lanes are entered are guessed: by running every lane's neighbour for its last few
+ *              steps. After the pass they are compared with the states in which neighbours were left. Where one differs,
+ *              all lanes run again, entered rightly, until no state differs from the one before (automata forget quickly).
+ *   settle     a text can be made on which they forget nothing. Then each turn teaches what one more state leads to, lane by
+ *              lane, and as many turns as there are states teach all there is to know: the time stays linear.
+ *   bits       a unit's letter is a flag in its state; a vector's flags are a bit for each lane, and a matrix of bits is
+ *              transposed back into the order of the text.
+ *
+ * An index is offset of symbol + state, within a page of 128 entries, with as many symbols on a page as fit. Symbols are kept
+ * as codes: their offset, and in bit 7 the page, as long as there are two pages at most; else their number, and offset and
+ * page are looked up. Bytes inside a character are a symbol of their own that changes no state (the identity).
+ *
+ * Rejected: one automaton whose vector is the whole function from states to states (Sheng; a fourth of the speed);
+ * programs of and/or/not over bit streams found by search (as fast for the small machines, none for some, and each to be
+ * proved anew, where this is one loop that reads the tables already proved).
+ */
+#include "bitlex_lanes.h"
+
+#include <string.h>
+
+#if !defined(BITLEX_NO_VECTORS) && defined(__GNUC__) && defined(__x86_64__)
+#define BITLEX_X86 1
+#include <immintrin.h>
+#elif !defined(BITLEX_NO_VECTORS) && defined(__GNUC__) && defined(__aarch64__) && defined(__LITTLE_ENDIAN__)
+#define BITLEX_ARM 1
+#include <arm_neon.h>
+#endif
+
+#define WARMUP 12 /* a multiple of 1, 2, 3, 4, 6, 12: a run of equal characters is then guessed right even by a counter */
+#define RELAXED 2 /* times that lanes are entered as their neighbours were left, before what is learned is written down */
+
+typedef int (*pass)(const bitlex_lanes *, bitlex_lane_memory *, uint32_t steps, uint32_t warmup, int mode);
+
+static inline uint32_t first_bit(uint64_t word) { return (uint32_t)__builtin_ctzll(word); }
+
+static uint8_t code_of(const bitlex_lanes *lanes, uint32_t point)
+{
+    const bitlex_machine *m = lanes->machine;
+    return lanes->cell_code[m->stage2[((uint32_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1))]];
+}
+
+/* Codes by decoding one by one, where the text is ill-formed. */
+static void read_slowly(const bitlex_lanes *lanes, uint8_t *codes, const uint8_t *text, const uint8_t *end, uint32_t units)
+{
+    uint32_t at, length, i;
+    for (at = 0; at < units; at += length) {
+        codes[at] = code_of(lanes, bitlex_decode(text + at, end, &length));
+        for (i = 1; i < length; i++) codes[at + i] = lanes->inside[text[at + i] & 0x3F];
+    }
+}
+
+/* --- settling ---------------------------------------------------------------------------------------------------- */
+
+/* How lanes are entered and how their neighbours on the side of the first were left: the same? */
+static int is_settled(const bitlex_lane_memory *memory, int direction)
+{
+    return direction > 0 ? memcmp(memory->entries + 1, memory->exits, BITLEX_LANES - 1) == 0
+                         : memcmp(memory->entries, memory->exits + 1, BITLEX_LANES - 1) == 0;
+}
+
+static void enter_as_left(bitlex_lane_memory *memory, int direction)
+{
+    if (direction > 0) {
+        memcpy(memory->entries + 1, memory->exits, BITLEX_LANES - 1);
+    } else {
+        memcpy(memory->entries, memory->exits + 1, BITLEX_LANES - 1);
+    }
+}
+
+/* Learn where each lane leads from each state, until that says how every lane is entered. Each turn tries, in all lanes
+ * that are still in doubt, a state that was not tried there. */
+static void learn(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, uint32_t states, pass run,
+                  int direction)
+{
+    uint8_t leads[BITLEX_LANES][BITLEX_SYMBOLS];
+    uint32_t i, s, known;
+    memset(leads, BITLEX_LOOK_DEEPER, sizeof leads);
+    do {
+        uint32_t here = state;
+        for (i = 0, known = 1; i < BITLEX_LANES; i++) leads[i][memory->entries[i]] = memory->exits[i];
+        for (i = 0; i < BITLEX_LANES; i++) {
+            uint32_t lane = direction > 0 ? i : BITLEX_LANES - 1 - i;
+            if (!known && leads[lane][here] != BITLEX_LOOK_DEEPER) {
+                for (s = 0; s < states && leads[lane][s] != BITLEX_LOOK_DEEPER; s++) {}
+                here = s < states ? s : memory->entries[lane];
+            }
+            memory->entries[lane] = (uint8_t)here;
+            if (leads[lane][here] == BITLEX_LOOK_DEEPER) known = 0;
+            here = known ? leads[lane][here] : memory->exits[lane];
+        }
+        run(lanes, memory, steps, 0, BITLEX_AGAIN);
+    } while (!known);
+}
+
+/* Run a pass over all lanes, the first of which is entered in `state`; the state in which the last one is left. */
+static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, uint32_t states,
+                              pass run, int direction)
+{
+    const uint32_t first = direction > 0 ? 0 : BITLEX_LANES - 1;
+    int turns;
+    memset(memory->entries, (int)state, BITLEX_LANES);
+    run(lanes, memory, steps, steps < WARMUP ? steps : WARMUP, BITLEX_GUESS);
+    enter_as_left(memory, direction);
+    memory->entries[first] = (uint8_t)state;
+    run(lanes, memory, steps, 0, BITLEX_FIRST);
+    for (turns = 0; !is_settled(memory, direction); turns++) {
+        if (turns == RELAXED) {
+            learn(lanes, memory, steps, state, states, run, direction);
+            break;
+        }
+        enter_as_left(memory, direction);
+        run(lanes, memory, steps, 0, BITLEX_AGAIN);
+    }
+    return memory->exits[BITLEX_LANES - 1 - first];
+}
+
+static inline void put_16(uint8_t *to, uint64_t bits)
+{
+    const uint16_t word = (uint16_t)bits;
+    memcpy(to, &word, sizeof word);
+}
+
+/* --- instruction sets ---------------------------------------------------------------------------------------------- */
+
+/* Where the bits of a word are, one after the other, four at a time: a word has one in five or so. */
+#define ENDS(name, type) \
+    static size_t name(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, type *out, size_t room) \
+    { \
+        size_t done = 0; \
+        uint32_t w, count, i, k; \
+        for (w = *word; w < last && room - done >= 64; w++) { \
+            uint64_t left = words[w], from = base + 64 * (uint64_t)w; \
+            count = (uint32_t)__builtin_popcountll(left); \
+            for (i = 0; i < count; i += 4) { \
+                for (k = 0; k < 4; k++) { /* beyond the last bit something is stored that the next word overwrites */ \
+                    out[done + i + k] = (type)(from + first_bit(left | UINT64_C(1) << 63)); \
+                    left &= left - 1; \
+                } \
+            } \
+            done += count; \
+        } \
+        *word = w; \
+        return done; \
+    }
+
+#ifdef BITLEX_X86
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")
+#endif
+#include "bitlex_avx512.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+/* --- preparing a machine --------------------------------------------------------------------------------------------- */
+
+/* The code of symbol number `symbol`, and where its entries are. Each symbol has an entry for each of `states`. */
+static uint8_t place_symbol(uint32_t symbol, uint32_t states, uint32_t pages, uint32_t *page, uint32_t *offset)
+{
+    const uint32_t each = BITLEX_PAGE / states;
+    *page = symbol / each;
+    *offset = symbol % each * states;
+    return (uint8_t)(pages <= 2 ? *offset | *page << 7 : symbol);
+}
+
+static uint32_t pages_for(uint32_t symbols, uint32_t states)
+{
+    const uint32_t each = BITLEX_PAGE / states;
+    return (symbols + each - 1) / each;
+}
+
+/* The code that the 512 code points from `point` on have in common. */
+static uint8_t common_code(const bitlex_lanes *lanes, uint32_t point)
+{
+    const uint8_t code = code_of(lanes, point);
+    uint32_t i;
+    for (i = 1; i < 512 && code_of(lanes, point + i) == code; i++) {}
+    return i == 512 ? code : BITLEX_LOOK_DEEPER;
+}
+
+static void fill_tables(bitlex_lanes *lanes, const bitlex_machine *m)
+{
+    const bitlex_stage *stage = m->stages;
+    const uint32_t columns = stage->column_count, labels = stage->label_count;
+    uint8_t column_code[BITLEX_SYMBOLS], label_code[BITLEX_SYMBOLS];
+    uint32_t symbol, state, page, offset, i;
+    for (symbol = 0; symbol <= labels; symbol++) { /* the last is the identity */
+        label_code[symbol] = place_symbol(symbol, stage->forward_states, lanes->forward_pages, &page, &offset);
+        lanes->label_page[symbol] = (uint8_t)page;
+        lanes->label_offset[symbol] = (uint8_t)offset;
+        for (state = 0; state < stage->forward_states; state++) {
+            uint32_t at = state * labels + symbol, letter = symbol == labels ? 0 : stage->output[at];
+            uint32_t next = symbol == labels ? state : stage->forward_next[at] / labels;
+            lanes->forward_next[page][offset + state] = (uint8_t)(next | (letter == 1 ? 0x80 : letter == 2 ? 0x40 : 0));
+        }
+    }
+    for (symbol = 0; symbol <= columns; symbol++) {
+        column_code[symbol] = place_symbol(symbol, stage->backward_states, lanes->backward_pages, &page, &offset);
+        lanes->column_page[symbol] = (uint8_t)page;
+        lanes->column_offset[symbol] = (uint8_t)offset;
+        for (state = 0; state < stage->backward_states; state++) {
+            uint32_t at = state * columns + symbol, label = symbol == columns ? labels : stage->backward_label[at];
+            lanes->backward_next[page][offset + state] = (uint8_t)(symbol == columns ? state : stage->backward_next[at] / columns);
+            lanes->backward_label[page][offset + state] = label_code[label];
+        }
+    }
+    lanes->identity = column_code[columns];
+    for (i = 0; i < m->cells; i++) lanes->cell_code[i] = column_code[stage->columns[i]];
+    for (i = 0; i < 64; i++) {
+        lanes->inside[i] = m->continuation != NULL ? lanes->cell_code[m->continuation[i]] : column_code[columns];
+    }
+    for (i = 0; i < 256; i++) lanes->direct[i] = code_of(lanes, i);
+    for (i = 0; i < 128; i++) lanes->stretch[i] = common_code(lanes, i << 9);
+}
+
+static int fits(const bitlex_machine *m)
+{
+    const bitlex_stage *stage = m->stages;
+    return m->stage_count == 1 && m->shift >= 6 && m->cells <= BITLEX_SYMBOLS && stage->column_count < BITLEX_SYMBOLS &&
+           stage->label_count < BITLEX_SYMBOLS && stage->backward_states <= BITLEX_SYMBOLS && stage->forward_states <= BITLEX_SYMBOLS &&
+           pages_for(stage->column_count + 1, stage->backward_states) <= BITLEX_BACKWARD_PAGES &&
+           pages_for(stage->label_count + 1, stage->forward_states) <= BITLEX_FORWARD_PAGES;
+}
+
+size_t bitlex_lanes_size(void) { return sizeof(bitlex_lanes) + 64; }
+
+bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
+{
+    bitlex_lanes *lanes = (bitlex_lanes *)(void *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+    bitlex_tier tier = BITLEX_PORTABLE;
+    m->lanes = NULL;
+    if (!fits(m)) return BITLEX_PORTABLE;
+    memset(lanes, 0, sizeof *lanes);
+#ifdef BITLEX_X86
+    if (most >= BITLEX_AVX512 && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+        tier = BITLEX_AVX512;
+        lanes->block = block_avx512;
+        lanes->ends32 = ends32_avx512;
+        lanes->ends64 = ends64_avx512;
+    }
+#endif
+    if (tier == BITLEX_PORTABLE) return tier;
+    lanes->machine = m;
+    lanes->backward_pages = pages_for(m->stages->column_count + 1, m->stages->backward_states);
+    lanes->forward_pages = pages_for(m->stages->label_count + 1, m->stages->forward_states);
+    fill_tables(lanes, m);
+    m->lanes = lanes;
+    return tier;
+}

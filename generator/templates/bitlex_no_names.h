@@ -1,0 +1,27 @@
+/* bitlex_no_names.h - private: what bitlex_kernel.h was given is taken back, for the next instruction set. */
+#undef NAME
+#undef V
+#undef M
+#undef m_all
+#undef m_and
+#undef m_at_least
+#undef m_bits
+#undef m_equal
+#undef m_high
+#undef m_of
+#undef v_add
+#undef v_all
+#undef v_and
+#undef v_choose
+#undef v_entry
+#undef v_gather
+#undef v_left
+#undef v_load
+#undef v_narrow16
+#undef v_narrow32
+#undef v_or
+#undef v_permute
+#undef v_right
+#undef v_store
+#undef v_zip_high
+#undef v_zip_low
