@@ -50,7 +50,7 @@ static inline void NAME(forget)(NAME(recent) *recent)
  * `wide`: lanes in the BMP that are likely to be in one of the large stretches of one column, which one look-up serves. */
 static inline V NAME(deep)(const bitlex_lanes *lanes, NAME(recent) *recent, V code, uint64_t wanted, uint64_t wide, V chunk, V row, V low)
 {
-    uint8_t chunks[64], rows[64];
+    uint8_t chunks[64], rows[64], lows[64], codes[64];
     uint64_t left = wanted;
     uint32_t i;
     if (wide) {
@@ -67,7 +67,7 @@ static inline V NAME(deep)(const bitlex_lanes *lanes, NAME(recent) *recent, V co
     if (left == 0) return code;
     v_store(chunks, chunk);
     v_store(rows, row);
-    do {
+    for (i = 0; i < BITLEX_RECENT; i++) {
         uint32_t at = first_bit(left), old = recent->oldest++ % BITLEX_RECENT;
         uint64_t same;
         recent->chunk[old] = v_all(chunks[at]);
@@ -76,12 +76,19 @@ static inline V NAME(deep)(const bitlex_lanes *lanes, NAME(recent) *recent, V co
         same = m_bits(m_and(m_equal(chunk, recent->chunk[old]), m_equal(row, recent->row[old]))) & left;
         code = v_choose(m_of(same), v_permute(recent->codes[old], low), code);
         left &= ~same;
-    } while (left);
-    return code;
+        if (left == 0) return code;
+    }
+    v_store(codes, code); /* this text jumps about: one by one is faster */
+    v_store(lows, low);
+    for (; left; left &= left - 1) {
+        uint32_t at = first_bit(left);
+        codes[at] = lanes->cell_code[NAME(cells)(lanes->machine, chunks[at], rows[at])[lows[at] & 63]];
+    }
+    return v_load(codes);
 }
 
-/* UTF-8. 0 where it is ill-formed, or beyond U+FFFFF: then the block has to be read one by one. */
-static int NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *columns, const uint8_t *text, const uint8_t *end, uint32_t units)
+/* UTF-8. What is ill-formed, or beyond U+FFFFF, is left to read_slowly: 64 bytes at a time, and the character before. */
+static void NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *codes, const uint8_t *text, const uint8_t *end, uint32_t units)
 {
     const V inside = v_load(lanes->inside), high = v_all(0x3F);
     NAME(recent) recent;
@@ -91,6 +98,7 @@ static int NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *columns, const ui
     for (at = 0; at < units; at += 64) {
         const uint8_t *p = text + at;
         uint8_t copy[128];
+        const uint64_t asked_before = asked;
         uint64_t beyond, valid, lead, three, four, next, ill;
         V here, code, second, third, chunk;
         if ((size_t)(end - p) < 64 + 3) {
@@ -103,7 +111,7 @@ static int NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *columns, const ui
         valid = units - at >= 64 ? ~UINT64_C(0) : ~UINT64_C(0) >> (64 - (units - at));
         beyond = m_bits(m_high(here)) & valid;
         if ((beyond | asked) == 0) {
-            v_store(columns + at, code);
+            v_store(codes + at, code);
             continue;
         }
         second = v_load(p + 1);
@@ -120,7 +128,11 @@ static int NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *columns, const ui
         next = lead >> 63 | three >> 62 | four >> 61;
         asked |= lead << 1 | three << 2 | four << 3;
         ill |= asked ^ (beyond & ~lead);
-        if (ill) return 0;
+        if (ill) {
+            uint32_t to = units - at < 64 ? units : at + 64, stop = read_slowly(lanes, codes, text, end, asked_before ? last_lead(text, at) : at, to);
+            asked = (UINT64_C(1) << (stop - to)) - 1;
+            continue;
+        }
         asked = next;
         if (three == 0) {
             code = NAME(deep)(lanes, &recent, code, lead, 0, v_all(0), here, second);
@@ -138,9 +150,9 @@ static int NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *columns, const ui
             code = NAME(deep)(lanes, &recent, code, lead, three & ~four, chunk, row, low);
         }
         code = v_choose(m_of(beyond & ~lead), v_permute(inside, here), code);
-        v_store(columns + at, code);
+        v_store(codes + at, code);
     }
-    return asked == 0;
+    if (asked) read_slowly(lanes, codes, text, end, last_lead(text, units), units); /* the text ends inside a character */
 }
 
 static void NAME(read_latin1)(const bitlex_lanes *lanes, uint8_t *columns, const uint8_t *text, uint32_t units)
@@ -357,9 +369,7 @@ static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, c
 {
     uint32_t steps, i;
     switch (encoding) {
-    case BITLEX_UTF8:
-        if (!NAME(read_utf8)(lanes, memory->codes, text, end, units)) read_slowly(lanes, memory->codes, text, end, units);
-        break;
+    case BITLEX_UTF8: NAME(read_utf8)(lanes, memory->codes, text, end, units); break;
     case BITLEX_LATIN1: NAME(read_latin1)(lanes, memory->codes, text, units); break;
     case BITLEX_UCS2: NAME(read_wide)(lanes, memory->codes, text, units, 2); break;
     default: NAME(read_wide)(lanes, memory->codes, text, units, 4);

@@ -36,7 +36,6 @@
 #endif
 
 #define WARMUP 12 /* a multiple of 1, 2, 3, 4, 6, 12: a run of equal characters is then guessed right even by a counter */
-#define RELAXED 2 /* times that lanes are entered as their neighbours were left, before what is learned is written down */
 
 typedef int (*pass)(const bitlex_lanes *, bitlex_lane_memory *, uint32_t steps, uint32_t warmup, int mode);
 
@@ -48,14 +47,23 @@ static uint8_t code_of(const bitlex_lanes *lanes, uint32_t point)
     return lanes->cell_code[m->stage2[((uint32_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1))]];
 }
 
-/* Codes by decoding one by one, where the text is ill-formed. */
-static void read_slowly(const bitlex_lanes *lanes, uint8_t *codes, const uint8_t *text, const uint8_t *end, uint32_t units)
+/* Codes by decoding one by one, from a unit that starts at `at` up to `to` or a little further: where the next one starts. */
+static uint32_t read_slowly(const bitlex_lanes *lanes, uint8_t *codes, const uint8_t *text, const uint8_t *end, uint32_t at, uint32_t to)
 {
-    uint32_t at, length, i;
-    for (at = 0; at < units; at += length) {
+    uint32_t length, i;
+    for (; at < to; at += length) {
         codes[at] = code_of(lanes, bitlex_decode(text + at, end, &length));
         for (i = 1; i < length; i++) codes[at + i] = lanes->inside[text[at + i] & 0x3F];
     }
+    return at;
+}
+
+/* Where the character starts that asks for more bytes than there are before `at`. */
+static uint32_t last_lead(const uint8_t *text, uint32_t at)
+{
+    uint32_t back = 1;
+    while (back < 3 && (text[at - back] & 0xC0) == 0x80) back++;
+    return at - back;
 }
 
 /* --- settling ---------------------------------------------------------------------------------------------------- */
@@ -76,48 +84,63 @@ static void enter_as_left(bitlex_lane_memory *memory, int direction)
     }
 }
 
-/* Learn where each lane leads from each state, until that says how every lane is entered. Each turn tries, in all lanes
- * that are still in doubt, a state that was not tried there. */
-static void learn(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, uint32_t states, pass run,
-                  int direction)
-{
+/* What is known of a pass that is not settled: where each lane leads from each state, and in which states lanes were left. */
+typedef struct {
     uint8_t leads[BITLEX_LANES][BITLEX_SYMBOLS];
-    uint32_t i, s, known;
-    memset(leads, BITLEX_LOOK_DEEPER, sizeof leads);
-    do {
-        uint32_t here = state;
-        for (i = 0, known = 1; i < BITLEX_LANES; i++) leads[i][memory->entries[i]] = memory->exits[i];
-        for (i = 0; i < BITLEX_LANES; i++) {
-            uint32_t lane = direction > 0 ? i : BITLEX_LANES - 1 - i;
-            if (!known && leads[lane][here] != BITLEX_LOOK_DEEPER) {
-                for (s = 0; s < states && leads[lane][s] != BITLEX_LOOK_DEEPER; s++) {}
-                here = s < states ? s : memory->entries[lane];
-            }
-            memory->entries[lane] = (uint8_t)here;
-            if (leads[lane][here] == BITLEX_LOOK_DEEPER) known = 0;
-            here = known ? leads[lane][here] : memory->exits[lane];
+    uint64_t seen;
+} knowledge;
+
+static void learn(knowledge *known, const bitlex_lane_memory *memory)
+{
+    uint32_t lane;
+    for (lane = 0; lane < BITLEX_LANES; lane++) {
+        known->leads[lane][memory->entries[lane]] = memory->exits[lane];
+        known->seen |= UINT64_C(1) << memory->exits[lane];
+    }
+}
+
+/* Enter the lanes as they must be, as far as that is known; 1 if it is known of all. In the others a state is tried in which some
+ * lane was left, and that was not tried there. */
+static int enter_by_knowledge(const knowledge *known, bitlex_lane_memory *memory, uint32_t state, uint32_t states, int direction)
+{
+    uint32_t i, s;
+    int sure = 1;
+    for (i = 0; i < BITLEX_LANES; i++) {
+        uint32_t lane = direction > 0 ? i : BITLEX_LANES - 1 - i;
+        const uint8_t *leads = known->leads[lane];
+        if (!sure) {
+            for (s = 0; s < states && !(known->seen >> s & 1 && leads[s] == BITLEX_LOOK_DEEPER); s++) {}
+            if (s < states) memory->entries[lane] = (uint8_t)s;
+            continue;
         }
-        run(lanes, memory, steps, 0, BITLEX_AGAIN);
-    } while (!known);
+        memory->entries[lane] = (uint8_t)state;
+        sure = leads[state] != BITLEX_LOOK_DEEPER;
+        state = leads[state];
+    }
+    return sure;
 }
 
 /* Run a pass over all lanes, the first of which is entered in `state`; the state in which the last one is left. */
 static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, uint32_t states,
-                              pass run, int direction)
+                       pass run, int direction)
 {
     const uint32_t first = direction > 0 ? 0 : BITLEX_LANES - 1;
-    int turns;
+    knowledge known;
+    int sure = 0;
     memset(memory->entries, (int)state, BITLEX_LANES);
     run(lanes, memory, steps, steps < WARMUP ? steps : WARMUP, BITLEX_GUESS);
     enter_as_left(memory, direction);
     memory->entries[first] = (uint8_t)state;
     run(lanes, memory, steps, 0, BITLEX_FIRST);
-    for (turns = 0; !is_settled(memory, direction); turns++) {
-        if (turns == RELAXED) {
-            learn(lanes, memory, steps, state, states, run, direction);
-            break;
-        }
-        enter_as_left(memory, direction);
+    if (is_settled(memory, direction)) return memory->exits[BITLEX_LANES - 1 - first];
+    memset(known.leads, BITLEX_LOOK_DEEPER, sizeof known.leads);
+    known.seen = 0;
+    learn(&known, memory);
+    enter_as_left(memory, direction);
+    run(lanes, memory, steps, 0, BITLEX_AGAIN);
+    while (!sure && !is_settled(memory, direction)) {
+        learn(&known, memory);
+        sure = enter_by_knowledge(&known, memory, state, states, direction);
         run(lanes, memory, steps, 0, BITLEX_AGAIN);
     }
     return memory->exits[BITLEX_LANES - 1 - first];
