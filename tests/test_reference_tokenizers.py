@@ -1,36 +1,100 @@
-"""Hugging Face tokenizers itself: families, small patterns under every behavior, and each value that dialects.py has for Oniguruma."""
+"""Hugging Face tokenizers itself: families, patterns under every behavior, sets, and each value that dialects.py has for Oniguruma.
+
+BITLEX_ALL=1 tries every code point in every context and at the ends of a text, and longer tuples (about 40 minutes in all); by default
+these are the first and last code point of every run of every cell, and 20,000 more in the contexts (see texts.py).
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import pytest
 
 from engines import fastest
-from generator import PatternError, Step, compile_family, compile_pattern, compile_steps, families
+from generator import PatternError, Program, Step, compile_family, compile_pattern, compile_steps, families
 from generator.codeset import CodeSet
 from generator.dialects import DIALECTS, dialect
+from generator.families import byte_level_regex
 from generator.properties import load
 from generator.resolve import resolve
 from generator.syntax import parse
 from generator.tree import Chars
-from oracle import BEHAVIORS, Module, Tokenizers, byte_level
-from texts import TORTURE, random_texts, representatives, tuples
+from oracle import BEHAVIORS, Module, Span, Tokenizers, byte_level
+from texts import (
+    EVERY,
+    SCALARS,
+    THOROUGH,
+    TORTURE,
+    at_the_ends,
+    code_points,
+    edges,
+    in_contexts,
+    random_texts,
+    representatives,
+    tuples,
+)
 
-SCALARS = CodeSet([(0, 0xD7FF), (0xE000, 0x10FFFF)])
-EVERY = "".join(map(chr, SCALARS))
+ONIGURUMA = [name for name, one in families().items() if one.dialect == "oniguruma"]
 
 
 # --- families ---------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name, one in families().items() if one.dialect == "oniguruma"])
+@pytest.mark.parametrize("name", ONIGURUMA)
 def test_families(name: str) -> None:
     program = compile_family(families()[name])
     engine, reference = fastest(program), Tokenizers(program.steps)
     alphabet = representatives(program.cells, surrogates=False)
     for text in [*TORTURE, *tuples(alphabet, 3), *random_texts(alphabet, 300, seed=1)]:
         assert engine(text) == reference(text), text
+
+
+class AsShown(Tokenizers):
+    """The same, for texts that hold U+0120: the letter with which a ByteLevel shows a space is a letter where no space is added."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        super().__init__(steps)
+        self.adds_space = any(step.add_prefix_space for step in steps)
+
+    def __call__(self, text: str) -> list[Span]:
+        if self.bytewise or self.adds_space:
+            return super().__call__(text)
+        return [(a, b) for _, (a, b) in self.made.pre_tokenize_str(text) if a < b]
+
+
+@pytest.mark.parametrize("name", ONIGURUMA)
+def test_code_points_in_contexts(name: str) -> None:
+    program = compile_family(families()[name])
+    assert difference(program, code_points(program.raw, name)) is None
+
+
+def difference(program: Program, chosen: Sequence[str]) -> tuple[str, list[Span], list[Span]] | None:
+    """Where the first long text is cut differently, with the pieces that only we and only the engine have there."""
+    engine, reference = fastest(program), AsShown(program.steps)
+    for text in in_contexts(chosen):
+        ours, theirs = engine(text), reference(text)
+        if ours != theirs:
+            only, missing = sorted(set(ours) - set(theirs)), sorted(set(theirs) - set(ours))
+            at = min(only + missing)[0]
+            return text[max(at - 10, 0) : at + 10], only[:3], missing[:3]
+    return None
+
+
+@pytest.mark.parametrize("name", ONIGURUMA)
+def test_code_points_at_the_ends_of_a_text(name: str) -> None:
+    program = compile_family(families()[name])
+    engine, reference = fastest(program), AsShown(program.steps)
+    chosen = EVERY if THOROUGH else [chr(c) for c in sorted(edges(program.raw))]
+    for text in at_the_ends(chosen):
+        assert engine(text) == reference(text), text
+
+
+@pytest.mark.parametrize("version", ["15.1", "17.0"])
+@pytest.mark.parametrize("name", ["qwen2", "tekken", "deepseek_coder"])
+def test_another_unicode_version_would_be_noticed(name: str, version: str) -> None:
+    program = compile_family(dataclasses.replace(families()[name], unicode=version))
+    assert difference(program, [chr(c) for c in sorted(edges(program.raw))])
 
 
 # --- patterns -----------------------------------------------------------------------------------------------------------------------------
@@ -54,6 +118,25 @@ def test_patterns_under_every_behavior(pattern: str) -> None:
             engine, reference, definition = fastest(program), Tokenizers(program.steps), Module(program.plans)
             for text in texts:
                 assert engine(text) == reference(text) == definition(text), (behavior, invert, text)
+
+
+REGEXES = {step.regex: f"{name}-{number}" for name, one in families().items() for number, step in enumerate(one.steps, 1) if step.regex is not None}
+REGEXES[byte_level_regex()] = "ByteLevel"
+
+
+@pytest.mark.parametrize("pattern", REGEXES, ids=REGEXES.get)
+def test_regexes_of_the_catalogue_under_every_behavior(pattern: str) -> None:
+    """Also those of families that tiktoken reads: as Oniguruma reads them they may be other lexers, and must be the right ones."""
+    for behavior in BEHAVIORS:
+        for invert in (False, True):
+            program = compile_steps((Step("Split", regex=pattern, behavior=behavior, invert=invert),), "oniguruma", "16.0")  # type: ignore[arg-type]
+            engine, reference = fastest(program), AsShown(program.steps)
+            alphabet = representatives(program.raw, surrogates=False)
+            longest, most = (3, 100_000) if THOROUGH else (2, 1_000)
+            while len(alphabet) ** (longest + 1) <= most:
+                longest += 1
+            for text in [*TORTURE, *tuples(alphabet, longest), *random_texts(alphabet, 100, seed=3)]:
+                assert engine(text) == reference(text), (behavior, invert, text)
 
 
 STEPS = (
@@ -204,3 +287,11 @@ def test_flags() -> None:
         Tokenizers((Step("Split", regex="(?s:.)", behavior="isolated"),))
     with pytest.raises(PatternError, match="flag 's' is not supported"):
         compile_pattern("(?s:.)", dialect="oniguruma")
+
+
+def test_surrogates() -> None:
+    """The engine takes none; to us one is a code point like any other."""
+    program = compile_family(families()["llama3"])
+    with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
+        Tokenizers(program.steps)("a\ud800b")
+    assert fastest(program)("a\ud800b") == [(0, 1), (1, 3)]

@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 from collections.abc import Iterator, Sequence
 
 from generator.cells import Partition
+from generator.codeset import CodeSet
+
+THOROUGH = bool(os.environ.get("BITLEX_ALL"))  # every code point, longer tuples: minutes instead of seconds
+SCALARS = CodeSet([(0, 0xD7FF), (0xE000, 0x10FFFF)])  # what UTF-8, and with it each reference engine, can hold
+EVERY = "".join(map(chr, SCALARS))
+
+# What stands before a code point and what behind it. Code points in a context follow one another in one long text. Between them they
+# put a letter of either case, digit, space, newline, apostrophe, mark of punctuation, ideograph and combining mark on the sides of
+# each code point, and each code point in the place of the first and of the second letter of a contraction.
+CONTEXTS = (
+    ("", ""), ("a", "a"), ("A", "b"), ("a", "B"), ("1", "1"), (" ", " "), ("\n", "\n"), ("'", "s"), ("'", "e"), ("'l", "'"), ("'r", "'"), (".", "."), ("x ", "x"),
+    ("\u4e2d", "\u0301"),
+)  # fmt: skip
+BESIDE = ("", "a", "1", " ", "\n", "'", ".")  # what stands on the other side of a code point at the start or the end of a text
 
 
 def representatives(cells: Partition, *, surrogates: bool = True) -> list[str]:
@@ -23,6 +38,35 @@ def representatives(cells: Partition, *, surrogates: bool = True) -> list[str]:
     lookup = cells.lookup()
     kinds = {lookup[ord(c)] for c in found}
     return found + ["\ud800"] * (surrogates and lookup[0xD800] not in kinds)
+
+
+def edges(cells: Partition) -> set[int]:
+    """The first and the last code point of every run of every cell."""
+    ends = {c for start in cells.starts for c in (start - 1, start)} | {0xD7FF, 0xE000, 0x10FFFF}
+    return {c for c in ends if c in SCALARS}
+
+
+def code_points(cells: Partition, seed: str) -> Sequence[str]:
+    """Those to try in every context: all; or the edges of the cells, all below U+2800, and 10,000 others."""
+    if THOROUGH:
+        return EVERY
+    others = random.Random(seed).sample(range(0xE000, 0x110000), 10_000)
+    return [chr(c) for c in sorted(edges(cells) | set(range(0x2800)) | set(others))]
+
+
+def in_contexts(chosen: Sequence[str], at_once: int = 100_000) -> Iterator[str]:
+    """Long texts, in which every chosen code point stands in each of CONTEXTS."""
+    for before, behind in CONTEXTS:
+        for at in range(0, len(chosen), at_once):
+            yield "".join(before + c + behind for c in chosen[at : at + at_once])
+
+
+def at_the_ends(chosen: Sequence[str]) -> Iterator[str]:
+    """Texts of one or two characters that start or end with a chosen code point."""
+    for other in BESIDE:
+        yield from (c + other for c in chosen)
+        if other:
+            yield from (other + c for c in chosen)
 
 
 def tuples(alphabet: Sequence[str], longest: int, shortest: int = 0) -> Iterator[str]:
