@@ -16,14 +16,19 @@ class OptionalExtension(build_ext):
         self.extensions = [found for found in self.extensions if Path(self.get_ext_fullpath(found.name)).exists()]
 
 
+def paths(pattern: str) -> list[str]:
+    """The files here whose path matches, in an order that does not depend on the machine."""
+    return sorted(path.as_posix() for path in Path().glob(pattern))
+
+
 setup(
     cmdclass={"build_ext": OptionalExtension},
     ext_modules=[
         Extension(
             "bitlex._native",
-            ["runtime/_native.c", "generated/c/bitlex.c", "generated/c/bitlex_lanes.c"],
+            [*paths("runtime/_*.c"), "generated/c/bitlex.c", "generated/c/bitlex_lanes.c"],
             include_dirs=["generated/c"],
-            depends=sorted(map(str, Path("generated/c").glob("bitlex*.[ch]"))),
+            depends=paths("runtime/_*.h") + paths("generated/c/bitlex*.[ch]"),
             extra_compile_args=["-O3"],
             optional=True,
         )

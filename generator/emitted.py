@@ -137,9 +137,9 @@ def read_c(source: str) -> Tables:
         columns, back, labels, forward, output = (arrays[name] for name in names)
         stages.append(StageTables(columns, int(c), int(g), int(r), int(f), back, labels, int(end), forward, output))
     (fields,) = re.findall(r"const bitlex_machine bitlex_\w+ = \{(.*?)\};", source, re.DOTALL)
-    _, count, shift, first, second, number, drops, _, name, *rest = (field.strip() for field in fields.split(",") if field.strip())
+    _, count, shift, first, second, number, drops, _, name, inside, _ = (field.strip() for field in fields.split(",") if field.strip())
     if int(number) != len(stages):
         raise ValueError("the machine has not as many stages as it says")
     wide = re.search(rf"uint16_t {first}\[\]", source) is not None
-    inside = b"" if rest in ([], ["NULL"]) else arrays[rest[0]]
-    return Tables(name.strip('"'), int(shift), wide, arrays[first], arrays[second], int(count), tuple(stages), drops == "1", inside)
+    further = b"" if inside == "NULL" else arrays[inside]
+    return Tables(name.strip('"'), int(shift), wide, arrays[first], arrays[second], int(count), tuple(stages), drops == "1", further)

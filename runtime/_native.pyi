@@ -1,7 +1,7 @@
-"""The C loop (see generated/c/bitlex.h) as a Python type; _native.c says what it promises."""
+"""The C loop (see generated/c/bitlex.h) as a Python type; _native.h says what it promises."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias, final, overload
 
 if sys.version_info >= (3, 12):
@@ -29,14 +29,24 @@ class Machine:
     @property
     def tier(self) -> str:
         """The instructions it runs on: "portable", "neon", "avx2" or "avx512"; the argument of that name is the most that is allowed."""
-    def count(self, text: str | Buffer, /) -> int: ...
+    def count(self, text: str | Buffer, threads: int = 1, blocks: int = ..., /) -> int:
+        """`threads` (1..1024) share a text in parts of `blocks` times BLOCK units, here and below, where it can be cut."""
     @overload
-    def split(self, text: str, /) -> list[str]: ...
+    def split(self, text: str, threads: int = 1, blocks: int = ..., /) -> list[str]: ...
     @overload
-    def split(self, text: Buffer, /) -> list[bytes]: ...
-    def ends(self, text: str | Buffer, /) -> bytearray:
+    def split(self, text: Buffer, threads: int = 1, blocks: int = ..., /) -> list[bytes]: ...
+    def ends(self, text: str | Buffer, threads: int = 1, blocks: int = ..., /) -> bytearray:
         """The end of every piece: native int32 for texts below 2**31 units, else int64. Not for machines that drop."""
-    def pairs(self, text: str | Buffer, /) -> bytearray:
+    def pairs(self, text: str | Buffer, threads: int = 1, blocks: int = ..., /) -> bytearray:
         """Start and end of every piece in turn, in the same number format."""
+    def count_batch(self, texts: Iterable[str | Buffer], threads: int = 1, /) -> list[int]:
+        """Here and below: what the method gives for each text; an exception says which text it is about."""
+    @overload
+    def split_batch(self, texts: Iterable[str], threads: int = 1, /) -> list[list[str]]: ...
+    @overload
+    def split_batch(self, texts: Iterable[Buffer], threads: int = 1, /) -> list[list[bytes]]: ...
+    def ends_batch(self, texts: Iterable[str | Buffer], threads: int = 1, /) -> tuple[bytearray, list[int], bool]:
+        """The ends of all texts in turn, how many each has, and whether they are int64: if any text has 2**31 units or more."""
+    def pairs_batch(self, texts: Iterable[str | Buffer], threads: int = 1, /) -> tuple[bytearray, list[int], bool]: ...
     def iterate(self, text: str | Buffer, /) -> Iterator[tuple[int, int]]:
         """Start and end of every piece, found as the iteration goes, in fixed memory."""

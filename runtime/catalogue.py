@@ -16,7 +16,7 @@ from .lexer import Lexer, wanted_tier
 
 __all__ = ["families", "family_module", "lexer"]
 
-MADE: dict[tuple[str, bool], Lexer] = {}
+MADE: dict[tuple[str, str | None], Lexer] = {}
 
 
 def lexer(name: str) -> Lexer:

@@ -3,21 +3,25 @@
     lexer.split("it's")         # ["it", "'s"]
     lexer.split(b"it's")        # [b"it", b"'s"]: bytes in, bytes out, and no decoding
     lexer.spans("it's")         # array([2, 4], dtype=int32)
+    lexer.count(book, threads=0)            # one long text on all cores
+    lexer.split_batch(texts, threads=0)     # many texts on all cores
 
 The native loop is the C extension, on the widest vector instructions that the processor has; without it (no compiler when bitlex
 was installed) the same tables run in pure Python, hundreds of times slower. BITLEX_TIER=pure, portable, neon, avx2 or avx512 in the
 environment when a lexer is made sets the most that it may use. Invariant: what a text may be is checked here,
 once for both. A Lexer never changes after it is made and may be used by any number of threads.
-Rejected: an object for each piece with its offsets (most callers want one or the other, and it would cost ten times the split).
+Rejected: an object for each piece with its offsets (most callers want one or the other, and it would cost ten times the split);
+one array for a whole batch and the offsets of its texts (a caller who wants that joins the arrays, and knows how).
 """
 
 from __future__ import annotations
 
 import os
+from operator import index
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     import numpy as np
@@ -27,14 +31,16 @@ if TYPE_CHECKING:
     from .explain import Explained
 
     Bytes: TypeAlias = Buffer | npt.NDArray[np.uint8]  # numpy says that an array is a Buffer from Python 3.12 on only
+    Offsets: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 
 __all__ = ["Lexer", "wanted_tier"]
 
+MOST_THREADS = 1024  # that the native tier starts
 TIERS = ("pure", "portable", "neon", "avx2", "avx512")
 
 
 class Machine(Protocol):
-    """What both tiers are: `_native.Machine` and `generated.python.scan.Machine`."""
+    """What both tiers are: `_native.Machine` and `generated.python.scan.Machine`. The native one has threads and batches, too."""
 
     def count(self, text: Any, /) -> int: ...
     def split(self, text: Any, /) -> list[Any]: ...
@@ -50,9 +56,13 @@ class Lexer:
     is read in place. All take time and memory proportional to the text, whatever the text and the pattern. Anything else is a
     TypeError; a `bytewise` lexer, which cuts inside characters, refuses a str with a ValueError. Bytes that are not UTF-8 are no
     error: each ill-formed sequence is read as one U+FFFD, and comes out as it was.
+
+    `threads` is how many threads may work at the same time; 0: as many as this process may use cores. What comes out is the same.
+    A long text is cut where a few thousand characters tell what the lexer would know there; a text where nothing tells, such as
+    a gigabyte of digits, is lexed by one. Making the pieces of `split` is the work of one thread, as all making of Python objects is.
     """
 
-    __slots__ = ("_about", "_machine", "_readable", "_tables", "_tier")
+    __slots__ = ("_about", "_drops", "_machine", "_native", "_readable", "_tables", "_tier")
 
     def __init__(
         self, *, name: str, dialect: str, unicode: str, steps: Sequence[Mapping[str, Any]], cells: int,
@@ -64,15 +74,33 @@ class Lexer:
         }  # fmt: skip
         self._tables = tables
         self._machine, self._tier = make_machine(tables)
+        self._native: Any = None if self._tier == "pure" else self._machine
         self._readable = readable_bytes if self.bytewise else readable
+        self._drops = bool(tables["drops"])
 
     @overload
-    def split(self, text: str) -> list[str]: ...
+    def split(self, text: str, threads: int = 1) -> list[str]: ...
     @overload
-    def split(self, text: Bytes) -> list[bytes]: ...
-    def split(self, text: str | Bytes) -> list[str] | list[bytes]:
-        """The pieces in order: str of a str, bytes of anything bytes-like."""
-        return self._machine.split(self._readable(text))
+    def split(self, text: Bytes, threads: int = 1) -> list[bytes]: ...
+    def split(self, text: str | Bytes, threads: int = 1) -> list[str] | list[bytes]:
+        """The pieces in order: str of a str, bytes of anything bytes-like. Equal pieces may be the same object."""
+        units = text if type(text) is str or type(text) is bytes else self._readable(text)
+        if threads != 1 and self._workers(threads) > 1:
+            return self._native.split(units, self._workers(threads))  # type: ignore[no-any-return]
+        return self._machine.split(units)
+
+    @overload
+    def split_batch(self, texts: Iterable[str], threads: int = 1) -> list[list[str]]: ...
+    @overload
+    def split_batch(self, texts: Iterable[Bytes], threads: int = 1) -> list[list[bytes]]: ...
+    @overload
+    def split_batch(self, texts: Iterable[str | Bytes], threads: int = 1) -> list[list[str] | list[bytes]]: ...
+    def split_batch(self, texts: Iterable[Any], threads: int = 1) -> list[Any]:
+        """`[lexer.split(text) for text in texts]`, with less to do for each. What is no text is named by its index."""
+        workers = self._workers(threads)
+        if self._native is None:
+            return [self._machine.split(text) for text in self._all_readable(texts)]
+        return self._native.split_batch(texts, workers)  # type: ignore[no-any-return]
 
     @overload
     def iterate(self, text: str) -> Iterator[str]: ...
@@ -86,7 +114,7 @@ class Lexer:
             return (bytes(units[start:end]) for start, end in spans)
         return (units[start:end] for start, end in spans)
 
-    def spans(self, text: str | Bytes) -> npt.NDArray[np.signedinteger[Any]]:
+    def spans(self, text: str | Bytes, threads: int = 1) -> Offsets:
         """Where the pieces lie, as a numpy array, without an object for each.
 
         Where the pieces tile the text (`drops` is False), shape (n,): the end of each piece, which is the start of the next.
@@ -94,17 +122,66 @@ class Lexer:
         Offsets count characters (code points) of a str and bytes of anything else; the type is int32, or int64 for texts of
         2**31 units and more.
         """
-        import numpy
+        units: Any = text if type(text) is str or type(text) is bytes else self._readable(text)
+        if threads != 1 and self._workers(threads) > 1:
+            find = self._native.pairs if self._drops else self._native.ends
+            return as_array(find(units, self._workers(threads)), len(units), self._drops)
+        if self._drops or NARROW is None:
+            return as_array(self._machine.pairs(units) if self._drops else self._machine.ends(units), len(units), self._drops)
+        return FROM_BUFFER(self._machine.ends(units), NARROW if len(units) < 1 << 31 else WIDE)  # type: ignore[no-any-return]
 
-        units = self._readable(text)
-        dtype = numpy.int32 if len(units) < 1 << 31 else numpy.int64
-        offsets = self._machine.pairs(units) if self.drops else self._machine.ends(units)
-        found: npt.NDArray[np.signedinteger[Any]] = numpy.frombuffer(offsets, dtype)
-        return found.reshape(-1, 2) if self.drops else found
+    def spans_batch(self, texts: Iterable[str | Bytes], threads: int = 1) -> list[Offsets]:
+        """`[lexer.spans(text) for text in texts]`, in less than half the time. What is no text is named by its index.
 
-    def count(self, text: str | Bytes) -> int:
+        The arrays are slices of one, which lives as long as any of them.
+        """
+        workers, drops = self._workers(threads), self._drops
+        if self._native is None:
+            return [self.spans(text) for text in self._all_readable(texts)]
+        texts = tuple(texts_of(texts))
+        offsets, counts, wide = self._native.pairs_batch(texts, workers) if drops else self._native.ends_batch(texts, workers)
+        whole = as_array(offsets, (1 << 31) * wide, drops)
+        found: list[Offsets] = []
+        start = 0
+        for count in counts:
+            found.append(whole[start : start + count])
+            start += count
+        if wide:  # one text was that long
+            found = [one if size_of(text) >= 1 << 31 else one.astype(NARROW) for one, text in zip(found, texts, strict=True)]
+        return found
+
+    def count(self, text: str | Bytes, threads: int = 1) -> int:
         """How many pieces there are: `len(lexer.split(text))`, without making them."""
-        return self._machine.count(self._readable(text))
+        units = text if type(text) is str or type(text) is bytes else self._readable(text)
+        if threads != 1 and self._workers(threads) > 1:
+            return self._native.count(units, self._workers(threads))  # type: ignore[no-any-return]
+        return self._machine.count(units)
+
+    def count_batch(self, texts: Iterable[str | Bytes], threads: int = 1) -> list[int]:
+        """`[lexer.count(text) for text in texts]`, with less to do for each. What is no text is named by its index."""
+        workers = self._workers(threads)
+        if self._native is None:
+            return [self._machine.count(text) for text in self._all_readable(texts)]
+        return self._native.count_batch(texts, workers)  # type: ignore[no-any-return]
+
+    def _workers(self, threads: int) -> int:
+        """How many threads that is here. The pure tier has one: it would hold the interpreter's lock all the time."""
+        wanted = index(threads)
+        if wanted < 0:
+            raise ValueError(f"threads is {wanted}; it may be 0, for as many as there are cores, or how many")
+        if self._native is None:
+            return 1
+        return min(wanted or cores(), MOST_THREADS)
+
+    def _all_readable(self, texts: Iterable[Any]) -> list[Any]:
+        """The texts of a batch as both tiers read them; what is none is named by its index, as the native tier does."""
+        units: list[Any] = []
+        for number, text in enumerate(texts_of(texts)):
+            try:
+                units.append(self._readable(text))
+            except (TypeError, ValueError, BufferError) as error:
+                raise type(error)(f"texts[{number}]: {error}") from None
+        return units
 
     def explain(self, text: str | Bytes) -> list[Explained]:
         """For people: which step, and which alternative of its pattern, made each piece of the text.
@@ -166,7 +243,7 @@ class Lexer:
     @property
     def drops(self) -> bool:
         """Whether some text may belong to no piece. Decides the shape of `spans`."""
-        return bool(self._tables["drops"])
+        return self._drops
 
     @property
     def bytewise(self) -> bool:
@@ -192,6 +269,48 @@ class Lexer:
 def restore(about: dict[str, Any], tables: dict[str, Any]) -> Lexer:
     """A compiled lexer out of a pickle."""
     return Lexer(**about, tables=tables)
+
+
+NARROW: Any = None  # numpy's int32 and int64, and its `frombuffer`: once it was needed
+WIDE: Any = None
+FROM_BUFFER: Any = None
+
+
+def as_array(offsets: bytearray, units: int, pairs: bool) -> Offsets:
+    """The offsets of a text of so many units, not copied."""
+    if NARROW is None:
+        load_numpy()
+    found: Offsets = FROM_BUFFER(offsets, NARROW if units < 1 << 31 else WIDE)
+    return found.reshape(-1, 2) if pairs else found
+
+
+def load_numpy() -> None:
+    import numpy
+
+    global NARROW, WIDE, FROM_BUFFER
+    FROM_BUFFER, WIDE, NARROW = numpy.frombuffer, numpy.dtype(numpy.int64), numpy.dtype(numpy.int32)  # NARROW last: others ask for it
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def size_of(text: Any) -> int:
+    """How many units a text has."""
+    return len(text) if isinstance(text, (str, bytes)) else memoryview(text).nbytes
+
+
+def texts_of(texts: Iterable[Any]) -> Iterable[Any]:
+    """A batch; one text is none, though one can iterate over it."""
+    if not isinstance(texts, str):
+        try:
+            memoryview(texts)  # type: ignore[arg-type]
+        except TypeError:
+            return texts
+    raise TypeError(f"expected a list of texts, got one {type(texts).__name__}")
 
 
 def readable(text: Any) -> Any:

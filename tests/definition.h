@@ -100,6 +100,52 @@ static size_t define(const bitlex_machine *m, const void *text, size_t length, b
     return count;
 }
 
+/* --- the parts of a text ---------------------------------------------------------------------------------------- */
+
+/* All parts of a text, cut wherever it can be cut among the blocks that `below` picks, and joined as bitlex.h says. */
+static int check_parts(const bitlex_machine *m, const void *text, size_t length, bitlex_encoding encoding, bitlex_cursor *cursor,
+                       const uint64_t *expected, size_t count)
+{
+    const uint64_t blocks = length / BITLEX_BLOCK + (length % BITLEX_BLOCK != 0), step = 1 + below((uint32_t)(blocks / 3 + 1));
+    uint8_t *scratch = exactly((size_t)bitlex_scratch_size(m, length));
+    uint64_t got[2 * 200], counted = 0, block = 0, ends = 0, pairs = 0, last_end = 0;
+    bitlex_cut from, to;
+    int has_from = 0, has_to = 1, wrong = 0;
+    bitlex_begin(cursor, m, text, length, encoding, scratch);
+    for (; has_to && !wrong; from = to, has_from = 1) {
+        size_t n, i;
+        int first = has_from;
+        for (has_to = 0; !has_to && ++block < blocks;) {
+            if (below((uint32_t)step) == 0) has_to = bitlex_find_cut(cursor, block, &to);
+        }
+        bitlex_begin_part(cursor, has_from ? &from : NULL, has_to ? &to : NULL);
+        while (bitlex_count_some(cursor, below(1000), &counted)) {}
+        if (!m->drops) {
+            bitlex_begin_part(cursor, has_from ? &from : NULL, has_to ? &to : NULL);
+            while (!wrong && (n = bitlex_next(cursor, got, 1 + below(200))) != 0) {
+                for (i = 0; i < n && !wrong; i++, ends++) wrong |= ends >= count || expected[2 * ends + 1] != got[i];
+            }
+        }
+        bitlex_begin_part(cursor, has_from ? &from : NULL, has_to ? &to : NULL);
+        while (!wrong && (n = bitlex_next_pairs(cursor, got, 1 + below(200))) != 0) {
+            for (i = 0; i < n && !wrong; i++) {
+                if (first && (pairs == 0 || last_end != got[2 * i])) { /* nothing is open at the cut */
+                    first = 0;
+                    continue;
+                }
+                wrong |= !first && pairs > 0 && expected[2 * pairs - 1] != last_end;
+                if (!first) wrong |= pairs >= count || expected[2 * pairs] != got[2 * i];
+                pairs += !first;
+                last_end = got[2 * i + 1];
+                first = 0;
+            }
+        }
+    }
+    free(scratch);
+    wrong |= counted != count || pairs != count || (!m->drops && ends != count);
+    return wrong || (count > 0 && last_end != expected[2 * count - 1]);
+}
+
 /* --- the comparison -------------------------------------------------------------------------------------------- */
 
 static int check_as(const bitlex_machine *m, const void *text, size_t length, bitlex_encoding encoding, bitlex_cursor *cursor,
@@ -130,7 +176,7 @@ static int check_as(const bitlex_machine *m, const void *text, size_t length, bi
         wrong |= n != 0 || done != count;
     }
     free(scratch);
-    return wrong;
+    return wrong || check_parts(m, text, length, encoding, cursor, expected, count);
 }
 
 /* On every tier that this processor has; 1 + the tier that gives other pieces than the definition, or 0. */

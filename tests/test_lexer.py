@@ -154,6 +154,60 @@ def test_tiers_agree_on_every_family(name: str, tier: str, monkeypatch: pytest.M
         assert one.count(text) == two.count(text) == len(two.split(text))
 
 
+@pytest.mark.parametrize("name", bitlex.families())
+def test_threads_and_batches_change_nothing(name: str) -> None:
+    lexer = bitlex.lexer(name)
+    data = MIXED.encode("utf-8", "surrogatepass")
+    long = 300 if lexer.tier == "pure" else 20_000  # three parts and more
+    texts: list[Any] = [b"", data, data * 50, bytearray(data * 7), (data * long)[:-1], b" " * 1_000_000 + data]
+    texts += [] if lexer.bytewise else ["", MIXED, MIXED * 50, MIXED * long, "1" * 1_000_000]
+    texts = [text[:20_000] for text in texts] if lexer.tier == "pure" else texts
+    expected = [lexer.spans(text) for text in texts]
+    for threads in (1, 2, 3, 7, 0):
+        for text, spans in zip(texts, expected, strict=True):
+            numpy.testing.assert_array_equal(lexer.spans(text, threads=threads), spans)
+            assert lexer.count(text, threads=threads) == len(spans)
+            assert len(text) > 10_000 or lexer.split(text, threads=threads) == lexer.split(text)
+        for found, spans in zip(lexer.spans_batch(texts, threads=threads), expected, strict=True):
+            numpy.testing.assert_array_equal(found, spans)
+            assert (found.dtype, found.shape, found.flags.writeable) == (spans.dtype, spans.shape, spans.flags.writeable)
+        assert lexer.count_batch(texts, threads=threads) == [len(spans) for spans in expected]
+    assert lexer.split_batch(texts[:4], threads=2) == [lexer.split(text) for text in texts[:4]]
+    assert lexer.split(texts[-1], threads=2) == lexer.split(texts[-1])
+
+
+def test_batches(cl100k: bitlex.Lexer) -> None:
+    assert cl100k.split_batch([TEXT, "a b", ""]) == [PIECES, ["a", " b"], []]
+    in_bytes: list[bytes | bytearray] = [TEXT.encode(), bytearray(b"a b")]
+    assert cl100k.split_batch(iter(in_bytes), threads=2) == [[p.encode() for p in PIECES], [b"a", b" b"]]
+    assert cl100k.count_batch(("a b", b"c")) == [2, 1]
+    assert [spans.tolist() for spans in cl100k.spans_batch(["a b", numpy.frombuffer(b"c", numpy.uint8)])] == [[1, 3], [1]]
+    nothing: list[str] = []
+    assert (cl100k.count_batch(nothing), cl100k.split_batch(nothing), cl100k.spans_batch(nothing)) == ([], [], [])
+    for method in (cl100k.split_batch, cl100k.count_batch, cl100k.spans_batch):
+        with pytest.raises(TypeError, match=r"^texts\[1\]: expected str or a bytes-like object, got NoneType$"):
+            method(["a", None, "b"])  # type: ignore[list-item]
+        for one in (TEXT, TEXT.encode(), bytearray(b"a")):
+            with pytest.raises(TypeError, match="expected a list of texts, got one"):
+                method(one)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="not iterable"):
+            method(3)  # type: ignore[arg-type, call-overload]
+
+
+def test_numbers_of_threads(cl100k: bitlex.Lexer) -> None:
+    for method, text in ((cl100k.split, TEXT), (cl100k.count, TEXT), (cl100k.spans, TEXT), (cl100k.split_batch, [TEXT]),
+                         (cl100k.count_batch, [TEXT]), (cl100k.spans_batch, [TEXT])):  # fmt: skip
+        run: Any = method
+        expected = run(text)
+        for threads in (0, 1, 2, 100_000, True, numpy.int64(2)):
+            assert numpy.all(numpy.asarray(run(text, threads=threads), dtype=object) == numpy.asarray(expected, dtype=object))
+        with pytest.raises(ValueError, match="threads is -1; it may be 0"):
+            run(text, threads=-1)
+        for wrong in (2.0, "2", None):
+            with pytest.raises(TypeError):
+                run(text, threads=wrong)
+
+
 def test_lexers_that_cut_inside_characters_refuse_str(tier: str) -> None:
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
     cut = {"type": "Split", "pattern": {"String": "\u00c2"}, "behavior": "MergedWithPrevious", "invert": False}
@@ -164,6 +218,9 @@ def test_lexers_that_cut_inside_characters_refuse_str(tier: str) -> None:
     for method in (lexer.split, lexer.iterate, lexer.spans, lexer.count, lexer.explain):
         with pytest.raises(ValueError, match="cuts inside characters, so it reads bytes"):
             method("x")
+    for batch in (lexer.split_batch, lexer.spans_batch, lexer.count_batch):
+        with pytest.raises(ValueError, match=r"^texts\[1\]: this lexer cuts inside characters, so it reads bytes"):
+            batch([b"x", "x"])
 
 
 def test_iterate_is_lazy_and_complains_at_once(cl100k: bitlex.Lexer) -> None:
@@ -183,6 +240,9 @@ def test_offsets_are_64_bits_wide_from_2_to_the_31_on() -> None:
         ends = lexer.spans(zeros)
         assert ends.tolist() == [size]
         assert ends.dtype == numpy.int64
+        batch = lexer.spans_batch([b"abc", zeros], threads=2)
+        assert [spans.tolist() for spans in batch] == [[3], [size]]
+        assert [spans.dtype.name for spans in batch] == ["int32", "int64"]
 
 
 def test_explain_names_the_alternative(cl100k: bitlex.Lexer) -> None:

@@ -9,6 +9,8 @@ native_harness.c does the same inside C, with small blocks and under sanitizers.
 from __future__ import annotations
 
 import array
+import contextlib
+import gc
 import mmap
 import random
 import shutil
@@ -188,14 +190,17 @@ def check(tables: Tables, text: str | bytes, machine: Any = None) -> None:
         at.append(at[-1] + len(unit))
     pairs = [(at[start], at[end]) for start, end in define(tables, points)]
     assert list(machine.iterate(text)) == pairs
-    assert machine.count(text) == len(pairs)
-    assert array.array("i", bytes(machine.pairs(text))).tolist() == [offset for pair in pairs for offset in pair]
-    assert machine.split(text) == [text[start:end] for start, end in pairs]
-    if tables.drops:
-        with pytest.raises(ValueError, match="use pairs"):
-            machine.ends(text)
-    else:
-        assert array.array("i", bytes(machine.ends(text))).tolist() == [end for _, end in pairs]
+    pieces = [text[start:end] for start, end in pairs]
+    packed = array.array("i", [offset for pair in pairs for offset in pair]).tobytes()
+    for shared in ((), (2, 1), (3, 1), (7, 2)) if len(text) >= 2 * N else ((), (7, 1)):  # threads, and blocks of a part
+        assert machine.count(text, *shared) == len(pairs)
+        assert machine.pairs(text, *shared) == packed
+        assert machine.split(text, *shared) == pieces
+        if tables.drops:
+            with pytest.raises(ValueError, match="use pairs"):
+                machine.ends(text, *shared)
+        else:
+            assert machine.ends(text, *shared) == array.array("i", [end for _, end in pairs]).tobytes()
 
 
 def decode(data: bytes) -> tuple[list[int], list[bytes]]:
@@ -296,6 +301,32 @@ def test_pieces_are_ordinary_strings() -> None:
     assert machine.split("é")[0] is machine.split("aé中")[1]  # single Latin-1 characters are shared by Python
 
 
+@pytest.mark.parametrize("text", ["ab" * 300, "a\xe9" * 300, "a\u4e2d" * 300, "a\U0001f600" * 300, b"ab" * 300, "a\0\0\0" * 300, b"\0a\0" * 300])
+def test_equal_pieces_are_one_ordinary_object(text: str | bytes) -> None:
+    """Pieces are remembered by their bytes: neither zeros at their ends nor the width of the text may matter."""
+    machine = random_tables(random.Random(1)).machine()
+    for run in (every_unit_a_piece().machine(), machine):
+        pieces = run.split(text)
+        ends = [0, *array.array("i", bytes(run.ends(text)))]
+        expected = [text[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+        assert pieces == expected
+        assert [sys.getsizeof(piece) for piece in pieces] == [sys.getsizeof(piece) for piece in expected]
+        assert gc.is_tracked(pieces)
+    singles = every_unit_a_piece().machine().split(text)
+    assert len({id(piece) for piece in singles}) == len(set(singles))
+
+
+def test_pieces_at_the_very_end_of_a_text() -> None:
+    """The last 16 bytes are looked at by themselves; a text that ends with a page shows whether anything behind is read."""
+    machine = every_unit_a_piece().machine()
+    pages = mmap.mmap(-1, mmap.PAGESIZE)
+    pages[:] = bytes(i % 251 for i in range(mmap.PAGESIZE))
+    assert machine.split(pages) == decode(pages[:])[1]
+    for length in range(256, 300):
+        text = "".join(chr(97 + i % 26) for i in range(length))
+        assert machine.split(text) == list(text)
+
+
 class Buffers(list[Any]):
     """The same bytes as every type that offers them."""
 
@@ -326,6 +357,92 @@ def test_every_bytes_like_type(tmp_path: Path) -> None:
         machine.split(numpy.frombuffer(data, numpy.uint8)[::2])
     with pytest.raises((BufferError, TypeError), match="contiguous"):
         machine.split(memoryview(data)[::2])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("drops", [False, True])
+def test_a_batch_is_the_texts_one_by_one(drops: bool, kind: str) -> None:
+    rng = random.Random(f"batch {drops} {kind}")
+    for stages in (1, 2):
+        machine = random_tables(rng, stages, drops).machine()
+        texts: list[str | bytes] = [random_str(rng, kind, rng.choice([0, 1, 50, 600, 3 * N])) for _ in range(70)]
+        texts += [text.encode("utf-8", "surrogatepass") for text in texts if isinstance(text, str)]
+        texts.append(random_str(rng, kind, 140_000))
+        for threads in (1, 2, 3, 7):
+            assert machine.count_batch(texts, threads) == [machine.count(text) for text in texts]
+            assert machine.split_batch(texts, threads) == [machine.split(text) for text in texts]
+            counts = [machine.count(text) for text in texts]
+            assert machine.pairs_batch(iter(texts), threads) == (b"".join(machine.pairs(text) for text in texts), counts, False)
+            if not drops:
+                assert machine.ends_batch(tuple(texts), threads) == (b"".join(machine.ends(text) for text in texts), counts, False)
+        assert machine.split_batch([], 2) == []
+    if drops:
+        with pytest.raises(ValueError, match="use pairs"):
+            machine.ends_batch(texts)
+
+
+@pytest.mark.parametrize("method", ["count_batch", "split_batch", "ends_batch", "pairs_batch"])
+def test_what_is_no_text_in_a_batch_is_named(method: str) -> None:
+    run = getattr(every_unit_a_piece().machine(), method)
+    data = bytearray(b"held")
+    for wrong in (None, 3, array.array("i", [1])):
+        with pytest.raises(TypeError, match=r"^texts\[2\]: expected str or a bytes-like object, got "):
+            run(["a", data, wrong, "b"], 2)
+    with pytest.raises(BufferError, match=r"^texts\[1\]: .*contiguous"):
+        run(["a", memoryview(b"abcd")[::2]])
+    data.append(1)  # nothing holds it any longer
+    for one in ("text", b"text", data):
+        with pytest.raises(TypeError, match="expected a list of texts, got one"):
+            run(one)
+    with pytest.raises(TypeError, match="not iterable"):
+        run(3)
+
+
+@pytest.mark.parametrize("method", ["count", "split", "ends", "pairs", "count_batch", "split_batch", "ends_batch", "pairs_batch"])
+def test_numbers_of_threads_that_make_no_sense(method: str) -> None:
+    run = getattr(every_unit_a_piece().machine(), method)
+    text = ["text"] if method.endswith("batch") else "text"
+    for wrong in (0, -1, 1025):
+        with pytest.raises(ValueError, match=r"threads must be 1\.\.1024"):
+            run(text, wrong)
+    with pytest.raises(ValueError, match="blocks 1 or more"):
+        run(text, 1, 0)
+    with pytest.raises(TypeError):
+        run(text, 1.5)
+    with pytest.raises(OverflowError):
+        run(text, 1 << 70)
+    for wrong_count in ((), (text, 1, 1, 1)):
+        with pytest.raises(TypeError, match="arguments"):
+            run(*wrong_count)
+    assert run(text, 1024) == run(text)
+
+
+def test_a_text_that_changes_as_it_is_read_harms_nobody() -> None:
+    """Another thread writes whole and broken characters over the text. What comes out is not defined; that it comes out is."""
+    rng = random.Random(12)
+    pages = mmap.mmap(-1, 40 * N)
+    wells = [random_str(rng, kind, 4 * N).encode("utf-8", "surrogatepass")[: 4 * N] for kind in KINDS]
+    wells.append(bytes(rng.choices(range(256), k=4 * N)))
+    done = threading.Event()
+
+    def write() -> None:
+        while not done.is_set():
+            well = rng.choice(wells)
+            place = rng.randrange(len(pages) - len(well))
+            pages[place : place + len(well)] = well
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for number in range(60):
+            machine = random_tables(rng, 1 + number % 2, drops=number % 3 == 0).machine()
+            for shared in ((1, 1), (3, 1)):
+                for run in (machine.count, machine.pairs, machine.split, machine.split if machine.count(b"") else machine.pairs):
+                    with contextlib.suppress(RuntimeError):  # "the text changed while it was read"
+                        run(pages, *shared)
+    finally:
+        done.set()
+        writer.join()
 
 
 @pytest.mark.parametrize("method", ["count", "split", "ends", "pairs", "iterate"])
@@ -432,11 +549,14 @@ def test_a_signal_gets_through_while_a_long_text_is_read() -> None:
     machine = every_unit_a_piece().machine()
     text = b"x" * 200_000_000  # a quarter of a second
     before = signal.signal(signal.SIGALRM, interrupt)
+    batch, shared = machine.count_batch, (text, 2)
+    runs = [(machine.count, (text,)), (machine.ends, (text,)), (machine.count, shared), (machine.ends, shared), (batch, ([text] * 2, 2))]
     try:
-        for run in (machine.count, machine.ends):
-            signal.setitimer(signal.ITIMER_REAL, 0.02)
-            with pytest.raises(Interrupted):
-                run(text)
+        for run, arguments in runs:
+            with pytest.raises(Interrupted):  # noqa: PT012 (the timer must not go off before)
+                signal.setitimer(signal.ITIMER_REAL, 0.005)
+                run(*arguments)
+        assert machine.count(b"abc") == 3
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -460,3 +580,21 @@ def test_harness(block: int, checkpoints: int, lanes_from: int, tmp_path: Path) 
         assert built.returncode == 0, built.stderr
         done = subprocess.run([str(tmp_path / "harness"), "200"], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_threads_of_c_share_one_machine(tmp_path: Path) -> None:
+    """Several threads lex the parts of one text with one machine, under the thread sanitizer."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    command = [compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-pthread", "-fsanitize=thread", f"-I{ROOT / 'generated/c'}"]
+    command += [str(ROOT / path) for path in ("tests/native_threads.c", "generated/c/bitlex.c", "generated/c/bitlex_lanes.c")]
+    command += [str(ROOT / f"generated/c/{name}.c") for name in ("cl100k", "clip")]
+    built = subprocess.run([*command, "-o", str(tmp_path / "threads")], check=False, capture_output=True, text=True)
+    if built.returncode != 0 and "tsan" in built.stderr:
+        pytest.skip("the compiler has no thread sanitizer")
+    assert built.returncode == 0, built.stderr
+    done = subprocess.run([str(tmp_path / "threads")], check=False, capture_output=True, text=True)
+    if "unexpected memory mapping" in done.stderr:
+        pytest.skip("the thread sanitizer does not run on this kernel")
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -24,6 +24,11 @@
  *    level keeps every 2048^2th state, and finer levels are filled in, from the coarser, when the text gets there. So a
  *    text is read backward at most LEVELS + 1 times, plus the share that looking ahead may spend.
  *
+ * 3. Cuts. A text is shared out among threads at borders of blocks. What both automata know there is found from the text
+ *    around: the backward state by looking ahead, and the forward state likewise, by looking back with a set of states. A
+ *    part has the backward state at its right border for its end, so it is lexed, even one that asks for all of itself to be
+ *    run backward, without a look at the rest. Where a few blocks do not decide, there is no cut.
+ *
  * Rejected: allocating a state for every border (a call that can fail); reading backward from the end always (a prose
  * text would pay twice for what happens in a run of blanks); tables of two symbols a step (four times the memory, and the
  * chains are no longer what limits the speed).
@@ -35,8 +40,9 @@
 #define CHAINS 4
 #define PERIOD 12
 #define WARMUP 36
-#define SET 64               /* machines with more backward states than this do not look ahead */
+#define SET 64               /* machines with more states than this do not look ahead, or back */
 #define ALLOWANCE (1u << 18) /* steps of looking ahead that a text may spend before it has earned them */
+#define BACK 8               /* blocks to look back, at most */
 
 /* --- UTF-8 ----------------------------------------------------------------------------------------------------- */
 
@@ -325,18 +331,24 @@ static uint32_t backward(bitlex_cursor *c, uint32_t n, uint32_t state)
     return s0;
 }
 
-static uint32_t backward_block(bitlex_cursor *c, uint64_t block, uint32_t state)
-{
-    return backward(c, load(c, block_start(c, block), block_start(c, block + 1)), state);
-}
-
 /* --- looking ahead --------------------------------------------------------------------------------------------- */
+
+/* Leave out states that are there already; how many are left. */
+static uint32_t distinct(uint16_t *set, uint32_t size)
+{
+    uint32_t i, j, kept = 0;
+    for (i = 0; i < size; i++) {
+        for (j = 0; j < kept && set[j] != set[i]; j++) {}
+        if (j == kept) set[kept++] = set[i];
+    }
+    return kept;
+}
 
 /* Run a set of states backward over n loaded code points; returns how many distinct ones are left. */
 static uint32_t narrow(bitlex_cursor *c, uint16_t *set, uint32_t size, uint32_t n)
 {
     const uint16_t *next = c->stage->backward_next;
-    uint32_t i, j, kept, differ;
+    uint32_t i, differ;
     while (n > 0 && size > 1) {
         uint32_t column = c->columns[--n];
         c->looked += size;
@@ -345,18 +357,46 @@ static uint32_t narrow(bitlex_cursor *c, uint16_t *set, uint32_t size, uint32_t 
             differ |= (uint32_t)(set[i] ^ set[0]);
         }
         if (!differ) size = 1;
-        if (size > 1 && n % 8 == 0) {
-            for (i = 1, kept = 1; i < size; i++) {
-                for (j = 0; j < kept && set[j] != set[i]; j++) {}
-                if (j == kept) set[kept++] = set[i];
-            }
-            size = kept;
-        }
+        if (size > 1 && n % 8 == 0) size = distinct(set, size);
     }
     if (n > 0) set[0] = (uint16_t)backward(c, n, set[0]);
     return size;
 }
 
+/* Run a set of states backward over a block; returns how many distinct ones are left. Overwrites what was loaded. */
+static uint32_t narrow_block(bitlex_cursor *c, uint64_t block, uint16_t *set, uint32_t size)
+{
+    const uint64_t from = block_start(c, block), to = block_start(c, block + 1);
+    const bitlex_lanes *lanes = c->machine->lanes;
+    const uint32_t columns = c->stage->column_count, width = c->encoding == BITLEX_UTF8 ? 1 : c->encoding;
+    uint64_t near = to;
+    uint8_t states[SET];
+    uint32_t i;
+    if (c->memory == NULL || to - from < BITLEX_LANES_FROM || size > SET) {
+        c->looked += to - from;
+        return narrow(c, set, size, load(c, from, to));
+    }
+    c->looked += (to - from) / 4; /* so much faster that is */
+    if (size > 1) { /* a few code points one by one: of many states, few are left then */
+        near = to - from > 16 ? border(c, to - 16) : from;
+        size = distinct(set, narrow(c, set, size, load(c, near, to)));
+    }
+    if (near == from) return size;
+    for (i = 0; i < size; i++) states[i] = (uint8_t)(set[i] / columns);
+    lanes->peek(lanes, c->memory, c->text + from * width, c->text + c->length * width, c->encoding, (uint32_t)(near - from), states, size);
+    for (i = 0; i < size; i++) set[i] = (uint16_t)(states[i] * columns);
+    return distinct(set, size);
+}
+
+static uint32_t backward_block(bitlex_cursor *c, uint64_t block, uint32_t state)
+{
+    uint16_t set[1];
+    set[0] = (uint16_t)state;
+    narrow_block(c, block, set, 1);
+    return set[0];
+}
+
+/* Whatever the backward state at an offset may be: one, at the end of the text. */
 static uint32_t every_state(const bitlex_cursor *c, uint16_t *set, uint64_t at)
 {
     uint32_t i, columns = c->stage->column_count;
@@ -376,11 +416,11 @@ static int repeats(const bitlex_cursor *c, uint64_t block)
     return after - to == to - from && memcmp(c->text + from * width, c->text + to * width, (size_t)(to - from) * width) == 0;
 }
 
-/* The state at the start of block number `wanted`, from the end of the text. Borders are counted from exact_from, where
+/* The state at the start of block number `wanted`, from the end of the text, or of the part. Borders are counted from exact_from, where
  * this began; entry i of a level belongs to border (i + 1) * stride within the level's present region. */
 static uint32_t exact_state(bitlex_cursor *c, uint64_t wanted)
 {
-    uint64_t total = c->blocks - c->exact_from, place = wanted - c->exact_from, stride[BITLEX_LEVELS + 1], at, low, high;
+    uint64_t total = c->stop - c->exact_from, place = wanted - c->exact_from, stride[BITLEX_LEVELS + 1], at, low, high;
     uint32_t state, entered, left;
     int level;
     for (stride[0] = 1, level = 0; level < BITLEX_LEVELS; level++) stride[level + 1] = stride[level] * BITLEX_CHECKPOINTS;
@@ -393,7 +433,7 @@ static uint32_t exact_state(bitlex_cursor *c, uint64_t wanted)
         high = low + stride[level + 1];
         if (high >= total || level == BITLEX_LEVELS - 1) {
             high = total;
-            state = c->stage->backward_end;
+            state = c->stop_state;
         } else {
             state = c->checkpoints[level + 1][region % BITLEX_CHECKPOINTS];
         }
@@ -413,37 +453,48 @@ static uint32_t exact_state(bitlex_cursor *c, uint64_t wanted)
     return c->checkpoints[0][(place - 1) % BITLEX_CHECKPOINTS];
 }
 
-/* The backward state at the start of block number `wanted` (never the first). Overwrites what was loaded. */
-static uint32_t state_at(bitlex_cursor *c, uint64_t wanted)
+/* Find the backward state at the start of block number `wanted` (never the first) from the text that follows: a few code
+ * points of it, then up to `most` blocks, as far as the allowance goes. 1 if it is found. Overwrites what was loaded. */
+static int look_ahead(bitlex_cursor *c, uint64_t wanted, uint64_t most, uint32_t *state)
 {
     uint64_t from = block_start(c, wanted), to, block, ahead, last;
-    uint32_t size, allowed = c->stage->backward_states <= SET;
+    uint32_t size;
     uint16_t set[SET];
-    if (from == c->length) return c->stage->backward_end;
-    if (c->exact) return exact_state(c, wanted);
-    if (wanted >= c->known_from && wanted < c->known_to) return c->checkpoints[0][wanted - c->known_from];
-    for (ahead = 16; allowed && ahead <= 256 && ahead < BITLEX_BLOCK; ahead *= 16) { /* a few code points */
+    if (c->stage->backward_states > SET) return 0;
+    for (ahead = 16; ahead <= 256 && ahead < BITLEX_BLOCK; ahead *= 16) { /* a few code points */
         to = border(c, from + ahead);
-        if (narrow(c, set, every_state(c, set, to), load(c, from, to)) == 1) return set[0];
+        size = every_state(c, set, to);
+        if (narrow(c, set, size, load(c, from, to)) == 1) return *state = set[0], 1;
     }
-    for (ahead = 1; allowed && ahead <= 64 && ahead <= BITLEX_CHECKPOINTS; ahead *= 8) { /* a few blocks */
-        last = c->blocks - wanted < ahead ? c->blocks : wanted + ahead;
+    for (ahead = 1; ahead <= most && ahead <= BITLEX_CHECKPOINTS; ahead *= 8) { /* a few blocks */
+        last = c->stop - wanted < ahead ? c->stop : wanted + ahead;
         size = every_state(c, set, block_start(c, last));
+        if (last == c->stop && size > 1) size = (set[0] = (uint16_t)c->stop_state, 1);
         c->known_from = wanted;
         c->known_to = 0;
         for (block = last; block-- > wanted;) {
-            uint32_t n = load(c, block_start(c, block), block_start(c, block + 1));
             if (c->looked > c->base + ALLOWANCE) break;
-            c->looked += n;
-            size = narrow(c, set, size, n);
+            size = narrow_block(c, block, set, size);
             if (size > 1) continue;
             if (c->known_to == 0) c->known_to = block + 1;
             c->checkpoints[0][block - wanted] = set[0];
-            if (block == wanted) return set[0];
+            if (block == wanted) return *state = set[0], 1;
         }
         c->known_to = 0;
         if (c->looked > c->base + ALLOWANCE) break;
     }
+    return 0;
+}
+
+/* The backward state at the start of block number `wanted` (never the first). Overwrites what was loaded. */
+static uint32_t state_at(bitlex_cursor *c, uint64_t wanted)
+{
+    uint32_t state;
+    if (wanted == c->stop) return c->stop_state;
+    if (block_start(c, wanted) == c->length) return c->stage->backward_end;
+    if (c->exact) return exact_state(c, wanted);
+    if (wanted >= c->known_from && wanted < c->known_to) return c->checkpoints[0][wanted - c->known_from];
+    if (look_ahead(c, wanted, 64, &state)) return state;
     c->exact = 1;
     c->exact_from = wanted - 1;
     return exact_state(c, wanted);
@@ -548,7 +599,7 @@ static void advance(bitlex_cursor *c, int drops)
     uint32_t state, n;
     c->base = from;
     c->masked = 0;
-    state = to == c->length ? c->stage->backward_end : state_at(c, c->block + 1);
+    state = state_at(c, c->block + 1);
     if (c->memory != NULL && to - from >= BITLEX_LANES_FROM) {
         run_lanes(c, from, to, state);
         c->block++;
@@ -564,25 +615,34 @@ static void advance(bitlex_cursor *c, int drops)
     c->block++;
 }
 
-static void begin_stage(bitlex_cursor *c, uint32_t number)
+/* What there is to look up U+0000..U+00FF. In UTF-8 the upper half serves only bytes that another thread writes as we read. */
+static void prepare_stage(bitlex_cursor *c, uint32_t number)
 {
-    const bitlex_machine *m = c->machine;
     uint32_t i;
     c->stage_number = number;
-    c->stage = m->stages + number;
+    c->stage = c->machine->stages + number;
     c->cell_column = number == 0 ? c->stage->columns : c->identity;
     for (i = 0; number > 0 && i < 256; i++) c->identity[i] = (uint8_t)i;
-    memset(c->direct + 128, 0, 128); /* of UTF-8 not used, but by a byte that another thread writes while we read */
-    for (i = 0; i < (c->encoding == BITLEX_LATIN1 ? 256u : 128u); i++) c->direct[i] = look_up(table_of(c), i);
-    for (i = 0; i < BITLEX_LEVELS; i++) c->region[i] = 0;
-    c->block = c->base = c->looked = c->known_from = c->known_to = 0;
-    c->forward = c->count = c->taken = c->exact = 0;
+    for (i = 0; i < 256; i++) c->direct[i] = look_up(table_of(c), i);
 }
 
-void bitlex_begin(bitlex_cursor *c, const bitlex_machine *m, const void *text, uint64_t length, bitlex_encoding encoding,
-                  void *scratch)
+/* Go to the start of block number `from`, and stop at that of `stop`, where the backward state is known. */
+static void begin_blocks(bitlex_cursor *c, uint64_t from, uint32_t forward, uint64_t stop, uint32_t stop_state)
 {
-    c->machine = m;
+    uint32_t i;
+    for (i = 0; i < BITLEX_LEVELS; i++) c->region[i] = 0;
+    c->block = from;
+    c->stop = stop;
+    c->stop_state = stop_state;
+    c->base = c->looked = from == 0 ? 0 : block_start(c, from);
+    c->known_from = c->known_to = 0;
+    c->forward = forward;
+    c->count = c->taken = c->exact = 0;
+}
+
+void bitlex_restart(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch)
+{
+    const bitlex_machine *m = c->machine;
     c->text = (const uint8_t *)text;
     c->letters = (uint8_t *)scratch;
     c->memory = NULL;
@@ -593,8 +653,18 @@ void bitlex_begin(bitlex_cursor *c, const bitlex_machine *m, const void *text, u
     c->blocks = length / BITLEX_BLOCK + (length % BITLEX_BLOCK != 0);
     c->encoding = (uint32_t)encoding;
     c->open = 0;
-    c->opened = c->finished = 0;
-    begin_stage(c, 0);
+    c->opened = !m->drops && length > 0; /* in a text that is tiled the start at offset 0 goes without saying */
+    c->finished = 0;
+    if (c->stage_number > 0) prepare_stage(c, 0);
+    begin_blocks(c, 0, 0, c->blocks, c->stage->backward_end);
+}
+
+void bitlex_begin(bitlex_cursor *c, const bitlex_machine *m, const void *text, uint64_t length, bitlex_encoding encoding,
+                  void *scratch)
+{
+    c->machine = m;
+    prepare_stage(c, 0);
+    bitlex_restart(c, text, length, encoding, scratch);
 }
 
 static uint64_t place(const bitlex_cursor *c, uint32_t point)
@@ -615,11 +685,11 @@ static void finish_inner_stages(bitlex_cursor *c)
                 c->letters[place(c, event >> 1)] = (uint8_t)(1 + (event & 1));
             }
         }
-        begin_stage(c, c->stage_number + 1);
+        prepare_stage(c, c->stage_number + 1);
+        begin_blocks(c, 0, 0, c->blocks, c->stage->backward_end);
     }
 }
 
-/* In a text that is tiled the start at offset 0 goes without saying. */
 static void next_block(bitlex_cursor *c)
 {
     advance(c, c->machine->drops != 0);
@@ -632,14 +702,14 @@ static void next_block(bitlex_cursor *c)
     }
 }
 
-static int at_end(const bitlex_cursor *c) { return c->block == c->blocks && c->taken == c->count; }
+static int at_end(const bitlex_cursor *c) { return c->block == c->stop && c->taken == c->count; }
 
 /* Have an event at hand; 0 at the end of the text. */
 static int refill(bitlex_cursor *c)
 {
     finish_inner_stages(c);
     while (c->taken == c->count) {
-        if (c->block == c->blocks) return 0;
+        if (c->block == c->stop) return 0;
         next_block(c);
     }
     return 1;
@@ -703,7 +773,7 @@ static inline size_t next_ends(bitlex_cursor *c, void *out, size_t room, int wid
         done += n;
         c->taken += (uint32_t)n;
     }
-    if (done < room && at_end(c) && !c->finished && c->length > 0) { /* the last piece ends with the text */
+    if (done < room && at_end(c) && !c->finished && c->stop == c->blocks && c->length > 0) { /* the last piece ends with the text */
         c->finished = 1;
         STORE(done, c->length);
         done++;
@@ -715,7 +785,6 @@ static inline size_t next_pairs(bitlex_cursor *c, void *out, size_t room, int wi
 {
     size_t done = 0;
     uint32_t drops = c->machine->drops != 0;
-    if (!drops && c->length > 0 && !c->finished) c->opened = 1;
     while (done < room && (done == 0 || c->taken < c->count) && refill(c)) {
         uint32_t event, drop;
         uint64_t at;
@@ -738,7 +807,7 @@ static inline size_t next_pairs(bitlex_cursor *c, void *out, size_t room, int wi
         c->opened = 0;
         c->finished = 1;
         STORE(2 * done, c->open);
-        STORE(2 * done + 1, c->length);
+        STORE(2 * done + 1, block_start(c, c->stop));
         done++;
     }
     return done;
@@ -754,8 +823,8 @@ int bitlex_ready(bitlex_cursor *c, uint64_t units)
     uint64_t stop;
     finish_inner_stages(c);
     stop = c->block + units / BITLEX_BLOCK + 1;
-    while (c->taken == c->count && c->block < c->blocks && c->block < stop) next_block(c);
-    return c->taken < c->count || c->block == c->blocks;
+    while (c->taken == c->count && c->block < c->stop && c->block < stop) next_block(c);
+    return c->taken < c->count || c->block == c->stop;
 }
 
 int bitlex_count_some(bitlex_cursor *c, uint64_t units, uint64_t *pieces)
@@ -763,15 +832,15 @@ int bitlex_count_some(bitlex_cursor *c, uint64_t units, uint64_t *pieces)
     uint64_t stop;
     uint32_t i, drops = c->machine->drops != 0;
     finish_inner_stages(c);
-    for (stop = c->block + units / BITLEX_BLOCK + 1; c->block < stop && c->block < c->blocks;) {
+    for (stop = c->block + units / BITLEX_BLOCK + 1; c->block < stop && c->block < c->stop;) {
         next_block(c);
         if (!drops) *pieces += c->count - c->taken;
         if (drops && c->masked) *pieces += c->memory->started;
         for (i = c->taken; drops && !c->masked && i < c->count; i++) *pieces += !(c->events[i] & 1);
         c->taken = c->count;
     }
-    if (c->block < c->blocks) return 1;
-    if (!c->machine->drops && c->length > 0 && !c->finished) *pieces += 1;
+    if (c->block < c->stop) return 1;
+    if (!c->machine->drops && c->length > 0 && c->stop == c->blocks && !c->finished) *pieces += 1;
     c->finished = 1;
     return 0;
 }
@@ -783,6 +852,89 @@ uint64_t bitlex_count(bitlex_cursor *c, const bitlex_machine *m, const void *tex
     bitlex_begin(c, m, text, length, encoding, scratch);
     while (bitlex_count_some(c, length, &pieces)) {}
     return pieces;
+}
+
+/* --- parts ----------------------------------------------------------------------------------------------------- */
+
+/* Run a set of states forward over n labels; returns how many distinct ones are left. */
+static uint32_t narrow_forward(const bitlex_cursor *c, uint16_t *set, uint32_t size, uint32_t n)
+{
+    const uint16_t *next = c->stage->forward_next;
+    uint32_t i, j, k, kept;
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < size; j++) set[j] = next[set[j] + c->labels[i]];
+        if (size == 1 || (i % 8 != 0 && i + 1 < n)) continue;
+        for (j = 1, kept = 1; j < size; j++) {
+            for (k = 0; k < kept && set[k] != set[j]; k++) {}
+            if (k == kept) set[kept++] = set[j];
+        }
+        size = kept;
+    }
+    return size;
+}
+
+/* Whatever the forward state at an offset may be: one, at the start of the text. */
+static uint32_t every_forward_state(const bitlex_cursor *c, uint16_t *set, uint64_t at)
+{
+    uint32_t i;
+    set[0] = 0;
+    if (at == 0) return 1;
+    for (i = 0; i < c->stage->forward_states; i++) set[i] = (uint16_t)(i * c->stage->label_count);
+    return i;
+}
+
+/* Label the text from..to, entered from the right in `backward_state`, and run a set of states over it. */
+static uint32_t narrow_text(bitlex_cursor *c, uint16_t *set, uint32_t size, uint64_t from, uint64_t to, uint32_t backward_state)
+{
+    uint32_t n = load(c, from, to);
+    backward(c, n, backward_state);
+    return narrow_forward(c, set, size, n);
+}
+
+/* Find the forward state at the start of block number `wanted`, whose backward state is known, from the text before it: a few code
+ * points, then a few blocks, which are run backward first to learn how each is entered. 1 if it is found. */
+static int look_back(bitlex_cursor *c, uint64_t wanted, uint32_t backward_state, uint32_t *state)
+{
+    uint64_t at = block_start(c, wanted), from, first, block, back;
+    uint32_t entered[BACK], size, before;
+    uint16_t set[SET];
+    if (c->stage->forward_states > SET) return 0;
+    if (BITLEX_BLOCK >= 256) {
+        from = border(c, at - 256);
+        size = narrow_text(c, set, every_forward_state(c, set, from), from, at, backward_state);
+        if (size == 1) return *state = set[0], 1;
+    }
+    for (back = 1; back <= BACK; back *= BACK) {
+        first = wanted < back ? 0 : wanted - back;
+        for (block = wanted, before = backward_state; block-- > first;) {
+            entered[block - first] = before;
+            before = backward_block(c, block, before);
+        }
+        size = every_forward_state(c, set, block_start(c, first));
+        for (block = first; block < wanted; block++) {
+            size = narrow_text(c, set, size, block_start(c, block), block_start(c, block + 1), entered[block - first]);
+        }
+        if (size == 1) return *state = set[0], 1;
+    }
+    return 0;
+}
+
+int bitlex_find_cut(bitlex_cursor *c, uint64_t block, bitlex_cut *cut)
+{
+    if (c->machine->stage_count > 1 || block == 0 || block >= c->blocks) return 0;
+    begin_blocks(c, 0, 0, c->blocks, c->stage->backward_end);
+    cut->block = block;
+    return look_ahead(c, block, BACK, &cut->backward) && look_back(c, block, cut->backward, &cut->forward);
+}
+
+void bitlex_begin_part(bitlex_cursor *c, const bitlex_cut *from, const bitlex_cut *to)
+{
+    bitlex_restart(c, c->text, c->length, (bitlex_encoding)c->encoding, c->letters);
+    if (to != NULL) begin_blocks(c, 0, 0, to->block, to->backward);
+    if (from == NULL) return;
+    begin_blocks(c, from->block, from->forward, c->stop, c->stop_state);
+    c->open = c->base;
+    c->opened = 1;
 }
 
 size_t bitlex_cursor_size(void) { return sizeof(bitlex_cursor); }

@@ -86,8 +86,8 @@ typedef struct {
     const uint8_t *cell_column; /* cell -> what decoding stores: its column, or itself after the first stage */
     const uint8_t *text;
     uint8_t *letters;           /* scratch: what the stage before put out, at the unit where each code point starts */
-    uint64_t length, blocks, block, base, open, looked, known_from, known_to, exact_from, region[BITLEX_LEVELS];
-    uint32_t encoding, stage_number, forward, count, taken, plain, exact, opened, finished, masked, word, words;
+    uint64_t length, blocks, block, stop, base, open, looked, known_from, known_to, exact_from, region[BITLEX_LEVELS];
+    uint32_t encoding, stage_number, forward, stop_state, count, taken, plain, exact, opened, finished, masked, word, words;
     struct bitlex_lane_memory *memory; /* scratch: for blocks run by vector instructions */
     uint8_t direct[256];        /* the same as cell_column, straight from an ASCII or Latin-1 unit */
     uint8_t identity[256];
@@ -115,6 +115,9 @@ uint64_t bitlex_scratch_size(const bitlex_machine *machine, uint64_t length);
 void bitlex_begin(bitlex_cursor *cursor, const bitlex_machine *machine, const void *text, uint64_t length,
                   bitlex_encoding encoding, void *scratch);
 
+/* The same for one more text, with a cursor that is at any point of a text of the same machine: for many short texts. */
+void bitlex_restart(bitlex_cursor *cursor, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch);
+
 /* The next ends of pieces, 1..room of them; 0 when there are no more. Piece i is [end of i-1 or 0, end of i).
  * Only for a machine that drops nothing (others yield 0 at once). The 32-bit form is for texts shorter than 2^32. */
 size_t bitlex_next(bitlex_cursor *cursor, uint64_t *ends, size_t room);
@@ -135,6 +138,27 @@ int bitlex_count_some(bitlex_cursor *cursor, uint64_t units, uint64_t *pieces);
 /* The number of pieces of a text; the cursor serves as memory. */
 uint64_t bitlex_count(bitlex_cursor *cursor, const bitlex_machine *machine, const void *text, uint64_t length,
                       bitlex_encoding encoding, void *scratch);
+
+/* A place at which a text can be cut in two, to be lexed by two threads: the start of a block of BITLEX_BLOCK units, and what both
+ * automata know there. */
+typedef struct {
+    uint64_t block;
+    uint32_t backward, forward;
+} bitlex_cut;
+
+/* Find out whether the start of a block is such a place, from a few blocks of text around it: 1, or 0 where they do not tell (then
+ * try another; in most texts any block will do, in a few, such as a gigabyte of digits, none, and never with a machine of several
+ * stages). Takes microseconds, and never more than a few hundred blocks take to lex. For the text of the cursor, which must then
+ * begin again before it yields anything. */
+int bitlex_find_cut(bitlex_cursor *cursor, uint64_t block, bitlex_cut *cut);
+
+/* Begin the text of the cursor again, for what is between two cuts of it; NULL is the start of the text, and its end. Any cursor
+ * over the same text with the same machine will do, whichever found the cuts. The ends of all parts in turn are those of the
+ * text, and so is the sum of their counts. Of pairs, the one that lies across a cut comes in two, ending and starting there; and
+ * where the text at a cut belongs to no piece, the part behind it still starts with a pair, from there to the first offset
+ * found, that is to be left out. So: the first pair of a part is joined to the last before it, if that ends at the cut, and left
+ * out otherwise. (Both may be empty.) */
+void bitlex_begin_part(bitlex_cursor *cursor, const bitlex_cut *from, const bitlex_cut *to);
 
 #ifdef __cplusplus
 }

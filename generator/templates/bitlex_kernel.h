@@ -4,29 +4,26 @@
  *
  *     V                     a vector of 64 bytes, one for each lane
  *     M                     a mask of 64 lanes
- *     v_*, m_*              what is done with them (m_bits and m_of: a mask as a word of bits, and back)
+ *     v_*, m_*              what is done with them (m_bits: a mask as a word of bits)
+ *     W, WIDTH, w_*         the vector that matrices are turned with, and its bytes
  *     NAME(x)               the name of x for this instruction set
+ *     EACH_SIZE, MASKED     see below
  *
- * v_entry looks up in a table of 128 bytes by the low seven bits, v_permute in a vector by the low six; v_left and
- * v_right may shift by pairs of bytes, so no bit may come in or go out that counts; v_gather takes 16 bytes from each of four places.
+ * Tables are in memory, as v_prepare left them. v_entry looks up in 128 bytes by an index below 128 (the result for others
+ * does not matter), v_permute in 64 bytes by the low six bits, v_offset in 16 by the low four of a
+ * code below 128. v_right and v_left may shift by pairs of bytes, so no bit may
+ * come in or go out that counts. w_gather takes 16 bytes from each of WIDTH / 16 places.
+ *
+ * v_entries looks up in pages: `index` is the offset of a symbol on its page plus a state. With two pages at most, the page
+ * is bit 7 of `code`, and of `index`; with more, it is bits 4 to 6 of `code`. The last argument, a constant, says how
+ * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made. MASKED: whether index
+ * must come without the flags of a state.
  */
-
-/* --- a table of up to BITLEX_FORWARD_PAGES * 128 entries --------------------------------------------------------- */
-
-/* The entry of each lane at `index` (its low seven bits) of page `page` (or, of two pages, bit 7 of `code`). */
-static inline V NAME(entry)(const uint8_t (*table)[BITLEX_PAGE], V index, V code, V page, const uint32_t pages)
-{
-    V found = v_entry(table[0], index);
-    uint32_t i;
-    if (pages == 2) return v_choose(m_high(code), v_entry(table[1], index), found);
-    for (i = 1; i < pages; i++) found = v_choose(m_equal(page, v_all((uint8_t)i)), v_entry(table[i], index), found);
-    return found;
-}
 
 /* --- units -> codes ----------------------------------------------------------------------------------------------- */
 
 /* The 64 code points that begin with the bits of `chunk` and `row`, as cells. */
-static inline const uint8_t *NAME(cells)(const bitlex_machine *m, uint32_t chunk, uint32_t row)
+BITLEX_INLINE const uint8_t *NAME(cells)(const bitlex_machine *m, uint32_t chunk, uint32_t row)
 {
     uint32_t point = chunk << 12 | (row & 63) << 6;
     return m->stage2 + ((uint32_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1));
@@ -34,53 +31,53 @@ static inline const uint8_t *NAME(cells)(const bitlex_machine *m, uint32_t chunk
 
 /* The rows of 64 code points that were met last, as codes. A text has few of them at a time. */
 typedef struct {
-    V codes[BITLEX_RECENT], chunk[BITLEX_RECENT], row[BITLEX_RECENT];
+    uint8_t codes[BITLEX_RECENT][64], chunk[BITLEX_RECENT], row[BITLEX_RECENT];
     uint32_t oldest;
 } NAME(recent);
 
-static inline void NAME(forget)(NAME(recent) *recent)
+BITLEX_INLINE void NAME(forget)(NAME(recent) *recent)
 {
-    uint32_t i;
-    for (i = 0; i < BITLEX_RECENT; i++) recent->codes[i] = recent->chunk[i] = recent->row[i] = v_all(0xFF); /* no such chunk in use */
+    memset(recent, 0xFF, sizeof *recent); /* no such chunk is in use */
     recent->oldest = 0;
 }
 
 /* Fill in the codes of the lanes in `wanted`, whose code points are put together from three vectors: bits 12..19, bits
  * 6..11 (as bytes whose low six bits they are; the same code points must have the same bytes) and bits 0..5 (likewise).
  * `wide`: lanes in the BMP that are likely to be in one of the large stretches of one column, which one look-up serves. */
-static inline V NAME(deep)(const bitlex_lanes *lanes, NAME(recent) *recent, V code, uint64_t wanted, uint64_t wide, V chunk, V row, V low)
+BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, NAME(recent) *recent, V code, M wanted, M wide, V chunk, V row, V low)
 {
     uint8_t chunks[64], rows[64], lows[64], codes[64];
-    uint64_t left = wanted;
+    uint64_t left;
+    M same;
     uint32_t i;
-    if (wide) {
+    if (m_any(wide)) {
         V found = v_entry(lanes->stretch, v_or(v_left(v_and(chunk, v_all(15)), 3), v_and(v_right(row, 3), v_all(7))));
-        code = v_choose(m_of(wide), found, code);
-        left &= ~(wide & ~m_bits(m_equal(found, v_all(BITLEX_LOOK_DEEPER))));
-        if (left == 0) return code;
+        code = v_choose(wide, found, code);
+        wanted = m_without(wanted, m_without(wide, m_equal(found, v_all(BITLEX_LOOK_DEEPER))));
+        if (!m_any(wanted)) return code;
     }
     for (i = 0; i < BITLEX_RECENT; i++) {
-        M same = m_and(m_and(m_equal(chunk, recent->chunk[i]), m_equal(row, recent->row[i])), m_of(left));
+        same = m_and(m_and(m_equal(chunk, v_all(recent->chunk[i])), m_equal(row, v_all(recent->row[i]))), wanted);
         code = v_choose(same, v_permute(recent->codes[i], low), code);
-        left &= ~m_bits(same);
+        wanted = m_without(wanted, same);
     }
-    if (left == 0) return code;
+    if (!m_any(wanted)) return code;
     v_store(chunks, chunk);
     v_store(rows, row);
     for (i = 0; i < BITLEX_RECENT; i++) {
-        uint32_t at = first_bit(left), old = recent->oldest++ % BITLEX_RECENT;
-        uint64_t same;
-        recent->chunk[old] = v_all(chunks[at]);
-        recent->row[old] = v_all(rows[at]);
-        recent->codes[old] = v_permute(v_load(lanes->cell_code), v_load(NAME(cells)(lanes->machine, chunks[at], rows[at])));
-        same = m_bits(m_and(m_equal(chunk, recent->chunk[old]), m_equal(row, recent->row[old]))) & left;
-        code = v_choose(m_of(same), v_permute(recent->codes[old], low), code);
-        left &= ~same;
-        if (left == 0) return code;
+        uint32_t at = first_bit(m_bits(wanted)), old = recent->oldest++ % BITLEX_RECENT;
+        recent->chunk[old] = chunks[at];
+        recent->row[old] = rows[at];
+        v_store(recent->codes[old], v_permute(lanes->cell_row, v_load(NAME(cells)(lanes->machine, chunks[at], rows[at]))));
+        v_prepare(recent->codes[old], 64);
+        same = m_and(m_and(m_equal(chunk, v_all(chunks[at])), m_equal(row, v_all(rows[at]))), wanted);
+        code = v_choose(same, v_permute(recent->codes[old], low), code);
+        wanted = m_without(wanted, same);
+        if (!m_any(wanted)) return code;
     }
     v_store(codes, code); /* this text jumps about: one by one is faster */
     v_store(lows, low);
-    for (; left; left &= left - 1) {
+    for (left = m_bits(wanted); left; left &= left - 1) {
         uint32_t at = first_bit(left);
         codes[at] = lanes->cell_code[NAME(cells)(lanes->machine, chunks[at], rows[at])[lows[at] & 63]];
     }
@@ -90,7 +87,7 @@ static inline V NAME(deep)(const bitlex_lanes *lanes, NAME(recent) *recent, V co
 /* UTF-8. What is ill-formed, or beyond U+FFFFF, is left to read_slowly: 64 bytes at a time, and the character before. */
 static void NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *codes, const uint8_t *text, const uint8_t *end, uint32_t units)
 {
-    const V inside = v_load(lanes->inside), high = v_all(0x3F);
+    const V high = v_all(0x3F);
     NAME(recent) recent;
     uint64_t asked = 0; /* the first bits: continuation bytes that the characters before ask for */
     uint32_t at;
@@ -100,7 +97,8 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *codes, const uin
         uint8_t copy[128];
         const uint64_t asked_before = asked;
         uint64_t beyond, valid, lead, three, four, next, ill;
-        V here, code, second, third, chunk;
+        V here, code, second, third, chunk, row, low;
+        M leads, threes, fours, wide;
         if ((size_t)(end - p) < 64 + 3) {
             memset(copy, 0, sizeof copy);
             memcpy(copy, p, (size_t)(end - p));
@@ -115,9 +113,12 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *codes, const uin
             continue;
         }
         second = v_load(p + 1);
-        lead = m_bits(m_at_least(here, v_all(0xC0))) & valid;
-        three = m_bits(m_at_least(here, v_all(0xE0))) & valid;
-        four = m_bits(m_at_least(here, v_all(0xF0))) & valid;
+        leads = m_at_least(here, v_all(0xC0));
+        threes = m_at_least(here, v_all(0xE0));
+        fours = m_at_least(here, v_all(0xF0));
+        lead = m_bits(leads) & valid;
+        three = m_bits(threes) & valid;
+        four = m_bits(fours) & valid;
         ill = lead & ~m_bits(m_at_least(here, v_all(0xC2)));
         ill |= four & m_bits(m_at_least(here, v_all(0xF4)));
         if (three) {
@@ -134,22 +135,24 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *codes, const uin
             continue;
         }
         asked = next;
-        if (three == 0) {
-            code = NAME(deep)(lanes, &recent, code, lead, 0, v_all(0), here, second);
-        } else {
-            V row = here, low = second;
+        chunk = v_all(0);
+        row = here;
+        low = second;
+        wide = m_none();
+        if (three) {
             third = v_load(p + 2);
-            chunk = v_choose(m_of(three), v_and(here, v_all(0x0F)), v_all(0));
-            row = v_choose(m_of(three), second, row);
-            low = v_choose(m_of(three), third, low);
+            chunk = v_choose(threes, v_and(here, v_all(0x0F)), chunk);
+            row = v_choose(threes, second, row);
+            low = v_choose(threes, third, low);
+            wide = m_without(threes, fours);
             if (four) {
-                chunk = v_choose(m_of(four), v_or(v_left(v_and(here, v_all(3)), 6), v_and(second, high)), chunk);
-                row = v_choose(m_of(four), third, row);
-                low = v_choose(m_of(four), v_load(p + 3), low);
+                chunk = v_choose(fours, v_or(v_left(v_and(here, v_all(3)), 6), v_and(second, high)), chunk);
+                row = v_choose(fours, third, row);
+                low = v_choose(fours, v_load(p + 3), low);
             }
-            code = NAME(deep)(lanes, &recent, code, lead, three & ~four, chunk, row, low);
         }
-        code = v_choose(m_of(beyond & ~lead), v_permute(inside, here), code);
+        code = NAME(deep)(lanes, &recent, code, leads, wide, chunk, row, low);
+        code = v_choose(m_without(m_high(here), leads), v_permute(lanes->inside_row, here), code);
         v_store(codes + at, code);
     }
     if (asked) read_slowly(lanes, codes, text, end, last_lead(text, units), units); /* the text ends inside a character */
@@ -169,13 +172,13 @@ static void NAME(read_latin1)(const bitlex_lanes *lanes, uint8_t *columns, const
         }
         here = v_load(p);
         code = v_entry(lanes->direct, here);
-        if (m_bits(m_high(here))) code = v_choose(m_high(here), v_entry(lanes->direct + 128, here), code);
+        if (m_any(m_high(here))) code = v_choose(m_high(here), v_entry(lanes->direct + 128, v_and(here, v_all(0x7F))), code);
         v_store(columns + at, code);
     }
 }
 
 /* Units of two or of four bytes; each is a code point. */
-static inline void NAME(read_wide)(const bitlex_lanes *lanes, uint8_t *columns, const uint8_t *text, uint32_t units, const int width)
+BITLEX_INLINE void NAME(read_wide)(const bitlex_lanes *lanes, uint8_t *columns, const uint8_t *text, uint32_t units, const int width)
 {
     NAME(recent) recent;
     uint32_t at, i;
@@ -183,7 +186,7 @@ static inline void NAME(read_wide)(const bitlex_lanes *lanes, uint8_t *columns, 
     for (at = 0; at < units; at += 64) {
         uint8_t copy[256];
         const uint8_t *p = text + (size_t)at * (uint32_t)width;
-        uint64_t beyond, astral = 0;
+        M beyond, astral = m_none();
         V low, high, code;
         if (units - at < 64) {
             memset(copy, 0, sizeof copy);
@@ -192,14 +195,13 @@ static inline void NAME(read_wide)(const bitlex_lanes *lanes, uint8_t *columns, 
         }
         low = width == 2 ? v_narrow16(p, 0) : v_narrow32(p, 0);
         high = width == 2 ? v_narrow16(p, 8) : v_narrow32(p, 8);
-        beyond = m_bits(m_high(low)) | ~m_bits(m_equal(high, v_all(0)));
+        beyond = m_or(m_high(low), m_without(m_everywhere(), m_equal(high, v_all(0))));
         code = v_entry(lanes->direct, low);
         if (width == 4) {
-            uint64_t above;
-            astral = ~m_bits(m_equal(v_or(v_narrow32(p, 16), v_narrow32(p, 24)), v_all(0)));
-            above = ~m_bits(m_equal(v_or(v_and(v_narrow32(p, 16), v_all(0xF0)), v_narrow32(p, 24)), v_all(0)));
-            beyond |= astral;
-            if (above) { /* U+100000 and more: so rare that they may cost */
+            const V third = v_narrow32(p, 16), fourth = v_narrow32(p, 24);
+            astral = m_without(m_everywhere(), m_equal(v_or(third, fourth), v_all(0)));
+            beyond = m_or(beyond, astral);
+            if (!m_all(m_equal(v_or(v_and(third, v_all(0xF0)), fourth), v_all(0)))) { /* U+100000 and more: so rare that they may cost */
                 for (i = 0; i < 64; i++) {
                     uint32_t point;
                     memcpy(&point, p + 4 * i, 4);
@@ -209,10 +211,10 @@ static inline void NAME(read_wide)(const bitlex_lanes *lanes, uint8_t *columns, 
                 continue;
             }
         }
-        if (beyond) {
+        if (m_any(beyond)) {
             V row = v_and(width == 2 ? v_narrow16(p, 6) : v_narrow32(p, 6), v_all(63));
             V chunk = width == 2 ? v_narrow16(p, 12) : v_narrow32(p, 12);
-            code = NAME(deep)(lanes, &recent, code, beyond, beyond & ~astral, chunk, row, low);
+            code = NAME(deep)(lanes, &recent, code, beyond, m_without(beyond, astral), chunk, row, low);
         }
         v_store(columns + at, code);
     }
@@ -220,50 +222,56 @@ static inline void NAME(read_wide)(const bitlex_lanes *lanes, uint8_t *columns, 
 
 /* --- codes in the order of the text -> [step][lane] ------------------------------------------------------------------ */
 
-/* Transpose four matrices of 16 by 16 bytes, one in each quarter of the vectors. */
-static inline void NAME(turn_16)(V *row)
-{
-    V next[16];
-    uint32_t i, round;
-    for (round = 0; round < 4; round++) {
-        for (i = 0; i < 8; i++) {
-            next[2 * i] = v_zip_low(row[i], row[i + 8]);
-            next[2 * i + 1] = v_zip_high(row[i], row[i + 8]);
-        }
-        for (i = 0; i < 16; i++) row[i] = next[i];
-    }
-}
-
+/* By matrices of 16 by 16 bytes, WIDTH / 16 of them at once. */
 static void NAME(turn)(const uint8_t *codes, uint8_t *turned, uint32_t steps)
 {
-    uint32_t at, i;
+    uint32_t at, lane, i, round;
     for (at = 0; at < steps; at += 16) {
-        V row[16];
-        for (i = 0; i < 16; i++) row[i] = v_gather(codes + (size_t)i * steps + at, 16 * (size_t)steps);
-        NAME(turn_16)(row);
-        for (i = 0; i < 16; i++) v_store(turned + (size_t)(at + i) * 64, row[i]);
+        for (lane = 0; lane < 64; lane += WIDTH) {
+            W row[16], next[16];
+            for (i = 0; i < 16; i++) row[i] = w_gather(codes + (size_t)(lane + i) * steps + at, 16 * (size_t)steps);
+            for (round = 0; round < 4; round++) {
+                for (i = 0; i < 8; i++) {
+                    next[2 * i] = w_zip_low(row[i], row[i + 8]);
+                    next[2 * i + 1] = w_zip_high(row[i], row[i + 8]);
+                }
+                for (i = 0; i < 16; i++) row[i] = next[i];
+            }
+            for (i = 0; i < 16; i++) w_store(turned + (size_t)(at + i) * 64 + lane, row[i]);
+        }
     }
 }
 
-/* The high bits of [step][lane] -> bits in the order of the text. `doubled`: bit 6 instead. */
-static inline void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps, const int doubled)
+/* The high bits of eight steps, the first one lowest. `doubled`: bit 6 instead. */
+BITLEX_INLINE V NAME(eight)(const uint8_t *states, const int doubled)
 {
-    const size_t quarter = (size_t)steps * 2;
+    V bits = v_all(0), state;
+    uint32_t i;
+    for (i = 0; i < 8; i++) {
+        state = v_load(states + 64 * (size_t)i);
+        bits = v_or(v_right(bits, 1), v_and(doubled ? v_add(state, state) : state, v_all(0x80)));
+    }
+    return bits;
+}
+
+/* The high bits of [step][lane] -> bits in the order of the text. */
+BITLEX_INLINE void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps, const int doubled)
+{
+    const size_t stride = steps / 8;
     uint32_t at, i;
     for (at = 0; at < steps; at += 16) {
-        V row[16];
-        for (i = 0; i < 16; i++) {
-            row[i] = v_load(states + (size_t)(at + i) * 64);
-            if (doubled) row[i] = v_add(row[i], row[i]);
+        uint8_t first[64], second[64], pairs[128], *to = bits + at / 8;
+        v_store(first, NAME(eight)(states + (size_t)at * 64, doubled));
+        v_store(second, NAME(eight)(states + (size_t)(at + 8) * 64, doubled));
+        for (i = 0; i < 64; i++) {
+            pairs[2 * i] = first[i];
+            pairs[2 * i + 1] = second[i];
         }
-        NAME(turn_16)(row);
-        for (i = 0; i < 16; i++) {
-            uint64_t high = m_bits(m_high(row[i]));
-            uint8_t *to = bits + (size_t)i * (steps / 8) + at / 8;
-            put_16(to, high);
-            put_16(to + quarter, high >> 16);
-            put_16(to + 2 * quarter, high >> 32);
-            put_16(to + 3 * quarter, high >> 48);
+        for (i = 0; i < 64; i += 4, to += 4 * stride) { /* copied one by one: a compiler would not unroll it by itself */
+            memcpy(to, pairs + 2 * i, 2);
+            memcpy(to + stride, pairs + 2 * i + 2, 2);
+            memcpy(to + 2 * stride, pairs + 2 * i + 4, 2);
+            memcpy(to + 3 * stride, pairs + 2 * i + 6, 2);
         }
     }
 }
@@ -272,49 +280,46 @@ static inline void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_
 
 /* Run all lanes from right to left, entering in `state`: writes the state behind each unit and its label. With `again`, stop
  * where nothing is new: 0, and the exits stay as they were. */
-static inline int NAME(backward_run)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V state, int again,
-                                     const uint32_t pages)
+BITLEX_INLINE int NAME(backward_run)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V state, int again,
+                                     const uint32_t rows)
 {
-    const V offsets = v_load(lanes->column_offset), page_of = v_load(lanes->column_page);
     uint32_t i = steps;
     while (i-- > 0) {
-        V code = v_load(memory->turned + (size_t)i * 64), index, page = code;
+        V code = v_load(memory->turned + (size_t)i * 64), index, label;
         uint8_t *behind = memory->states + (size_t)i * 64;
         if (again && m_all(m_equal(v_load(behind), state))) return 0;
         v_store(behind, state);
-        index = v_add(pages <= 2 ? code : v_permute(offsets, code), state);
-        if (pages > 2) page = v_permute(page_of, code);
-        state = NAME(entry)(lanes->backward_next, index, code, page, pages);
-        v_store(memory->codes + (size_t)i * 64, NAME(entry)(lanes->backward_label, index, code, page, pages));
+        index = v_add(rows <= 16 ? code : v_offset(lanes->column_offset, code), state);
+        state = v_entries_twice(lanes->backward_next, lanes->backward_label, index, code, rows, &label);
+        v_store(memory->codes + (size_t)i * 64, label);
     }
     v_store(memory->exits, state);
     return 1;
 }
 
 /* The states in which the lanes are left, if they are entered `warmup` steps before in `state`. */
-static inline V NAME(backward_guess)(const bitlex_lanes *lanes, const bitlex_lane_memory *memory, uint32_t warmup, V state,
-                                     const uint32_t pages)
+BITLEX_INLINE V NAME(backward_guess)(const bitlex_lanes *lanes, const bitlex_lane_memory *memory, uint32_t warmup, V state,
+                                     const uint32_t rows)
 {
-    const V offsets = v_load(lanes->column_offset), page_of = v_load(lanes->column_page);
     while (warmup-- > 0) {
         V code = v_load(memory->turned + (size_t)warmup * 64);
-        V index = v_add(pages <= 2 ? code : v_permute(offsets, code), state);
-        state = NAME(entry)(lanes->backward_next, index, code, pages > 2 ? v_permute(page_of, code) : code, pages);
+        V index = v_add(rows <= 16 ? code : v_offset(lanes->column_offset, code), state);
+        state = v_entries(lanes->backward_next, index, code, rows);
     }
     return state;
 }
 
 /* Run all lanes from left to right over their labels: writes the state after each unit, with what it put out. */
-static inline int NAME(forward_run)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t from, uint32_t to, V state,
-                                    int again, const uint32_t pages, const int drops)
+BITLEX_INLINE int NAME(forward_run)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t from, uint32_t to, V state,
+                                    int again, const uint32_t rows, const int masked)
 {
-    const V offsets = v_load(lanes->label_offset), page_of = v_load(lanes->label_page), flags = v_all(drops ? 0x3F : 0x7F);
+    const V flags = v_all(lanes->machine->drops ? 0x3F : 0x7F);
     uint32_t i;
     for (i = from; i < to; i++) {
         V code = v_load(memory->codes + (size_t)i * 64), index;
         uint8_t *states = memory->states + (size_t)i * 64;
-        index = v_add(pages <= 2 ? code : v_permute(offsets, code), drops ? v_and(state, flags) : state);
-        state = NAME(entry)(lanes->forward_next, index, code, pages > 2 ? v_permute(page_of, code) : code, pages);
+        index = v_add(rows <= 16 ? code : v_offset(lanes->label_offset, code), masked ? v_and(state, flags) : state);
+        state = v_entries(lanes->forward_next, index, code, rows);
         if (again && m_all(m_equal(v_load(states), state))) return 0;
         v_store(states, state);
     }
@@ -325,19 +330,15 @@ static inline int NAME(forward_run)(const bitlex_lanes *lanes, bitlex_lane_memor
 static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t warmup, int mode)
 {
     const V entries = v_load(memory->entries);
-    switch (lanes->backward_pages) {
-#define CASE(pages) \
-    if (mode == BITLEX_GUESS) { \
-        v_store(memory->exits, NAME(backward_guess)(lanes, memory, warmup, entries, pages)); \
+#define CASE(rows) \
+    if (rows <= 8 * BITLEX_BACKWARD_PAGES && lanes->backward_rows <= rows) { \
+        if (mode != BITLEX_GUESS) return NAME(backward_run)(lanes, memory, steps, entries, mode == BITLEX_AGAIN, rows); \
+        v_store(memory->exits, NAME(backward_guess)(lanes, memory, warmup, entries, rows)); \
         return 1; \
-    } \
-    return NAME(backward_run)(lanes, memory, steps, entries, mode == BITLEX_AGAIN, pages)
-    case 1: CASE(1);
-    case 2: CASE(2);
-    case 3: CASE(3);
-    default: CASE(4);
-#undef CASE
     }
+    EACH_SIZE(CASE)
+#undef CASE
+    return 0;
 }
 
 static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t warmup, int mode)
@@ -345,29 +346,24 @@ static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, 
     const V entries = v_load(memory->entries);
     const uint32_t from = mode == BITLEX_GUESS ? steps - warmup : 0;
     const int again = mode == BITLEX_AGAIN;
-    if (lanes->machine->drops) {
-        if (lanes->forward_pages <= 2) return NAME(forward_run)(lanes, memory, from, steps, entries, again, 2, 1);
-        return NAME(forward_run)(lanes, memory, from, steps, entries, again, 8, 1);
+    if (!MASKED && lanes->machine->drops) {
+        if (lanes->forward_rows <= 16) return NAME(forward_run)(lanes, memory, from, steps, entries, again, 16, 1);
+        return NAME(forward_run)(lanes, memory, from, steps, entries, again, 8 * BITLEX_FORWARD_PAGES, 1);
     }
-    switch (lanes->forward_pages) {
-#define CASE(pages) return NAME(forward_run)(lanes, memory, from, steps, entries, again, pages, 0)
-    case 1: CASE(1);
-    case 2: CASE(2);
-    case 3: CASE(3);
-    case 4: CASE(4);
-    case 5: CASE(5);
-    case 6: CASE(6);
-    default: CASE(8);
+#define CASE(rows) \
+    if (lanes->forward_rows <= rows) return NAME(forward_run)(lanes, memory, from, steps, entries, again, rows, MASKED);
+    EACH_SIZE(CASE)
 #undef CASE
-    }
+    return 0;
 }
 
 /* --- a block ----------------------------------------------------------------------------------------------------------- */
 
-static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
-                        uint32_t encoding, uint32_t units, uint32_t backward, uint32_t *forward)
+/* Read a block into lanes: the steps of each come back. */
+static uint32_t NAME(read)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
+                           uint32_t encoding, uint32_t units)
 {
-    uint32_t steps, i;
+    uint32_t steps;
     switch (encoding) {
     case BITLEX_UTF8: NAME(read_utf8)(lanes, memory->codes, text, end, units); break;
     case BITLEX_LATIN1: NAME(read_latin1)(lanes, memory->codes, text, units); break;
@@ -379,6 +375,24 @@ static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, c
     steps = ((units + BITLEX_LANES - 1) / BITLEX_LANES + 15) / 16 * 16;
     memset(memory->codes + units, (int)lanes->identity, (size_t)steps * BITLEX_LANES - units);
     NAME(turn)(memory->codes, memory->turned, steps);
+    return steps;
+}
+
+static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
+                       uint32_t encoding, uint32_t units, uint8_t *states, uint32_t count)
+{
+    const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
+    uint32_t i;
+    for (i = 0; i < count; i++) {
+        states[i] = (uint8_t)settle(lanes, memory, steps, states[i], lanes->machine->stages->backward_states, NAME(backward), -1);
+    }
+}
+
+static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
+                        uint32_t encoding, uint32_t units, uint32_t backward, uint32_t *forward)
+{
+    const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
+    uint32_t i;
     settle(lanes, memory, steps, backward, lanes->machine->stages->backward_states, NAME(backward), -1);
     *forward = settle(lanes, memory, steps, *forward, lanes->machine->stages->forward_states, NAME(forward), 1);
     NAME(turn_back)(memory->states, (uint8_t *)memory->starts, steps, 0);

@@ -16,12 +16,12 @@
  *              transposed back into the order of the text.
  *
  * An index is offset of symbol + state, within a page of 128 entries, with as many symbols on a page as fit. Symbols are kept
- * as codes: their offset, and in bit 7 the page, as long as there are two pages at most; else their number, and offset and
- * page are looked up. Bytes inside a character are a symbol of their own that changes no state (the identity).
+ * as codes: their offset, and in bit 7 the page, as long as there are two pages at most; else their number on the page (16 at
+ * most), whose offset is looked up, and from bit 4 on the page. Bytes inside a character are a symbol of their own that changes no state (the identity).
  *
- * Rejected: one automaton whose vector is the whole function from states to states (Sheng; a fourth of the speed);
- * programs of and/or/not over bit streams found by search (as fast for the small machines, none for some, and each to be
- * proved anew, where this is one loop that reads the tables already proved).
+ * Rejected: one automaton whose vector is the whole function from states to states (a byte at a time); programs of and/or/not
+ * over bit streams, found by search (none for some machines, and each to be proved anew, where this is one loop that reads the
+ * tables already proved). docs/lanes.md has the argument in full.
  */
 #include "bitlex_lanes.h"
 
@@ -30,11 +30,30 @@
 #if !defined(BITLEX_NO_VECTORS) && defined(__GNUC__) && defined(__x86_64__)
 #define BITLEX_X86 1
 #include <immintrin.h>
-#elif !defined(BITLEX_NO_VECTORS) && defined(__GNUC__) && defined(__aarch64__) && defined(__LITTLE_ENDIAN__)
+#elif !defined(BITLEX_NO_VECTORS) && defined(__GNUC__) && defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define BITLEX_ARM 1
 #include <arm_neon.h>
 #endif
 
+size_t bitlex_lanes_size(void) { return sizeof(bitlex_lanes) + 64; }
+
+#if !defined(BITLEX_X86) && !defined(BITLEX_ARM)
+
+bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
+{
+    (void)memory;
+    (void)most;
+    m->lanes = NULL;
+    return BITLEX_PORTABLE;
+}
+
+#else
+
+#ifdef __OPTIMIZE__
+#define BITLEX_INLINE static inline __attribute__((always_inline)) /* else numbers of rows are not constants */
+#else
+#define BITLEX_INLINE static inline /* all together they would need megabytes of stack */
+#endif
 #define WARMUP 12 /* a multiple of 1, 2, 3, 4, 6, 12: a run of equal characters is then guessed right even by a counter */
 
 typedef int (*pass)(const bitlex_lanes *, bitlex_lane_memory *, uint32_t steps, uint32_t warmup, int mode);
@@ -146,34 +165,7 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
     return memory->exits[BITLEX_LANES - 1 - first];
 }
 
-static inline void put_16(uint8_t *to, uint64_t bits)
-{
-    const uint16_t word = (uint16_t)bits;
-    memcpy(to, &word, sizeof word);
-}
-
 /* --- instruction sets ---------------------------------------------------------------------------------------------- */
-
-/* Where the bits of a word are, one after the other, four at a time: a word has one in five or so. */
-#define ENDS(name, type) \
-    static size_t name(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, type *out, size_t room) \
-    { \
-        size_t done = 0; \
-        uint32_t w, count, i, k; \
-        for (w = *word; w < last && room - done >= 64; w++) { \
-            uint64_t left = words[w], from = base + 64 * (uint64_t)w; \
-            count = (uint32_t)__builtin_popcountll(left); \
-            for (i = 0; i < count; i += 4) { \
-                for (k = 0; k < 4; k++) { /* beyond the last bit something is stored that the next word overwrites */ \
-                    out[done + i + k] = (type)(from + first_bit(left | UINT64_C(1) << 63)); \
-                    left &= left - 1; \
-                } \
-            } \
-            done += count; \
-        } \
-        *word = w; \
-        return done; \
-    }
 
 #ifdef BITLEX_X86
 #ifdef __clang__
@@ -185,26 +177,55 @@ static inline void put_16(uint8_t *to, uint64_t bits)
 #include "bitlex_avx512.h"
 #ifdef __clang__
 #pragma clang attribute pop
+#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt"))), apply_to = function)
+#else
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx2,bmi,bmi2,popcnt")
+#endif
+#include "bitlex_avx2.h"
+#ifdef __clang__
+#pragma clang attribute pop
 #else
 #pragma GCC pop_options
 #endif
 #endif
 
+#ifdef BITLEX_ARM
+#include "bitlex_neon.h"
+#endif
+
 /* --- preparing a machine --------------------------------------------------------------------------------------------- */
 
-/* The code of symbol number `symbol`, and where its entries are. Each symbol has an entry for each of `states`. */
-static uint8_t place_symbol(uint32_t symbol, uint32_t states, uint32_t pages, uint32_t *page, uint32_t *offset)
+/* Where the symbols of an automaton are placed. */
+typedef struct {
+    uint32_t states, each, pages; /* each: symbols on a page */
+} placement;
+
+static placement place(uint32_t symbols, uint32_t states)
 {
-    const uint32_t each = BITLEX_PAGE / states;
-    *page = symbol / each;
-    *offset = symbol % each * states;
-    return (uint8_t)(pages <= 2 ? *offset | *page << 7 : symbol);
+    placement p;
+    p.states = states;
+    p.each = BITLEX_PAGE / states;
+    p.pages = (symbols + p.each - 1) / p.each;
+    if (p.pages > 2 && p.each > 16) {
+        p.each = 16;
+        p.pages = (symbols + 15) / 16;
+    }
+    return p;
 }
 
-static uint32_t pages_for(uint32_t symbols, uint32_t states)
+static uint32_t page_of(const placement *p, uint32_t symbol) { return symbol / p->each; }
+static uint32_t offset_of(const placement *p, uint32_t symbol) { return symbol % p->each * p->states; }
+static uint8_t code_for(const placement *p, uint32_t symbol)
 {
-    const uint32_t each = BITLEX_PAGE / states;
-    return (symbols + each - 1) / each;
+    return (uint8_t)(p->pages <= 2 ? offset_of(p, symbol) | page_of(p, symbol) << 7 : symbol % p->each | page_of(p, symbol) << 4);
+}
+
+/* The rows of 16 entries in use. */
+static uint32_t rows_of(const placement *p, uint32_t symbols)
+{
+    return 8 * (p->pages - 1) + (offset_of(p, symbols - 1) + p->states + 15) / 16;
 }
 
 /* The code that the 512 code points from `point` on have in common. */
@@ -220,32 +241,32 @@ static void fill_tables(bitlex_lanes *lanes, const bitlex_machine *m)
 {
     const bitlex_stage *stage = m->stages;
     const uint32_t columns = stage->column_count, labels = stage->label_count;
-    uint8_t column_code[BITLEX_SYMBOLS], label_code[BITLEX_SYMBOLS];
-    uint32_t symbol, state, page, offset, i;
+    const placement column = place(columns + 1, stage->backward_states), label = place(labels + 1, stage->forward_states);
+    uint32_t symbol, state, i;
+    lanes->backward_rows = rows_of(&column, columns + 1);
+    lanes->forward_rows = rows_of(&label, labels + 1);
     for (symbol = 0; symbol <= labels; symbol++) { /* the last is the identity */
-        label_code[symbol] = place_symbol(symbol, stage->forward_states, lanes->forward_pages, &page, &offset);
-        lanes->label_page[symbol] = (uint8_t)page;
-        lanes->label_offset[symbol] = (uint8_t)offset;
+        uint8_t *next = lanes->forward_next[page_of(&label, symbol)] + offset_of(&label, symbol);
         for (state = 0; state < stage->forward_states; state++) {
             uint32_t at = state * labels + symbol, letter = symbol == labels ? 0 : stage->output[at];
-            uint32_t next = symbol == labels ? state : stage->forward_next[at] / labels;
-            lanes->forward_next[page][offset + state] = (uint8_t)(next | (letter == 1 ? 0x80 : letter == 2 ? 0x40 : 0));
+            next[state] = (uint8_t)(symbol == labels ? state : stage->forward_next[at] / labels);
+            next[state] |= letter == 1 ? 0x80 : letter == 2 ? 0x40 : 0;
         }
     }
     for (symbol = 0; symbol <= columns; symbol++) {
-        column_code[symbol] = place_symbol(symbol, stage->backward_states, lanes->backward_pages, &page, &offset);
-        lanes->column_page[symbol] = (uint8_t)page;
-        lanes->column_offset[symbol] = (uint8_t)offset;
+        const uint32_t page = page_of(&column, symbol), offset = offset_of(&column, symbol);
         for (state = 0; state < stage->backward_states; state++) {
-            uint32_t at = state * columns + symbol, label = symbol == columns ? labels : stage->backward_label[at];
+            uint32_t at = state * columns + symbol, put = symbol == columns ? labels : stage->backward_label[at];
             lanes->backward_next[page][offset + state] = (uint8_t)(symbol == columns ? state : stage->backward_next[at] / columns);
-            lanes->backward_label[page][offset + state] = label_code[label];
+            lanes->backward_label[page][offset + state] = code_for(&label, put);
         }
     }
-    lanes->identity = column_code[columns];
-    for (i = 0; i < m->cells; i++) lanes->cell_code[i] = column_code[stage->columns[i]];
+    for (i = 0; i < 16 && i < column.each; i++) lanes->column_offset[i] = (uint8_t)offset_of(&column, i);
+    for (i = 0; i < 16 && i < label.each; i++) lanes->label_offset[i] = (uint8_t)offset_of(&label, i);
+    lanes->identity = code_for(&column, columns);
+    for (i = 0; i < m->cells; i++) lanes->cell_row[i] = lanes->cell_code[i] = code_for(&column, stage->columns[i]);
     for (i = 0; i < 64; i++) {
-        lanes->inside[i] = m->continuation != NULL ? lanes->cell_code[m->continuation[i]] : column_code[columns];
+        lanes->inside_row[i] = lanes->inside[i] = m->continuation != NULL ? lanes->cell_code[m->continuation[i]] : lanes->identity;
     }
     for (i = 0; i < 256; i++) lanes->direct[i] = code_of(lanes, i);
     for (i = 0; i < 128; i++) lanes->stretch[i] = common_code(lanes, i << 9);
@@ -256,11 +277,9 @@ static int fits(const bitlex_machine *m)
     const bitlex_stage *stage = m->stages;
     return m->stage_count == 1 && m->shift >= 6 && m->cells <= BITLEX_SYMBOLS && stage->column_count < BITLEX_SYMBOLS &&
            stage->label_count < BITLEX_SYMBOLS && stage->backward_states <= BITLEX_SYMBOLS && stage->forward_states <= BITLEX_SYMBOLS &&
-           pages_for(stage->column_count + 1, stage->backward_states) <= BITLEX_BACKWARD_PAGES &&
-           pages_for(stage->label_count + 1, stage->forward_states) <= BITLEX_FORWARD_PAGES;
+           place(stage->column_count + 1, stage->backward_states).pages <= BITLEX_BACKWARD_PAGES &&
+           place(stage->label_count + 1, stage->forward_states).pages <= BITLEX_FORWARD_PAGES;
 }
-
-size_t bitlex_lanes_size(void) { return sizeof(bitlex_lanes) + 64; }
 
 bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 {
@@ -269,20 +288,36 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
     m->lanes = NULL;
     if (!fits(m)) return BITLEX_PORTABLE;
     memset(lanes, 0, sizeof *lanes);
+    lanes->machine = m;
+    fill_tables(lanes, m);
 #ifdef BITLEX_X86
     if (most >= BITLEX_AVX512 && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
         tier = BITLEX_AVX512;
+        lanes->peek = peek_avx512;
         lanes->block = block_avx512;
         lanes->ends32 = ends32_avx512;
         lanes->ends64 = ends64_avx512;
+    } else if (most >= BITLEX_AVX2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+        tier = BITLEX_AVX2;
+        lanes->peek = peek_avx2;
+        lanes->block = block_avx2;
+        lanes->ends32 = ends32_avx2;
+        lanes->ends64 = ends64_avx2;
+        prepare_tables_avx2(lanes);
     }
 #endif
-    if (tier == BITLEX_PORTABLE) return tier;
-    lanes->machine = m;
-    lanes->backward_pages = pages_for(m->stages->column_count + 1, m->stages->backward_states);
-    lanes->forward_pages = pages_for(m->stages->label_count + 1, m->stages->forward_states);
-    fill_tables(lanes, m);
-    m->lanes = lanes;
+#ifdef BITLEX_ARM
+    if (most >= BITLEX_NEON) {
+        tier = BITLEX_NEON;
+        lanes->peek = peek_neon;
+        lanes->block = block_neon;
+        lanes->ends32 = ends32_neon;
+        lanes->ends64 = ends64_neon;
+    }
+#endif
+    if (tier != BITLEX_PORTABLE) m->lanes = lanes;
     return tier;
 }
+
+#endif

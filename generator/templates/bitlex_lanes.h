@@ -34,14 +34,18 @@ struct bitlex_lanes {
     uint8_t backward_next[BITLEX_BACKWARD_PAGES][BITLEX_PAGE];  /* [page of column][offset of column + state] -> state */
     uint8_t backward_label[BITLEX_BACKWARD_PAGES][BITLEX_PAGE]; /* -> code of label */
     uint8_t forward_next[BITLEX_FORWARD_PAGES][BITLEX_PAGE];    /* [page of label][offset of label + state] -> state and flags */
-    uint8_t column_offset[BITLEX_SYMBOLS], column_page[BITLEX_SYMBOLS]; /* by code, where codes are not offsets themselves */
-    uint8_t label_offset[BITLEX_SYMBOLS], label_page[BITLEX_SYMBOLS];
+    uint8_t column_offset[16], label_offset[16]; /* by the low four bits of a code, where codes are not offsets themselves */
     uint8_t direct[256];                     /* U+0000..U+00FF -> code of column */
     uint8_t cell_code[BITLEX_SYMBOLS];       /* cell -> code of column */
-    uint8_t inside[BITLEX_SYMBOLS];          /* low six bits of a byte inside a code point -> code of column */
+    uint8_t inside[64];                      /* low six bits of a byte inside a code point -> code of column */
+    uint8_t cell_row[BITLEX_SYMBOLS], inside_row[64]; /* the last two once more: these and those below are read by vectors only */
     uint8_t stretch[128];                    /* 512 code points of the BMP -> code of their one column, or LOOK_DEEPER */
-    uint32_t backward_pages, forward_pages, identity; /* identity: code of the column of what is no code point */
+    uint32_t backward_rows, forward_rows; /* of 16 entries, in use */
+    uint32_t identity; /* code of the column of what is no code point */
     const bitlex_machine *machine;
+    /* Read a block; run the backward automaton over it from each of the states, which are replaced by those on its left. */
+    void (*peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end, uint32_t encoding,
+                 uint32_t units, uint8_t *states, uint32_t count);
     void (*block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end, uint32_t encoding,
                   uint32_t units, uint32_t backward, uint32_t *forward);
     /* Store where the bits of words *word..last-1 are, while there is room for 64 and more; *word is the first word left. */

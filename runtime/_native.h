@@ -1,0 +1,142 @@
+/* _native.h - what the files of the C extension share. Texts in (str or bytes-like); counts, pieces or offsets of them out.
+ *
+ *     _machine.c    tables as bytes -> a Machine, checked and on the best instructions there are
+ *     _text.c       a str or buffer -> a Reading of it; a Reading -> its offsets
+ *     _parts.c      one long text by several threads; _batches.c many texts; both by _threads.c, and both with _threads.h
+ *     _pieces.c     a text and its offsets -> the list of its pieces
+ *     _iterator.c   a text -> an iterator of its offsets
+ *     _native.c     the type's methods and the module
+ *
+ * Offsets count characters of a str and bytes of anything else; a str is read as it lies in memory, whatever its width.
+ *
+ * Invariants: a Machine is checked once, when it is made, so that no contents of its tables can lead a read astray; its tables
+ * never change afterwards, so any number of threads may use it. The GIL is released for texts above RELEASE units, and
+ * signals are looked at every SLICE units, so that Ctrl-C works (not while a text is being run backward as a whole, which
+ * only hostile texts need). Another thread may write to a buffer as it is read: the pieces are then those of no one text, but
+ * nothing is read or written outside of it. A function that fails returns NULL or -1 with an exception set, unless it says so.
+ *
+ * What two files share has a name with bitlex_py_ before it and is hidden in the shared object; what runs for each piece is in the
+ * file that calls it, so that the compiler can put it in place.
+ *
+ * Rejected: the limited API (it hides how a str lies in memory, and a UTF-8 copy would double the memory).
+ */
+#ifndef BITLEX_NATIVE_H
+#define BITLEX_NATIVE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "bitlex.h"
+
+#define RELEASE 65536       /* units of text from which on the GIL is released */
+#define SLICE (16u << 20)   /* units between two looks at signals */
+#define CHUNK 512           /* offsets that a short text may have without memory of their own */
+#define PART 64             /* blocks of a text that a thread takes at a time, unless the caller says otherwise */
+#define BUFFER (1u << 17)   /* offsets that a thread holds back until there is a place for them */
+
+typedef struct {
+    PyObject_HEAD
+    bitlex_machine machine;
+    bitlex_stage *stages;
+    void **tables; /* everything that is to be freed */
+    Py_ssize_t table_count;
+    bitlex_tier tier;
+    bitlex_cursor *spare; /* what the last call read with, for the next one; or NULL */
+} Machine;
+
+/* A text, held so that it stays where it is. */
+typedef struct {
+    const void *data;
+    PyObject *string; /* the str (its reference is ours), or NULL when the view holds a buffer */
+    Py_buffer view;
+    uint64_t length;
+    bitlex_encoding encoding;
+} Text;
+
+/* A text being read in one thread, from reading_begin to reading_end. */
+typedef struct {
+    Machine *machine; /* borrowed */
+    bitlex_cursor *cursor;
+    void *scratch;    /* for a machine of several stages */
+    Text text;
+    int large;        /* worth releasing the GIL */
+} Reading;
+
+/* How offsets are stored: the end of each piece, or its start and end, in numbers of 32 or 64 bits. */
+typedef enum { ENDS32, ENDS64, PAIRS32, PAIRS64 } Form;
+
+static inline int has_pairs(Form form) { return form >= PAIRS32; }
+
+static inline int is_wide(Form form) { return form == ENDS64 || form == PAIRS64; }
+
+/* The bytes of one end or pair. */
+static inline size_t form_size(Form form) { return (size_t)4 << (has_pairs(form) + is_wide(form)); }
+
+static inline Form form_for(uint64_t length, int pairs) { return (pairs ? PAIRS32 : ENDS32) + (length >= UINT64_C(1) << 31); }
+
+/* What a batch is asked for. */
+typedef enum { COUNTS, ENDS, PAIRS, PIECES } Wanted;
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+
+/* --- _machine.c --- */
+
+PyObject *bitlex_py_machine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
+void bitlex_py_machine_dealloc(Machine *self);
+const char *bitlex_py_tier_name(const Machine *self);
+
+/* --- _text.c --- */
+
+int bitlex_py_text_begin(Text *t, const bitlex_machine *machine, PyObject *text);
+void bitlex_py_text_end(Text *t);
+
+/* After a failure there is nothing to end. */
+int bitlex_py_reading_begin(Reading *r, Machine *machine, PyObject *text);
+void bitlex_py_reading_end(Reading *r);
+
+/* A cursor that was begun with the machine, and behind it the scratch memory for texts of one stage; to be freed with
+ * PyMem_RawFree. NULL, without an exception, if there is no memory. Touches no object. */
+bitlex_cursor *bitlex_py_new_cursor(const bitlex_machine *machine);
+
+/* The memory behind such a cursor. */
+static inline void *scratch_behind(bitlex_cursor *cursor) { return cursor + 1; }
+
+/* bitlex_next or the one of its kin that stores offsets in this form. Touches no object. */
+size_t bitlex_py_next_offsets(bitlex_cursor *cursor, Form form, void *out, size_t room);
+
+/* Store up to `room` offsets or pairs: their number, 0 at the end, -1 with an exception set. */
+Py_ssize_t bitlex_py_fetch(Reading *r, Form form, void *out, size_t room);
+
+/* All offsets as a bytearray, by as many threads. */
+PyObject *bitlex_py_all_offsets(Reading *r, Form form, uint64_t workers, uint64_t part_blocks);
+
+/* --- _parts.c --- */
+
+/* How many threads a text is worth. */
+uint64_t bitlex_py_useful_threads(const Machine *self, const Text *t, Py_ssize_t threads, Py_ssize_t part_blocks);
+
+/* The number of pieces of a text that is not empty, or its offsets (room for `room` of them, of which `used` are used), by
+ * several threads, each of which takes about part_blocks blocks at a time. */
+int bitlex_py_share_count(const Reading *r, uint64_t workers, uint64_t part_blocks, uint64_t *pieces);
+int bitlex_py_share_offsets(const Reading *r, Form form, uint64_t workers, uint64_t part_blocks, char *out, size_t room, size_t *used);
+
+/* --- _batches.c --- */
+
+/* A list of counts or of lists of pieces; or (the offsets of all texts in one bytearray, the list of their numbers, is_wide). */
+PyObject *bitlex_py_batch(Machine *self, PyObject *texts, Py_ssize_t threads, Wanted wanted);
+
+/* --- _pieces.c --- */
+
+PyObject *bitlex_py_list_of_pieces(const Text *t, Form form, const void *offsets, Py_ssize_t n);
+
+/* --- _iterator.c --- */
+
+extern PyType_Spec bitlex_py_iterator_spec;
+PyObject *bitlex_py_iterate(PyTypeObject *type, Machine *machine, PyObject *text);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+#endif

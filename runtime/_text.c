@@ -1,0 +1,198 @@
+/* _text.c - a text being read: a str or anything bytes-like in, its offsets out.
+ *
+ * In: an object. Out: where its units lie, a cursor over them, and its offsets: some at a time (bitlex_py_fetch), or all in a bytearray.
+ *
+ * A cursor is 56 KB, too much to set up anew for a short text; so each machine keeps the one of its last call, and a call that finds
+ * none, because another thread is in its midst, makes one more.
+ *
+ * Invariants: a text that was begun is held, a str by a reference, a buffer by a view, until it is ended. A cursor has one user: it is
+ * taken out of the machine before it is used, and put back afterwards.
+ *
+ * Rejected: counting first, to allocate as many offsets as there are (a second pass; memory that is not used is never touched).
+ */
+#include "_native.h"
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+/* Put a cursor in the place of the spare one, which comes back. */
+static bitlex_cursor *swap_spare(Machine *machine, bitlex_cursor *cursor)
+{
+    bitlex_cursor *before;
+#ifdef Py_GIL_DISABLED
+    Py_BEGIN_CRITICAL_SECTION(machine);
+#endif
+    before = machine->spare;
+    machine->spare = cursor;
+#ifdef Py_GIL_DISABLED
+    Py_END_CRITICAL_SECTION();
+#endif
+    return before;
+}
+
+bitlex_cursor *bitlex_py_new_cursor(const bitlex_machine *machine)
+{
+    const uint64_t scratch = machine->stage_count > 1 ? 0 : bitlex_scratch_size(machine, BITLEX_BLOCK);
+    bitlex_cursor *cursor = PyMem_RawMalloc(sizeof *cursor + (size_t)scratch);
+    if (cursor != NULL) bitlex_begin(cursor, machine, "", 0, BITLEX_UTF8, NULL);
+    return cursor;
+}
+
+void bitlex_py_text_end(Text *t)
+{
+    Py_CLEAR(t->string);
+    PyBuffer_Release(&t->view); /* does nothing when there is none */
+}
+
+int bitlex_py_text_begin(Text *t, const bitlex_machine *machine, PyObject *text)
+{
+    t->string = NULL;
+    t->view.obj = NULL;
+    if (PyUnicode_Check(text)) {
+        if (machine->continuation != NULL) {
+            PyErr_SetString(PyExc_ValueError, "this lexer cuts inside characters, so it reads bytes: encode the text as UTF-8");
+            return -1;
+        }
+#if PY_VERSION_HEX < 0x030C0000
+        if (PyUnicode_READY(text) < 0) return -1;
+#endif
+        t->data = PyUnicode_DATA(text);
+        t->length = (uint64_t)PyUnicode_GET_LENGTH(text);
+        t->encoding = PyUnicode_KIND(text) == PyUnicode_1BYTE_KIND   ? BITLEX_LATIN1
+                      : PyUnicode_KIND(text) == PyUnicode_2BYTE_KIND ? BITLEX_UCS2
+                                                                     : BITLEX_UCS4;
+        Py_INCREF(text);
+        t->string = text;
+        return 0;
+    }
+    if (!PyObject_CheckBuffer(text)) {
+        PyErr_Format(PyExc_TypeError, "expected str or a bytes-like object, got %.200s", Py_TYPE(text)->tp_name);
+        return -1;
+    }
+    if (PyObject_GetBuffer(text, &t->view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0) return -1;
+    if (t->view.itemsize != 1) {
+        PyErr_Format(PyExc_TypeError, "expected str or a bytes-like object, got %.200s with items of %zd bytes",
+                     Py_TYPE(text)->tp_name, t->view.itemsize);
+        bitlex_py_text_end(t);
+        return -1;
+    }
+    t->data = t->view.buf;
+    t->length = (uint64_t)t->view.len;
+    t->encoding = BITLEX_UTF8;
+    return 0;
+}
+
+void bitlex_py_reading_end(Reading *r)
+{
+    if (r->cursor != NULL) PyMem_RawFree(swap_spare(r->machine, r->cursor));
+    PyMem_RawFree(r->scratch);
+    r->cursor = NULL;
+    r->scratch = NULL;
+    bitlex_py_text_end(&r->text);
+}
+
+int bitlex_py_reading_begin(Reading *r, Machine *machine, PyObject *text)
+{
+    const bitlex_machine *m = &machine->machine;
+    r->machine = machine;
+    r->scratch = NULL;
+    if (bitlex_py_text_begin(&r->text, m, text) < 0) {
+        r->cursor = NULL;
+        return -1;
+    }
+    r->large = r->text.length > RELEASE;
+    r->cursor = swap_spare(machine, NULL);
+    if (r->cursor == NULL) r->cursor = bitlex_py_new_cursor(m);
+    if (m->stage_count > 1) r->scratch = PyMem_RawMalloc((size_t)bitlex_scratch_size(m, r->text.length));
+    if (r->cursor == NULL || (m->stage_count > 1 && r->scratch == NULL)) {
+        PyErr_NoMemory();
+        bitlex_py_reading_end(r);
+        return -1;
+    }
+    bitlex_restart(r->cursor, r->text.data, r->text.length, r->text.encoding, r->scratch ? r->scratch : scratch_behind(r->cursor));
+    return 0;
+}
+
+size_t bitlex_py_next_offsets(bitlex_cursor *cursor, Form form, void *out, size_t room)
+{
+    switch (form) {
+    case ENDS32: return bitlex_next32(cursor, out, room);
+    case ENDS64: return bitlex_next(cursor, out, room);
+    case PAIRS32: return bitlex_next_pairs32(cursor, out, room);
+    default: return bitlex_next_pairs(cursor, out, room);
+    }
+}
+
+Py_ssize_t bitlex_py_fetch(Reading *r, Form form, void *out, size_t room)
+{
+    size_t done = 0, n;
+    int finished = 0;
+    while (done == 0 && !finished) {
+        PyThreadState *released = r->large ? PyEval_SaveThread() : NULL;
+        uint32_t blocks = SLICE / BITLEX_BLOCK;
+        while (done < room && !finished && blocks-- > 0) {
+            if (!bitlex_ready(r->cursor, 0)) continue;
+            n = bitlex_py_next_offsets(r->cursor, form, (char *)out + done * form_size(form), room - done);
+            finished = n == 0;
+            done += n;
+        }
+        if (released != NULL) PyEval_RestoreThread(released);
+        if (r->large && PyErr_CheckSignals() < 0) return -1;
+    }
+    return (Py_ssize_t)done;
+}
+
+/* New memory is a page fault for every 4 KB that is written; with pages of 2 MB there are few. */
+static void ask_for_large_pages(PyObject *array)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const uintptr_t from = ((uintptr_t)PyByteArray_AS_STRING(array) + 4095) & ~(uintptr_t)4095;
+    const uintptr_t to = (uintptr_t)PyByteArray_AS_STRING(array) + (size_t)PyByteArray_GET_SIZE(array);
+    if (to > from && to - from >= (4u << 20)) madvise((void *)from, to - from, MADV_HUGEPAGE); /* if not, then not */
+#else
+    (void)array;
+#endif
+}
+
+/* All offsets by several threads. Room is made for the worst case, a piece for each unit; what is not used is never touched.
+ * NULL without an exception: there is not that much room, so it should be done in one thread. */
+static PyObject *shared_offsets(const Reading *r, Form form, uint64_t workers, uint64_t part_blocks)
+{
+    const size_t size = form_size(form), room = (size_t)r->text.length + 1;
+    size_t used = 0;
+    PyObject *array = room > PY_SSIZE_T_MAX / size ? NULL : PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(room * size));
+    if (array == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    ask_for_large_pages(array);
+    if (bitlex_py_share_offsets(r, form, workers, part_blocks, PyByteArray_AS_STRING(array), room, &used) < 0 ||
+        PyByteArray_Resize(array, (Py_ssize_t)(used * size)) < 0)
+        Py_CLEAR(array);
+    return array;
+}
+
+/* In one thread, the bytearray grows by half. */
+PyObject *bitlex_py_all_offsets(Reading *r, Form form, uint64_t workers, uint64_t part_blocks)
+{
+    const size_t size = form_size(form);
+    size_t used = 0, room = (size_t)(r->text.length / 4 + 64);
+    PyObject *array = workers > 1 ? shared_offsets(r, form, workers, part_blocks) : NULL;
+    Py_ssize_t n = -1;
+    if (array != NULL || PyErr_Occurred()) return array;
+    array = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(room * size));
+    if (array != NULL) ask_for_large_pages(array);
+    while (array != NULL && (n = bitlex_py_fetch(r, form, PyByteArray_AS_STRING(array) + used * size, room - used)) > 0) {
+        used += (size_t)n;
+        if (used < room) continue;
+        room += room / 2;
+        if (PyByteArray_Resize(array, (Py_ssize_t)(room * size)) < 0) {
+            n = -1;
+            break;
+        }
+        ask_for_large_pages(array);
+    }
+    if (array != NULL && (n < 0 || PyByteArray_Resize(array, (Py_ssize_t)(used * size)) < 0)) Py_CLEAR(array);
+    return array;
+}
