@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 FAMILY ?=
+ARGS ?=
 K ?= 5
 SECONDS ?= 60
 CLANG ?= clang
@@ -11,14 +12,15 @@ PY = $(VENV)/bin/python
 
 # An editable install links to files by name and compiles C: it is done again when either changes, and not otherwise.
 NAMES = ls runtime generator generator/templates generated generated/python generated/c tables tables/unicode | grep -v -e __pycache__ -e '\.so$$'
-STATE := $(shell { $(NAMES); cat pyproject.toml setup.py runtime/*.c generated/c/bitlex*; } | cksum | cut -d ' ' -f 1)
+STATE := $(shell { $(NAMES); cat pyproject.toml setup.py runtime/*.[ch] generated/c/bitlex*; } | cksum | cut -d ' ' -f 1)
 CORE = $(VENV)/installed-core-$(STATE)
 DEV = $(VENV)/installed-dev-$(STATE)
+BENCH = $(VENV)/installed-bench-$(STATE)
 
 FUZZED = bitlex bitlex_lanes cl100k clip falcon o200k
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test exhaustive fuzz generate check tables clean
+.PHONY: help demo test bench exhaustive fuzz generate check tables clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -29,8 +31,11 @@ demo: $(CORE) ## split README.md with the cl100k lexer
 	print(f'... the first 20 of {lexer.count(text):,} pieces; {len(text):,} bytes in all, by', lexer); \
 	print('Next: $(VENV)/bin/bitlex --help, $(VENV)/bin/bitlex families, make test')"
 
-test: $(DEV) ## run all tests
-	@$(PY) -m pytest -q
+test: $(DEV) ## run all tests, as many at a time as there are processors (8 at most), and say which were skipped and why
+	@$(PY) -m pytest -q -rs -n auto --maxprocesses 8 --dist worksteal
+
+bench: $(BENCH) ## how fast, next to what else there is; ARGS="--quick" or ARGS=--help
+	@$(PY) -m bench $(ARGS)
 
 generate: $(DEV) ## write generated/ again; FAMILY="cl100k o200k" for some only
 	@$(PY) -m generator $(FAMILY)
@@ -44,14 +49,15 @@ check: $(DEV) ## generated/ is what the generator writes; ruff; mypy
 exhaustive: $(DEV) ## all texts of 1..K characters, PCRE2 against the emitted C; FAMILY=o200k K=6
 	@$(PY) -m tests.exhaustive $(or $(FAMILY),cl100k) --k $(K) --publish
 
-fuzz: ## libFuzzer against the definition, half of SECONDS with small blocks (clang); SECONDS=600
+fuzz: $(DEV) ## a third of SECONDS each: libFuzzer (clang) on the C, with large and with small blocks; pattern text; SECONDS=600
 	@mkdir -p build/fuzz/corpus
 	@for block in 6144 16; do \
 		$(CLANG) -std=c99 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DBITLEX_BLOCK=$$block -DBITLEX_LANES_FROM=1 -Igenerated/c \
 		tests/fuzz.c $(FUZZED:%=generated/c/%.c) -o build/fuzz/fuzz$$block && \
-		build/fuzz/fuzz$$block -fork=$$(getconf _NPROCESSORS_ONLN) -max_total_time=$$(($(SECONDS) / 2)) -max_len=4096 \
+		build/fuzz/fuzz$$block -fork=$$(getconf _NPROCESSORS_ONLN) -max_total_time=$$(($(SECONDS) / 3)) -max_len=4096 \
 		-artifact_prefix=build/fuzz/ build/fuzz/corpus || exit 1; \
 	done
+	@$(PY) -m tests.fuzz_patterns $$(($(SECONDS) / 3))
 
 tables: $(DEV) ## fetch the Unicode data again (CPython 3.11)
 	@$(PY) -m generator.pin_unicode
@@ -74,4 +80,15 @@ $(CORE): | $(PY)
 $(DEV): | $(PY)
 	@echo "installing bitlex and what its tests need in $(VENV)"
 	@$(PY) -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(CORE)
+
+# What is measured against is optional, and not to be had everywhere: each package is tried by itself where all at once do not install.
+$(BENCH): | $(PY)
+	@echo "installing bitlex and what it is measured against in $(VENV)"
+	@$(PY) -m pip install -q --disable-pip-version-check -e '.[bench]' || { \
+		$(PY) -m pip install -q --disable-pip-version-check -e . && \
+		$(PY) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['bench'], sep='\n')" | \
+		while read -r package; do \
+			$(PY) -m pip install -q --disable-pip-version-check "$$package" 2> /dev/null || echo "not to be had here: $$package"; \
+		done; }
 	@touch $@ $(CORE)

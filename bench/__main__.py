@@ -1,179 +1,199 @@
-"""How fast the lexers split, next to the engines they equal, on the same texts in the same run.
+"""How fast the lexers split, next to what else can: one command, on any machine.
 
-    python -m bench                              cl100k, on the corpora of $BITLEX_DATA or on texts made here
-    python -m bench --family o200k --seconds 1
+    python -m bench --quick                         a minute: cl100k, short texts, few rounds
+    python -m bench                                 everything, on texts made here: a quarter of an hour
+    python -m bench --data FOLDER --name reference --readme
+    python -m bench --from bench/results/reference.json --readme      writes the pages again, measures nothing
 
-A cell is the median over rounds, in MB of UTF-8 a second, one thread. Engines take turns within a round, so that a change of the
-machine's mood hits all of them. A benchmark is also a test: every engine must count the same pieces, or the run stops.
-Biased towards us in two ways: texts are in memory, and one lexer is asked for one long text at a time.
+A benchmark is a test, too: what every engine puts out is compared by number of pieces and by a digest of their offsets. One that
+differs is marked, with the place where it first does; if it is one of ours, the run fails. What the figures are biased towards:
+texts are in memory and long (--short is about the others), one process does nothing else, the garbage collector is off, and results
+are freed when the clock stands. Slow engines read the beginning of each text only. bitlex makes its arrays anew in each call, while
+the engines in C write into a buffer made beforehand. Made texts are not language; see bench/corpora.py.
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
-import platform
-import statistics
 import sys
-import time
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import bitlex
-from bitlex.generated.python.scan import Machine
-from bitlex.generator import compile_family, family
 from bitlex.generator.measure import lookahead
 
-Engine = Callable[[], int]
+from .corpora import Text, corpora, hard
+from .engines import PACKAGES, engines
+from .machine import about, code_size, mood
+from .measure import measure
+from .native import Unavailable
+from .report import Result, by_length, by_subject, by_threads, load, reasons, save, splice, summary
+from .special import lengths, short, threads
+from .subject import Subject
+
+HERE = Path(__file__).resolve().parent
+FAMILIES = ("cl100k", "o200k", "gpt2", "llama3", "qwen2", "deepseek_v3")
+PARTS = ("corpora", "short", "hard", "lengths", "threads", "size")
 MEGABYTE = 1_000_000
+UNCLOSED = "/* "  # whoever goes back to the last match reads to the end of the text from each of them
 
 
-def corpora(limit: int) -> dict[str, str]:
-    """Texts by name: the files of $BITLEX_DATA/corpora, or texts made from nothing but this file and the Unicode tables."""
-    folder = os.environ.get("BITLEX_DATA")
-    if folder:
-        files = sorted(Path(folder, "corpora").iterdir())
-        return {path.stem: path.read_bytes()[: limit * MEGABYTE].decode("utf-8", "ignore") for path in files}
-    code = Path(__file__).read_text(encoding="utf-8")
-    words = "".join(c if c.isalpha() or c in " ,." else " " for c in code)
-    print("BITLEX_DATA is not set: measuring on texts made here, which are no corpora", file=sys.stderr)
-    made = {"words": words, "code": code, "cjk": "".join(chr(0x4E00 + i * 37 % 20_000) + ("。" if i % 9 == 0 else "") for i in range(9_000)),
-            "cyrillic": "".join(chr(0x430 + i * 7 % 32) + (" " if i % 6 == 0 else "") for i in range(9_000))}  # fmt: skip
-    return {name: text * (limit * MEGABYTE // len(text.encode()) + 1) for name, text in made.items()}
+def arguments(given: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_argument_group("what to measure (default: all parts)")
+    what.add_argument("--corpora", action="store_true", help="each lexer on each text: count, spans, split")
+    what.add_argument("--short", action="store_true", help="a call for each of 1,000 strings of 50 bytes")
+    what.add_argument("--hard", type=float, nargs="?", const=1.0, metavar="MB", help="texts without end of one kind, of 1 MB or so many")
+    what.add_argument("--lengths", type=int, nargs="?", const=100 * MEGABYTE, metavar="BYTES",
+                      help="time a byte on the worst text that a walk over the machine finds, up to 100 MB, or so many")  # fmt: skip
+    what.add_argument("--threads", type=int, nargs="?", const=0, metavar="N", help="a long text on 1, 2, 4 ... threads up to N (all cores)")
+    what.add_argument("--size", action="store_true", help="bytes of code and constants of a lexer in C")
+    which = parser.add_argument_group("which lexers and texts")
+    which.add_argument("--family", action="append", metavar="NAME", help=f"may be repeated (default: {', '.join(FAMILIES)}, patterns)")
+    which.add_argument("--all", action="store_true", help="every family of the catalogue, and the patterns of bench/patterns.toml")
+    which.add_argument("--no-patterns", action="store_true", help="leave out the patterns of bench/patterns.toml")
+    which.add_argument("--data", type=Path, metavar="FOLDER", help="of files to measure on (default: $BITLEX_DATA, or texts made here)")
+    which.add_argument("--megabytes", type=float, default=4, metavar="MB", help="of each text, at most (default: %(default)s)")
+    how = parser.add_argument_group("how, and where to")
+    how.add_argument("--rounds", type=int, default=9, help="to take medians of; 7 at least for figures to publish (default: %(default)s)")
+    how.add_argument("--quick", action="store_true", help="cl100k, 0.5 MB, 3 rounds: does it work here?")
+    how.add_argument("--out", type=Path, default=HERE / "results", metavar="FOLDER", help="default: %(default)s")
+    how.add_argument("--name", default="latest", help="of the files: NAME.csv, NAME.json, NAME-corpora.svg ... (default: %(default)s)")
+    how.add_argument("--readme", type=Path, nargs="?", const=HERE.parent / "README.md", metavar="FILE",
+                     help="put the summary between the markers of README.md, or of FILE")  # fmt: skip
+    how.add_argument("--from", type=Path, dest="source", metavar="JSON", help="measure nothing: take an earlier result")
+    options = parser.parse_args(given)
+    if options.rounds < 1:
+        parser.error("--rounds: one at least")
+    if options.quick:
+        options.family, options.megabytes, options.rounds, options.no_patterns = options.family or ["cl100k"], 0.5, 3, True
+    chosen = [part for part in PARTS if getattr(options, part) is not None and getattr(options, part) is not False]
+    options.parts = chosen or PARTS
+    return options
 
 
-def hard(size: int) -> dict[str, str]:
-    """Texts that a lexer with restarts, or one that looks ahead without bound, would be slow on."""
-    return {
-        "one letter": "a" * size, "spaces": " " * size, "newlines": "\n" * size, "digits": "7" * size,
-        "a1 a1": "a1" * (size // 2), "space tab": " \t" * (size // 2), "marks": "\u0301" * (size // 2),
-        "中AAAA": "中" + "A" * (size - 3),
-    }  # fmt: skip
-
-
-def worst(name: str) -> str:
-    """A text that a lexer cannot decide before its end, found by walking its machine, to be repeated; "" if it looks ahead so far only."""
-    program = compile_family(family(name))
-    machine = program.stages[0]
-    found = lookahead(machine)
-    if found.symbols is not None:
-        return ""
-    return "".join(chr(program.cells.members(cell).ranges[0][0]) for cell in found.again)
-
-
-def lengths(name: str, longest: int) -> None:
-    """Time per byte of the worst text there is for this lexer, by length: flat, if time is linear."""
-    again = worst(name) or " "
-    why = "found by pumping the machine" if worst(name) else "the machine looks ahead a few characters only, so any text will do"
-    print(f"{name}: {again!r} repeated ({why}); nanoseconds a byte, median of 5")
-    lexer, pattern = bitlex.lexer(name), family(name).steps[0].regex
-    print("| bytes | bitlex | regex |\n| ---: | ---: | ---: |")
-    for size in (10**power for power in range(3, 10)):
-        if size > longest:
-            break
-        text = again * (size // len(again.encode()))
-        data = text.encode()
-        row = [time_per_byte(lambda: lexer.count(data), size)]  # noqa: B023
-        if pattern and size <= MEGABYTE:
-            import regex
-
-            compiled = regex.compile(pattern, regex.V1)
-            row.append(time_per_byte(lambda: sum(1 for _ in compiled.finditer(text + "x")), size))  # noqa: B023
-        print(f"| {size:,} | " + " | ".join(f"{cell:.2f}" for cell in row) + " |", flush=True)
-
-
-def time_per_byte(run: Callable[[], object], size: int) -> float:
-    taken = []
-    for _ in range(5):
-        start = time.perf_counter()
-        run()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken) / size * 1e9
-
-
-def engines(name: str, text: str, slow: bool) -> dict[str, Engine]:
-    """What counts the pieces of `text`, by the name of its column."""
-    lexer, data = bitlex.lexer(name), text.encode()
-    if lexer.tier == "pure":
-        print("the native tier is not installed: the first three columns are pure Python", file=sys.stderr)
-    found: dict[str, Engine] = {
-        "memcpy": lambda: len(bytearray(data)),
-        "count bytes": lambda: lexer.count(data),
-        "spans bytes": lambda: len(lexer.spans(data)),
-        "spans str": lambda: len(lexer.spans(text)),
-        "split str": lambda: len(lexer.split(text)),
-    }
-    if not slow:
-        return found
-    pure = Machine(**import_module(f"bitlex.generated.python.{lexer.name}").TABLES)
-    short = text[: 2 * MEGABYTE]
-    found["pure split"] = lambda: len(pure.split(short))
-    steps = family(name).steps
-    if len(steps) == 1 and steps[0].regex and not lexer.drops:
-        try:
-            import regex
-        except ImportError:
-            print("regex is not installed: no column for it", file=sys.stderr)
-        else:
-            compiled = regex.compile(steps[0].regex, regex.V1)
-            found["regex findall"] = lambda: len(compiled.findall(short))
-        try:  # Oniguruma, so only where it is the family's own engine: it reads some patterns of tiktoken differently
-            if lexer.dialect != "oniguruma":
-                return found
-            from tokenizers import Regex, pre_tokenizers
-        except ImportError:
-            print("tokenizers is not installed: no column for it", file=sys.stderr)
-        else:
-            split = pre_tokenizers.Split(Regex(steps[0].regex), "isolated")
-            shorter = text[: MEGABYTE // 4]
-            found["tokenizers Split"] = lambda: len(split.pre_tokenize_str(shorter))
+def subjects(options: argparse.Namespace) -> list[Subject]:
+    names = options.family or (list(bitlex.families()) if options.all else FAMILIES)
+    found = [Subject.family(name) for name in names]
+    if not options.no_patterns and (options.all or not options.family):
+        patterns = tomllib.loads((HERE / "patterns.toml").read_text(encoding="utf-8"))
+        found += [Subject.pattern(name, regex) for name, regex in patterns.items()]
     return found
 
 
-TAKES = {"pure split": 2 * MEGABYTE, "regex findall": 2 * MEGABYTE, "tokenizers Split": MEGABYTE // 4}  # characters, not all of the text
+def run(options: argparse.Namespace, result: Result, say: Callable[[str], None]) -> None:
+    """Measure, part by part; rows are in `result` as soon as they are there."""
+    folder = options.data or (Path(os.environ["BITLEX_DATA"]) if os.environ.get("BITLEX_DATA") else None)
+    size = int(options.megabytes * MEGABYTE)
+    texts = corpora(folder, size)
+    result.about["texts"] = f"{len(texts)} files given" if folder else "made here"
+    if folder is None:
+        say("no --data, no BITLEX_DATA: measuring on texts made here, which are no language; see bench/corpora.py")
+    chosen = subjects(options)
+    clock = result.about["clock"]
+    cycles = float(clock) if isinstance(clock, int) else None
+    if cycles is None:
+        say(f"bytes a cycle are left out, because the clock is {clock}")
+    made = {subject.name: engines(subject, result.absent) for subject in chosen}
+    first, theirs = chosen[0], made[chosen[0].name]
+    if "corpora" in options.parts:
+        for subject in chosen:
+            for text in progress(texts, subject.name):
+                result.rows += measure(subject, text, made[subject.name], options.rounds, result.absent, cycles=cycles)
+            say(by_subject([row for row in result.of("corpora") if row.subject == subject.name]))
+    if "short" in options.parts:
+        for text in progress(texts[:2], "short strings"):
+            result.rows += short(first, text, theirs, options.rounds)
+        say(by_subject(result.of("short")))
+    if "hard" in options.parts:
+        for text in progress(hard(int((options.hard or min(1.0, options.megabytes)) * MEGABYTE)), "hard texts"):
+            result.rows += measure(first, text, theirs, options.rounds, result.absent, "hard", cycles)
+        say(by_subject(result.of("hard")))
+    if "lengths" in options.parts:
+        longest = options.lengths or min(100 * MEGABYTE, 25 * size)
+        comments = next((subject for subject in chosen if subject.name == "pattern c"), None)
+        for subject, unit in [(first, worst(first)), *([(comments, UNCLOSED)] if comments else [])]:
+            by_count = [one for one in made[subject.name] if one.output == "count" or one.name == "regex"]
+            for rows in progress(lengths(subject, unit, longest, by_count, options.rounds), "lengths"):
+                result.rows += rows
+        say(by_length(result.of("lengths")))
+    if "threads" in options.parts:
+        if "threads" in inspect.signature(bitlex.Lexer.spans).parameters:
+            whole = "".join(text.text for text in texts)
+            long = Text("all texts", whole * max(1, 16 * size // max(1, len(whole.encode()))))
+            result.rows += threads(first, long, options.threads or os.cpu_count() or 1, options.rounds)
+            say(by_threads(result.of("threads")))
+        else:
+            result.absent["threads"] = "this bitlex has no threads= in Lexer.spans"
+    if "size" in options.parts:
+        for subject in chosen:
+            if subject.known:
+                try:
+                    result.sizes[subject.name] = code_size(subject.name)
+                except Unavailable as reason:
+                    result.absent["code size"] = str(reason)
 
 
-def measure(name: str, texts: dict[str, str], rounds: int, slow: bool) -> list[list[str]]:
-    rows: list[list[str]] = []
-    for title, text in texts.items():
-        chosen = engines(name, text, slow)
-        taken: dict[str, list[float]] = {engine: [] for engine in chosen}
-        counts: dict[int, set[int]] = {}
-        for _ in range(rounds):
-            for engine, run in chosen.items():
-                start = time.perf_counter()
-                pieces = run()
-                taken[engine].append(time.perf_counter() - start)
-                if engine != "memcpy":
-                    counts.setdefault(min(TAKES.get(engine, len(text)), len(text)), set()).add(pieces)
-        wrong = [sorted(found) for found in counts.values() if len(found) > 1]
-        if wrong:
-            raise SystemExit(f"{title}: engines disagree on the number of pieces: {wrong}")
-        sizes = {engine: len(text[: TAKES.get(engine, len(text))].encode()) for engine in chosen}
-        rows.append([title, *(f"{sizes[engine] / MEGABYTE / statistics.median(taken[engine]):,.1f}" for engine in chosen)])
-        if len(rows) == 1:
-            rows.insert(0, ["MB/s", *chosen])
-    return rows
+def worst(subject: Subject) -> str:
+    """Characters whose repetition keeps the lexer from deciding until the end, if its machine has such; otherwise a tab."""
+    program = subject.program
+    found = lookahead(program.stages[0])
+    if found.symbols is not None or program.continuation:
+        return "\t"
+    return "".join(chr(program.cells.members(cell).ranges[0][0]) for cell in found.again)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Splitting speed, next to the engines that bitlex equals.")
-    parser.add_argument("--family", default="cl100k", help="default: %(default)s")
-    parser.add_argument("--rounds", type=int, default=7, help="rounds to take the median of (default: %(default)s)")
-    parser.add_argument("--megabytes", type=int, default=10, help="of each corpus, at most (default: %(default)s)")
-    parser.add_argument("--hard", type=int, metavar="MB", help="measure adversarial texts of so many MB instead of corpora")
-    parser.add_argument("--lengths", action="store_true", help="time per byte of the worst text, from 1 KB to 1 GB")
-    options = parser.parse_args()
-    if options.lengths:
-        return lengths(options.family, 10**9)
-    texts = hard(options.hard * MEGABYTE) if options.hard else corpora(options.megabytes)
-    print(f"{options.family}, median of {options.rounds}; Python {platform.python_version()}, {platform.machine()}, bitlex {bitlex.__version__}")
-    for row in measure(options.family, texts, options.rounds, slow=not options.hard):
-        print("| " + " | ".join(row) + " |")
-        if row[0] == "MB/s":
-            print("| --- |" + " ---: |" * (len(row) - 1))
+def progress(items: Any, title: str) -> Iterator[Any]:
+    """The same, with a bar on the terminal if there is one, and tqdm."""
+    if not sys.stderr.isatty():
+        return iter(items)
+    try:
+        tqdm = import_module("tqdm").tqdm
+    except ImportError:
+        print(f"{title} ... (tqdm is not installed: no bar)", file=sys.stderr)
+        return iter(items)
+    return iter(tqdm(items, desc=title, leave=False))
+
+
+def main(given: list[str] | None = None) -> int:
+    options = arguments(given)
+    stopped = False
+    if options.source:
+        result = load(options.source)
+    else:
+        result = Result(about())
+        result.absent |= dict.fromkeys(PACKAGES, "encodes only: has no pretokenizer that Python can call")
+        try:
+            run(options, result, lambda text: print(text, flush=True))
+        except KeyboardInterrupt:
+            stopped = True
+            result.about["stopped"] = "by Ctrl-C: what was measured until then"
+        except Exception:
+            save(result, options.out, options.name)
+            raise
+        result.about |= {f"{key} at the end": value for key, value in mood().items()}
+    paths = save(result, options.out, options.name)
+    try:
+        from .plots import plots
+
+        paths += plots(load(paths[1]), options.out, options.name)
+    except ImportError:
+        result.absent["plots"] = "matplotlib is not installed"
+        save(result, options.out, options.name)
+    if options.readme and not stopped:
+        splice(options.readme, summary(load(paths[1])))
+        paths.append(options.readme)
+    print(*(f"not measured: {line}" for line in reasons(result.absent)), sep="\n")
+    print("written:", *paths)
+    for row in result.wrong:
+        print(f"WRONG: {row.engine}, {row.subject}, {row.text}, {row.output}: {row.note}", file=sys.stderr)
+    return 130 if stopped else 1 if result.wrong else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

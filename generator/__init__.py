@@ -88,7 +88,7 @@ def compile_pattern(
 
 
 def split(plan: Plan, nfa: Nfa, cells: Partition, symbols: int, limits: Limits) -> Bimachine:
-    machine = canonical(Split(nfa, plan.behavior, plan.invert, plan.empty, plan.pattern), limits)
+    machine = canonical(Split(nfa, plan.behavior, plan.invert, plan.empty, plan.pattern, limits), limits)
     if plan.prefix:
         machine = canonical(Prefixed(machine, cells.masks[SPACE].bit_length() - 1), limits)
     return machine if machine.symbols == symbols else canonical(Widened(machine, symbols - machine.symbols), limits)

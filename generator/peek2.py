@@ -35,7 +35,7 @@ def winner(suffixes: Suffixes, place: Place) -> int | None:
 
 
 def suffix_sets(nfa: Nfa, limits: Limits) -> tuple[Suffixes, list[int]]:
-    split = Split(nfa)
+    split = Split(nfa, limits=limits)
     sets, _ = explore_backward(split, limits, range(nfa.cells))
     return split.suffixes, [s for s in sets if isinstance(s, int)]
 

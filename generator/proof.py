@@ -37,7 +37,7 @@ from .steps import Plan, plans
 from .transducer import Guessing, Move, Pieces, Reduced, Tabled, Transducer, differ, letters
 from .tree import Node
 
-__all__ = ["Difference", "Report", "check", "prove"]
+__all__ = ["Difference", "Report", "check", "prove", "read_emitted"]
 
 GENERATED = Path(__file__).parent.parent / "generated"
 State = tuple[int, int, bool | None]
@@ -83,6 +83,12 @@ def spelled(found: Sequence[int]) -> str:
 
 def prove(what: str | Program, source: str = "python") -> Report:
     """The tables of a catalogue family as they stand in generated/, or of a program as it would be emitted now."""
+    name, planned, tables = read_emitted(what, source)
+    return check(planned, tables, name, source)
+
+
+def read_emitted(what: str | Program, source: str) -> tuple[str, tuple[Plan, ...], Tables]:
+    """The name, the steps, and the tables as they are read back from the Python or the C source."""
     if isinstance(what, Program):
         from .emit import emit  # needs jinja2, which proving a family does not
 
@@ -93,7 +99,7 @@ def prove(what: str | Program, source: str = "python") -> Report:
         name, planned, folder = known.name, plans(known.steps, known.dialect, known.unicode), GENERATED
     path = f"python/{name}.py" if source == "python" else f"c/{name}.c"
     text = (folder / path).read_text(encoding="utf-8") if folder else files[path]
-    return check(planned, read_python(text) if source == "python" else read_c(text), name, source)
+    return name, planned, read_python(text) if source == "python" else read_c(text)
 
 
 def check(planned: tuple[Plan, ...], tables: Tables, name: str = "custom", source: str = "tables") -> Report:

@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 from .errors import PatternError
+from .limits import Limits
 from .nfa import Nfa
 from .suffix import Many, Suffixes
 
@@ -68,13 +69,16 @@ class Between:
 
 
 class Split:
-    """The machine of one Split(regex, behavior, invert). `pattern` is for messages."""
+    """The machine of one Split(regex, behavior, invert). `pattern` is for messages; no `limits`: it was compiled before."""
 
-    def __init__(self, nfa: Nfa, behavior: str = "isolated", invert: bool = False, empty: str = "retry", pattern: str = "") -> None:
+    def __init__(
+        self, nfa: Nfa, behavior: str = "isolated", invert: bool = False, empty: str = "retry", pattern: str = "",
+        limits: Limits | None = None,
+    ) -> None:  # fmt: skip
         if behavior not in BEHAVIORS:
             raise ValueError(f"no behavior {behavior!r}; there are {', '.join(BEHAVIORS)}")
         self.nfa, self.behavior, self.invert, self.empty, self.pattern = nfa, behavior, invert, empty, pattern
-        self.suffixes = Suffixes(nfa)
+        self.suffixes = Suffixes(nfa, limits)
         self.symbols = nfa.cells
         masks = {i.mask for i in nfa.code}
         self.alike = [tuple(mask >> c & 1 for mask in masks) for c in range(nfa.cells)]

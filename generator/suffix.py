@@ -19,9 +19,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .limits import Limits
 from .nfa import BEHIND, CHAR, LOOK, MATCH, SPLIT, Nfa
 
 __all__ = ["Many", "Place", "Suffixes"]
+
+WAY, CONDITION = 100, 8  # entries of a table that take the memory of one way to succeed, and of each lookahead in it
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,8 @@ class Way:
 class Suffixes:
     """Sets are ints, one bit for each (context, state, level) that consuming a symbol can lead to."""
 
-    def __init__(self, nfa: Nfa) -> None:
-        self.nfa = nfa
+    def __init__(self, nfa: Nfa, limits: Limits | None = None) -> None:
+        self.nfa, self.limits, self.kept = nfa, limits, 0
         self.end_symbol = nfa.cells
         behind = sorted({i.mask for i in nfa.code if i.op == BEHIND})
         signatures: dict[tuple[int, ...], int] = {}
@@ -147,15 +150,21 @@ class Suffixes:
         return True
 
     def ways(self, state: int, context: int, searching: bool, symbol: int) -> tuple[Way, ...]:
-        """All ways for `state` to succeed before `symbol`, lookaheads left open. Only without atomic groups."""
+        """All ways for `state` to succeed before `symbol`, lookaheads left open. Only without atomic groups.
+
+        They can be as many as sets of lookaheads that a path can meet: two to the power of n, where n are optional.
+        """
         key = (state, context, searching, symbol)
         if key in self._ways:
             return self._ways[key]
         found: dict[frozenset[tuple[int, bool]], tuple[int, bool]] = {}
         todo: list[tuple[int, frozenset[tuple[int, bool]]]] = [(state, frozenset())]
-        seen = set(todo)
+        seen, size = set(todo), self.kept
         while todo:
             at, conditions = todo.pop()
+            size += WAY + CONDITION * len(conditions)
+            if self.limits is not None:
+                self.limits.check("work", size)
             i = self.nfa.code[at]
             nexts: list[tuple[int, frozenset[tuple[int, bool]]]] = []
             if i.op == CHAR:
@@ -176,6 +185,7 @@ class Suffixes:
                     seen.add(item)
                     todo.append(item)
         self._ways[key] = result = tuple(Way(conditions, bits, done) for conditions, (bits, done) in found.items())
+        self.kept += sum(WAY + CONDITION * len(way.conditions) for way in result)
         return result
 
 

@@ -44,7 +44,7 @@ class Reader:
         self.pattern, self.dialect, self.at = pattern, dialect, 0
 
     def fail(self, reason: str, first: int, last: int, advice: str = "") -> NoReturn:
-        raise PatternError(reason, self.pattern, (first, last), advice)
+        raise PatternError(reason, self.pattern, (first, min(last, len(self.pattern))), advice)
 
     def ahead(self, text: str) -> bool:
         return self.pattern.startswith(text, self.at)

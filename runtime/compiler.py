@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from .generator import Limits, Program
     from .generator.families import Behavior, DialectName
+    from .generator.pack import Tables
 
-__all__ = ["compile", "compile_again"]
+__all__ = ["compile", "compile_again", "machine_arguments"]
 
 
 @overload
@@ -76,6 +77,14 @@ def from_program(program: Program) -> Lexer:
 
     tables = pack(program)
     steps = [step_fields(step) for step in program.steps]
+    return Lexer(
+        name=program.name, dialect=program.dialect, unicode=program.unicode, steps=steps, cells=tables.cells,
+        states=tuple((s.backward_states, s.forward_states) for s in tables.stages), tables=machine_arguments(tables),
+    )  # fmt: skip
+
+
+def machine_arguments(tables: Tables) -> dict[str, Any]:
+    """Tables of the generator as the keyword arguments of a Machine, in either tier."""
     stages = tuple(
         (s.columns, s.column_count, s.label_count, s.backward_next, s.backward_label, s.backward_end, s.forward_next, s.output)
         for s in tables.stages
@@ -84,10 +93,7 @@ def from_program(program: Program) -> Lexer:
     packed["stages"] = stages
     if tables.continuation:
         packed["continuation"] = tables.continuation
-    return Lexer(
-        name=program.name, dialect=program.dialect, unicode=program.unicode, steps=steps, cells=tables.cells,
-        states=tuple((s.backward_states, s.forward_states) for s in tables.stages), tables=packed,
-    )  # fmt: skip
+    return packed
 
 
 def compile_again(lexer: Lexer) -> Program:

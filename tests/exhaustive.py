@@ -21,54 +21,24 @@ import shutil
 import subprocess
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
 from math import gcd
 from pathlib import Path
 from typing import TypeAlias
 
 from generator import Program, compile_family, family
-from generator.cells import Partition
+from generator.alphabet import ALPHABET, SURROGATES, alphabet, texts
 from generator.codeset import ALL, CodeSet
 from generator.pack import Tables, pack
-
-sys.path.insert(0, str(Path(__file__).parent))  # so that files here find each other by bare names, as they do under pytest
-from spell import spell
+from generator.spell import spell
 
 ROOT = Path(__file__).resolve().parent.parent
-SURROGATES = CodeSet([(0xD800, 0xDFFF)])  # in no UTF-8
-LENGTHS = [CodeSet([r]) for r in ((0, 0x7F), (0x80, 0x7FF), (0x800, 0xFFFF), (0x10000, 0x10FFFF))]  # 1 to 4 bytes of UTF-8
-ALPHABET = 29
 CHECKED = 5_000_000  # texts; PCRE2 and the module are compared on so many at most
 INSTALL = "on Debian and Ubuntu: sudo apt install {}; on Fedora: sudo dnf install {}; on macOS: {}"
 
 
 class Missing(Exception):
     """What must be installed first."""
-
-
-# --- the alphabet ---------------------------------------------------------------------------------------------------------------------
-
-
-def alphabet(cells: Partition, size: int = ALPHABET) -> list[int]:
-    """`size` code points, or one from each cell if there are more cells, in order.
-
-    Every cell offers, in this order: its smallest member, its largest, the smallest that take 1, 2, 3, 4 bytes, the largest that
-    do. The offers are taken in rounds, one from each cell, the largest cells first, until there are enough.
-    """
-    members = [cells.members(cell) - SURROGATES for cell in range(cells.count)]
-    waiting = [offers(points) for points in sorted(members, key=lambda points: (-len(points), points.ranges)) if points]
-    chosen = [cell[0] for cell in waiting]
-    for turn in range(1, 10):
-        chosen += [cell[turn] for cell in waiting if turn < len(cell)][: max(0, size - len(chosen))]
-    return sorted(chosen)
-
-
-def offers(points: CodeSet) -> list[int]:
-    parts = [part for part in (points & length for length in LENGTHS) if part]
-    ends = [points.ranges[0][0], points.ranges[-1][1]]
-    return list(dict.fromkeys([*ends, *(part.ranges[0][0] for part in parts), *(part.ranges[-1][1] for part in parts)]))
 
 
 # --- the job --------------------------------------------------------------------------------------------------------------------------
@@ -105,7 +75,7 @@ class Job:
 
     def digest(self) -> str:
         """Of everything that the outcome depends on but PCRE2, whose version the program adds."""
-        parts = [self.text().encode(), *(path.read_bytes() for path in (*self.sources, ROOT / "generated/c/bitlex.h"))]
+        parts = [self.text().encode(), *(path.read_bytes() for path in (*self.sources, *sorted((ROOT / "generated/c").glob("bitlex*.h"))))]
         return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
@@ -190,17 +160,11 @@ def masks_by_pcre2(job: Job, program: Path, length: int, universe: CodeSet | Non
     return array("H", subprocess.run([str(program), str(path)], check=True, stdout=subprocess.PIPE).stdout)
 
 
-def texts(points: Sequence[int], length: int) -> Iterator[str]:
-    """In the order of exhaustive.c."""
-    letters = [chr(point) for point in points]
-    return map("".join, chain.from_iterable(product(letters, repeat=size) for size in range(1, length + 1)))
-
-
 def check_referee(job: Job, program: Path) -> str:
     """Compare PCRE2 with the `regex` module; how much was compared, in words. AssertionError with a text on which they differ."""
     if importlib.util.find_spec("regex") is None:
         raise Missing("the regex module is not installed: pip install -e '.[dev]'")
-    from oracle import Module  # it needs what only tests need
+    from generator.backtracking import Module
 
     module = Module(job.program.plans, CodeSet((c, c) for c in job.points))
     short, full = min(job.length, 4), min(job.length, 3)
@@ -210,7 +174,7 @@ def check_referee(job: Job, program: Path) -> str:
     while gcd(each, len(job.points)) > 1:  # or some characters would never stand last
         each += 1
     tried = 0
-    for number, text in enumerate(texts(job.points, short)):
+    for number, text in enumerate(texts([chr(point) for point in job.points], short)):
         if number % each:
             continue
         starts, covered = 0, 0

@@ -1,158 +1,39 @@
-"""The only door to the engines that our lexers must equal, and the rules around them written as a definition, slowly and plainly.
+"""The only door to the engines that our lexers must equal.
 
-    expected(program, "I'm")                    ->  [(0, 1), (1, 3)]     the `regex` module on spelled-out sets, step by step
+    Module(program.plans)("I'm")                ->  [(0, 1), (1, 3)]     the `regex` module on spelled-out sets, step by step
     Tokenizers(steps)("I'm")                    ->  [(0, 1), (1, 3)]     Hugging Face tokenizers itself
     Tiktoken(pattern, ["I'm", ...])("I'm")      ->  ["I", "'m"]          tiktoken itself
 
-Three engines with different strengths. The module backtracks as the pattern says and is told every set, so it checks the automata on
-any text, lone surrogates included. The other two are the references: they check the sets, the syntax and the rules as well.
+Three engines with different strengths. The module (generator/backtracking.py) backtracks as the pattern says and is told every set, so
+it checks the automata on any text, lone surrogates included. The other two are the references: they check the sets, the syntax and
+the rules as well.
 """
 
 from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
 
-from generator import Program, Step
-from generator.codeset import ALL, CodeSet
-from generator.steps import Plan
-from spell import spell
+from generator import Step
+from generator.split import BEHAVIORS
 
-regex = pytest.importorskip("regex", reason="the regex module is not installed: no oracle")
+pytest.importorskip("regex", reason="the regex module is not installed: no oracle")
 
-Span = tuple[int, int]
-Search = Callable[[int, bool], Span | None]  # from a position, and whether \G holds there: the leftmost match
+import regex
 
-BEHAVIORS = ("isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous")
+from generator.backtracking import Module, Span, apply, byte_level, find_iter
+
+__all__ = [
+    "BEHAVIORS", "BYTES", "Module", "Span", "Tiktoken", "Tokenizers", "apply", "byte_level", "encoding", "find_iter", "original", "regex",
+    "tiktoken_agrees",
+]  # fmt: skip
 
 
 # --- (a) the regex module -----------------------------------------------------------------------------------------------------------
-
-
-class Module:
-    """The steps of a program, read by the `regex` module."""
-
-    def __init__(self, plans: Iterable[Plan], universe: CodeSet = ALL) -> None:
-        self.plans = tuple(plans)
-        self.compiled = [
-            [regex.compile(spell(plan.tree, universe, anchored=yes), regex.V1) for yes in (False, True)] for plan in self.plans
-        ]
-        self.known: dict[tuple[int, str], list[Span]] = {}
-
-    def __call__(self, text: str) -> list[Span]:
-        """The pieces: every step cuts every piece of the step before, as a text of its own. Steps behind a ByteLevel see every byte as
-        one character; then the offsets are those of the bytes."""
-        pieces = [(0, len(text))] if text else []
-        shown = False
-        for number, plan in enumerate(self.plans):
-            if plan.bytewise and not shown:
-                pieces = [(len(text[:a].encode()), len(text[:b].encode())) for a, b in pieces]
-                text, shown = byte_level(text), True
-            pieces = [(a + s, a + e) for a, b in pieces for s, e in self.step(number, text[a:b])]
-        return pieces
-
-    def step(self, number: int, text: str) -> list[Span]:
-        key = number, text
-        if key not in self.known:
-            if len(self.known) > 300_000:
-                self.known.clear()
-            self.known[key] = self.cut(number, text)
-        return self.known[key]
-
-    def cut(self, number: int, text: str) -> list[Span]:
-        plan, (free, anchored) = self.plans[number], self.compiled[number]
-        added = 1 if plan.prefix and text and text[0] != " " else 0
-        text = " " * added + text
-
-        def search(at: int, holds: bool) -> Span | None:
-            found = (anchored if holds else free).search(text, at)
-            return found.span() if found else None
-
-        spans = apply(find_iter(search, len(text), plan.empty), len(text), plan.behavior, plan.invert)
-        spans = [(max(a - added, 0), b - added) for a, b in spans]
-        return [(a, b) for a, b in spans if a < b]
-
-
-def byte_level(text: str) -> str:
-    """The text as ByteLevel shows it: a character for each byte, itself if it is printable in Latin-1, else from U+0100 on."""
-    shown = [*range(ord("!"), ord("~") + 1), *range(ord("\u00a1"), ord("\u00ac") + 1), *range(ord("\u00ae"), ord("\u00ff") + 1)]
-    hidden = [b for b in range(256) if b not in shown]
-    return "".join(chr(b) if b in shown else chr(0x100 + hidden.index(b)) for b in text.encode())
-
-
-def find_iter(search: Search, length: int, empty: str) -> Iterator[Span]:
-    """Successive matches. An empty match right behind a match does not count; behind any other one "retry" searches again at the
-    same place, and "advance" goes on one character later, where \\G does not hold then."""
-    at, last, holds = 0, -1, True
-    while at <= length:
-        found = search(at, holds)
-        if found is None:
-            return
-        start, end = found
-        holds = True
-        if start == end == last:
-            at, holds = end + 1, empty == "retry"
-            continue
-        yield found
-        last = at = end
-        if start == end and empty == "advance":
-            at, holds = end + 1, False
-
-
-def apply(matches: Iterable[Span], length: int, behavior: str, invert: bool) -> list[Span]:
-    """Matches and the gaps between them, made pieces by one of the five behaviors."""
-    flagged: list[tuple[int, int, bool]] = []
-    at = 0
-    for start, end in matches:
-        if at < start:
-            flagged.append((at, start, invert))
-        flagged.append((start, end, not invert))
-        at = end
-    if at < length:
-        flagged.append((at, length, invert))
-    out: list[Span] = []
-    before = False
-    match behavior:
-        case "isolated":
-            out = [(a, b) for a, b, _ in flagged]
-        case "removed":
-            out = [(a, b) for a, b, flag in flagged if not flag]
-        case "contiguous":
-            for a, b, flag in flagged:
-                if out and flag == before:
-                    out[-1] = out[-1][0], b
-                else:
-                    out.append((a, b))
-                before = flag
-        case "merged_with_previous":
-            for a, b, flag in flagged:
-                if out and flag and not before:
-                    out[-1] = out[-1][0], b
-                else:
-                    out.append((a, b))
-                before = flag
-        case "merged_with_next":
-            for a, b, flag in reversed(flagged):
-                if out and flag and not before:
-                    out[-1] = a, out[-1][1]
-                else:
-                    out.append((a, b))
-                before = flag
-            out.reverse()
-    return [(a, b) for a, b in out if a < b]
-
-
-def spans(plan: Plan, text: str) -> list[Span]:
-    """One step on one text."""
-    return Module((plan,))(text)
-
-
-def expected(program: Program, text: str) -> list[Span]:
-    return Module(program.plans)(text)
 
 
 def original(pattern: str, text: str, *, version: int = 1) -> list[Span]:
@@ -178,6 +59,7 @@ class Tokenizers:
         tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
         kinds = [step.kind for step in steps]
         self.bytewise = "ByteLevel" in kinds[:-1]
+        self.adds_space = any(step.add_prefix_space for step in steps)
         self.made = tokenizers.pre_tokenizers.Sequence([self.make(tokenizers, step) for step in steps])
 
     @staticmethod
@@ -208,7 +90,7 @@ class Tokenizers:
             return list(itertools.pairwise([0, *ends]))
         # A piece made of nothing but the space that was added is no part of the text; the reference gives it the place of its neighbour.
         found = self.made.pre_tokenize_str(text)
-        return [(a, b) for piece, (a, b) in found if a < b and not (piece == "\u0120" and text[a:b] != " ")]
+        return [(a, b) for piece, (a, b) in found if a < b and not (self.adds_space and piece == "\u0120" and text[a:b] != " ")]
 
 
 # --- (c) tiktoken -----------------------------------------------------------------------------------------------------------------------

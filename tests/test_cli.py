@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from ast import literal_eval
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import bitlex
+from bitlex.cli import main
 
 COMMAND = [sys.executable, "-m", "bitlex"]
 CL100K = ("split", "--family", "cl100k")
@@ -38,9 +42,9 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("pure", ["", "1"])
-def test_text(file: Path, pure: str) -> None:
-    lines = output(*CL100K, str(file), env={**os.environ, "BITLEX_PURE": pure}).splitlines()
+@pytest.mark.parametrize("tier", ["", "pure"])
+def test_text(file: Path, tier: str) -> None:
+    lines = output(*CL100K, str(file), env={**os.environ, "BITLEX_TIER": tier}).splitlines()
     assert lines == ["I", "'m", " here", "\\n", "123", "45", " \u00e9", "\\u00a0x", " \\\\", " \\t"]
 
 
@@ -100,7 +104,7 @@ def test_explain() -> None:
     assert output("explain", "--family", "cl100k", input=b"it's\n").splitlines() == lines
 
 
-@pytest.mark.parametrize("command", [[], ["split"], ["explain"], ["families"], ["generate"]])
+@pytest.mark.parametrize("command", [[], ["split"], ["explain"], ["families"], ["prove"], ["generate"]])
 def test_help_has_examples(command: list[str]) -> None:
     assert "example" in output(*command, "--help").lower()
 
@@ -114,6 +118,7 @@ def test_version() -> None:
     [
         [], ["nothing"], ["split"], ["split", "--family", "cl100k", "--pattern", "a"], ["split", "--family", "cl100k", "--invert"],
         ["split", "--pattern", "a", "--behavior", "kept"], [*CL100K, "--format", "xml"], ["generate"], ["families", "extra"],
+        ["prove", "cl100k", "--k", "x"], ["prove", "cl100k", "--k=-1"],
     ],
 )  # fmt: skip
 def test_wrong_command_lines_exit_2(arguments: list[str]) -> None:
@@ -176,11 +181,11 @@ def test_output_comes_before_all_of_it_is_found(tmp_path: Path) -> None:
         process.kill()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def listen() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("writing", [False, True])
 def test_ctrl_c_exits_130(tmp_path: Path, writing: bool) -> None:
     path = tmp_path / "large.txt"
@@ -190,10 +195,12 @@ def test_ctrl_c_exits_130(tmp_path: Path, writing: bool) -> None:
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, preexec_fn=listen) as process:
         assert process.stdout is not None
+        assert process.stdin is not None
         if writing:
             assert process.stdout.readline()  # from here on it waits for us to read more
         else:
-            time.sleep(1.5)  # until it waits for its input
+            process.stdin.write(b"x" * (1 << 20))  # more than a pipe holds: when this is done it waits for more input
+            process.stdin.flush()
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=60)[1] == b""
         assert process.returncode == 130
@@ -229,3 +236,147 @@ def test_generate_writes_a_lexer(tmp_path: Path) -> None:
     program = "import sys; sys.path.insert(0, sys.argv[1]); from python import mine, scan; print(scan.Machine(**mine.TABLES).split('a b'))"
     done = subprocess.run([sys.executable, "-I", "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
     assert done.stdout == "['a', ' ', 'b']\n"
+
+
+# --- prove ------------------------------------------------------------------------------------------------------------------------------
+
+PROOFS = [
+    "cl100k, python tables, 1 step: 12 symbols, ", "proved: the tables split every text as the definition does",
+    "cl100k, c tables, 1 step: 12 symbols, ", "proved: the tables split every text as the definition does",
+]  # fmt: skip
+
+
+def needs(*names: str) -> None:
+    for name in names:
+        pytest.importorskip(name, reason=f"{name} is not installed")
+
+
+def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    program = f"import sys; sys.modules[{module!r}] = None; from bitlex.cli import run; run()"
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_prove_reports_the_proofs_and_the_short_texts() -> None:
+    needs("interegular", "regex")
+    lines = output("prove", "cl100k", "--k", "2").splitlines()  # which asserts that nothing is on standard error
+    assert [line[: len(start)] for line, start in zip(lines, PROOFS, strict=False)] == PROOFS
+    short = r"cl100k, every text of 1\.\.2 characters out of 29 representatives of 12 cells: 870 texts, 0 differences, \d+\.\d\d s"
+    assert re.fullmatch(short, lines[4])
+    assert lines[5].startswith("alike: the pattern in the regex module, the python and c tables in the pure ")
+    assert len(lines) == 6
+    assert output("prove", "cl100k").splitlines()[4].split(": ")[1].startswith("25,259 texts, 0 differences")  # k = 3 by default
+
+
+def test_prove_of_several_ends_with_a_sum() -> None:
+    needs("interegular", "regex")
+    last = output("prove", "bloom", "clip", "--k", "1").splitlines()[-1]
+    assert re.fullmatch(r"2 families: 4 proofs, 0 refuted; 44 texts, 0 differences; \d+ s", last)
+    last = output("prove", "bloom", "clip", "--k", "0").splitlines()[-1]
+    assert re.fullmatch(r"2 families: 4 proofs, 0 refuted; \d+ s", last)
+
+
+def test_prove_of_a_pattern() -> None:
+    needs("interegular", "regex", "jinja2")
+    lines = output("prove", "--pattern", r"\w+|\s+(?!\S)|\s|[^\w\s]", "--k", "2").splitlines()
+    assert "custom, every text of 1..2 characters out of" in lines[4] and " 0 differences, " in lines[4]
+    assert without("jinja2", "prove", "--pattern", "a").stderr == "bitlex: writing source needs jinja2: pip install 'bitlex[generate]'\n"
+
+
+def test_prove_names_what_is_not_installed() -> None:
+    done = without("interegular", "prove", "cl100k")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "bitlex: the proof needs interegular: pip install 'bitlex[prove]'\n"
+    needs("interegular")
+    done = without("regex", "prove", "cl100k")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "bitlex: trying short texts needs regex: pip install 'bitlex[prove]'; the proof alone does not: --k 0\n"
+    done = without("regex", "prove", "cl100k", "--k", "0")
+    assert (done.returncode, done.stderr) == (0, "") and len(done.stdout.splitlines()) == len(PROOFS)
+
+
+def test_a_wrong_table_is_refuted_and_found_by_short_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs("interegular", "regex")
+    from bitlex.generator import proof
+
+    for room in ("python", "c"):
+        shutil.copytree(proof.GENERATED / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
+    source = tmp_path / "c" / "cl100k.c"
+    head, tail = source.read_text().split("output0[] = {\n")
+    first, second, rest = tail.split("\n", 2)  # in state 1: continue where a piece starts, and the other way round
+    source.write_text(f"{head}output0[] = {{\n{first}\n{second.translate(str.maketrans('01', '10'))}\n{rest}")
+    monkeypatch.setattr(proof, "GENERATED", tmp_path)
+    assert main(["prove", "cl100k", "--k", "2"]) == 1
+    said = capsys.readouterr()
+    lines = said.out.splitlines()
+    assert lines[1].startswith("proved") and lines[3] == "REFUTED by a shortest text:"  # Python's table is right
+    place = next(n for n, line in enumerate(lines) if line.startswith("DIFFERENT, first on these texts: "))
+    assert re.search(r": 870 texts, [1-9]\d* differences, ", lines[place - 1])
+    text, expected, found = (line.split(maxsplit=1) for line in lines[place + 1 : place + 4])
+    assert (text[0], expected[0], found[0]) == ("text", "expected", "found")
+    assert len(literal_eval(text[1])) == len(literal_eval(lines[4].split(maxsplit=1)[1]))  # both are shortest
+    pieces = bitlex.lexer("cl100k").split(literal_eval(text[1]))
+    assert [literal_eval(part.split(" ", 1)[1]) for part in expected[1].split("  ")] == pieces
+    assert found[1].endswith(" loop)") and "(c tables, " in found[1] and found[1] != expected[1]
+    assert said.err == ""
+
+
+def test_what_only_short_texts_find_is_no_success(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The proof is of tables. A loop that reads right tables wrongly is found by running it."""
+    needs("interegular", "regex")
+    from bitlex import proving
+
+    right = proving.loops()["pure"]
+
+    def wrong(tables: Any) -> Any:
+        iterate = right(tables)
+        return lambda text: [(0, 2)] if text == "\t\t" else iterate(text)
+
+    monkeypatch.setattr(proving, "loops", lambda: {"pure": right, "native": wrong})
+    assert main(["prove", "bloom", "--k", "1"]) == 0
+    assert main(["prove", "clip", "--k", "2"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("proved") for line in lines) == 4
+    assert lines[-3:] == ["  text      '\\t\\t'", "  expected  none", "  found     0-2 '\\t\\t'  (python tables, native loop)"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals and signals")
+def test_prove_shows_its_progress_on_a_terminal_and_stops_at_ctrl_c() -> None:
+    needs("interegular", "regex")
+    ours, terminal = os.openpty()
+    command = [*COMMAND, "prove", "cl100k", "--k", "6"]  # hours
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, preexec_fn=listen) as process:
+        os.close(terminal)
+        shown = b""
+        while b",000 of 616,067,010 texts" not in shown:
+            shown += os.read(ours, 1000)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        assert process.stdout.read().count(b"proved") == 2
+        assert process.wait(60) == 130
+    while True:
+        try:
+            more = os.read(ours, 1000)
+        except OSError:  # what Linux says at the end of a terminal
+            break
+        if not more:
+            break
+        shown += more
+    os.close(ours)
+    assert b"\r\x1b[Kcl100k, 1 of 1: proof, python tables" in shown
+    assert shown.endswith(b" texts\r\x1b[K")  # the line is wiped, and no traceback follows
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_prove_stops_at_ctrl_c_in_a_pipe() -> None:
+    needs("interegular", "regex")
+    command = [*COMMAND, "prove", "cl100k", "--k", "6"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=listen) as process:
+        assert process.stdout is not None
+        while process.stdout.readline() != b"proved: the tables split every text as the definition does\n":
+            pass
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60)[1] == b""
+        assert process.returncode == 130

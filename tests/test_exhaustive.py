@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 import exhaustive
-from exhaustive import Job, Missing, Outcome, alphabet, build, make_job, masks_by_pcre2, outcome, publish, start
+from exhaustive import Job, Missing, Outcome, build, make_job, masks_by_pcre2, outcome, publish, start
 from generator import Program, compile_family, families
+from generator.alphabet import alphabet
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -6,7 +6,7 @@ The derivation that the proof compares with is itself compared here, with the `r
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 
@@ -14,22 +14,26 @@ import pytest
 
 pytest.importorskip("interegular", reason="interegular is not installed: no second derivation")
 
+from engines import arguments, load_scan
 from generator import Step, compile_family, compile_pattern, compile_steps, families, family
+from generator.alphabet import representatives
 from generator.bimachine import Bimachine
 from generator.cells import partition
+from generator.codeset import CodeSet
 from generator.compare import difference
-from generator.emitted import bimachine, cells, read_python, symbols_of
+from generator.emitted import bimachine, cells, ordered, read_python, symbols_of
 from generator.measure import agreement, cover, lookahead
 from generator.pack import Tables, pack
 from generator.proof import GENERATED, check, definition, prove
 from generator.reference import Matches, Uncovered, preferred
 from generator.resolve import sets
+from generator.spell import spell
 from generator.split import BEHAVIORS, CONTINUE, DROP
 from generator.steps import Plan, plan, plans
 from generator.transducer import Reduced, Tabled, differ, letters
-from spell import spell
 
 Mutant = tuple[str, int, int, int]  # table, row, column, value
+Run = Callable[[str | bytes], Iterable[tuple[int, int]]]
 
 
 def emitted(name: str) -> Tables:
@@ -364,3 +368,113 @@ def test_what_texts_of_three_four_and_five_characters_would_catch():
     lengths = [len(word) for word in words if word is not None]
     caught = {k: sum(length <= k for length in lengths) for k in (3, 4, 5)}
     assert (len(lengths), caught) == (1888, {3: 1487, 4: 1871, 5: 1888})
+
+
+# --- short texts ------------------------------------------------------------------------------------------------------------------------
+
+
+def loops(break_at: str | None = None) -> dict[str, Callable[[Tables], Run]]:
+    """The pure loop; with `break_at`, also one that cuts that text nowhere."""
+
+    def pure(tables: Tables) -> Run:
+        run: Run = load_scan().Machine(**arguments(tables)).iterate
+        return run
+
+    def broken(tables: Tables) -> Run:
+        right = pure(tables)
+        return lambda text: [(0, len(text))] if text == break_at else right(text)
+
+    return {"pure": pure} if break_at is None else {"pure": pure, "broken": broken}
+
+
+def planned(name: str) -> tuple[Plan, ...]:
+    known = family(name)
+    return plans(known.steps, known.dialect, known.unicode)
+
+
+@pytest.mark.parametrize("name", ["cl100k", "clip", "bytelevel_prefix", "deepseek_v3", "laguna", "falcon"])
+def test_every_short_text_is_cut_as_the_pattern_says(name):
+    pytest.importorskip("regex")
+    from generator.short_texts import try_texts
+
+    told: list[tuple[int, int]] = []
+    report = try_texts(name, planned(name), {"python": emitted(name)}, loops(), 2, lambda *counts: told.append(counts))
+    assert (report.differences, report.shown) == (0, ())
+    assert report.texts == report.representatives + report.representatives**2 >= 870
+    assert told == [(number, report.texts) for number in range(0, report.texts, 1000)]
+    assert f"{report.texts:,} texts, 0 differences" in str(report) and "alike" in str(report)
+
+
+@pytest.mark.parametrize("name", list(families()))
+def test_representatives_are_of_every_class(name):
+    tables, steps = emitted(name), planned(name)
+    characters, count = representatives(steps, [tables])
+    classes = symbols_of(steps, tables)
+    lookup = cells(tables)
+    assert characters == sorted(set(characters)) and len(characters) >= max(count, 12)
+    assert {s.cell for s in classes if s.inside >= 0} == {lookup[ord(c)] for c in characters}
+    of_steps = [points for plan in steps if not plan.bytewise for points in ordered(plan)]
+    kinds = {tuple(c in points for points in of_steps) for c in map(ord, characters)}
+    assert kinds == {tuple(s.text.decode()[0] in map(chr, points & CodeSet.of(s.text.decode())) for points in of_steps)
+                     for s in classes if s.inside >= 0}  # fmt: skip
+    bytes_inside = {byte for c in characters for byte in c.encode()[1:]}
+    assert {s.cell for s in classes if s.inside < 0} == {tables.continuation[byte - 0x80] for byte in bytes_inside if tables.continuation}
+
+
+def test_surrogates_that_are_a_cell_by_themselves_are_tried():
+    program = compile_pattern(r"\p{Cs}|a")
+    assert {"a", "\ud800"} <= set(representatives(program.plans, [pack(program)])[0])
+    assert "\ud800" not in representatives(planned("cl100k"), [emitted("cl100k")])[0]
+
+
+def test_a_wrong_entry_is_found_by_a_short_text():
+    pytest.importorskip("regex")
+    from generator.short_texts import try_texts
+
+    right = emitted("cl100k")
+    stage = right.stages[0]
+    found, sample = 0, random.Random(4).sample(range(len(stage.output)), 8)
+    for at in sample:
+        changed = replace(right, stages=(replace(stage, output=stage.output[:at] + bytes((1 - stage.output[at],)) + stage.output[at + 1 :]),))
+        report = try_texts("cl100k", planned("cl100k"), {"python": right, "c": changed}, loops(), 2)
+        shortest = check(planned("cl100k"), changed).counterexample
+        assert (report.differences > 0) == (shortest is not None and len(shortest.text) <= 2)
+        for number, one in enumerate(report.shown):
+            assert one.where == "c tables, pure loop" and one.expected != one.found
+            assert shortest is not None and len(one.text) >= len(shortest.text)
+            assert number > 0 or len(one.text) == len(shortest.text)
+        found += report.differences > 0
+    assert found >= 3
+
+
+@pytest.mark.parametrize("name", ["cl100k", "deepseek_v3"])
+def test_a_code_point_in_a_wrong_cell_is_tried(name):
+    """Whichever it is: it is a class by itself then."""
+    pytest.importorskip("regex")
+    from generator.short_texts import try_texts
+
+    right, found = emitted(name), 0
+    blocks = right.stage1 if not right.wide else right.stage1[::2]
+    for code_point in random.Random(name).sample(range(0x20, 0x3000), 5):
+        at = (blocks[code_point >> right.shift] << right.shift) + (code_point & ((1 << right.shift) - 1))
+        changed = replace(right, stage2=right.stage2[:at] + bytes(((right.stage2[at] + 1) % right.cells,)) + right.stage2[at + 1 :])
+        characters, _ = representatives(planned(name), [changed])
+        lookup = cells(changed)
+        wrong = [c for c, (old, new) in enumerate(zip(cells(right), lookup, strict=True)) if old != new]
+        assert code_point in wrong and set(map(chr, wrong)) & set(characters)
+        report, shortest = try_texts(name, planned(name), {"python": changed}, loops(), 2), check(planned(name), changed).counterexample
+        assert (report.differences > 0) == (shortest is not None and len(shortest.text) <= 2)
+        found += report.differences > 0
+    assert found >= 2
+
+
+def test_a_loop_that_reads_right_tables_wrongly_is_found():
+    pytest.importorskip("regex")
+    from generator.short_texts import try_texts
+
+    report = try_texts("gpt2", planned("gpt2"), {"python": emitted("gpt2")}, loops("0A"), 2)
+    assert report.differences == 1
+    (wrong,) = report.shown
+    assert (wrong.text, wrong.expected, wrong.found, wrong.where) == ("0A", ((0, 1), (1, 2)), ((0, 2),), "python tables, broken loop")
+    assert "DIFFERENT, first on these texts: the pattern in the regex module, the python tables in the pure and broken loops" in str(report)
+    assert "  expected  0-1 '0'  1-2 'A'" in str(report)

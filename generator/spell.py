@@ -8,8 +8,10 @@ cuts every set down to the code points that the texts to come are made of; then 
 
 from __future__ import annotations
 
-from generator.codeset import ALL, CodeSet
-from generator.tree import Alternate, Atomic, Chars, Concat, Look, Node, Repeat, SearchStart
+from .codeset import ALL, CodeSet
+from .tree import Alternate, Atomic, Chars, Concat, Look, Node, Repeat, SearchStart
+
+__all__ = ["spell"]
 
 NEVER = "(?!)"
 

@@ -1,0 +1,75 @@
+"""Rows in; SVG files out: bars for each corpus, scaling over threads, time a byte against length. Needs matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .measure import Row
+from .report import Result
+
+
+def plots(result: Result, folder: Path, name: str) -> list[Path]:
+    """Those for which there are rows."""
+    matplotlib, pyplot = import_module("matplotlib"), import_module("matplotlib.pyplot")
+    matplotlib.use("svg")
+    matplotlib.rcParams.update({"svg.hashsalt": "bitlex", "svg.fonttype": "none", "font.size": 9, "axes.spines.top": False,
+                                "axes.spines.right": False, "legend.frameon": False})  # fmt: skip
+    made = []
+    for part, draw in (("corpora", bars), ("threads", scaling), ("lengths", by_length)):
+        if rows := result.of(part):
+            shown = list(dict.fromkeys(row.subject for row in rows))[: 2 if part == "lengths" else 1]
+            figure, panels = pyplot.subplots(1, len(shown), figsize=(9, 4.2), layout="constrained", squeeze=False)
+            for subject, axes in zip(shown, panels[0], strict=True):
+                draw(axes, [row for row in rows if row.subject == subject])
+            path = folder / f"{name}-{part}.svg"
+            figure.savefig(path, metadata={"Date": None})
+            pyplot.close(figure)
+            made.append(path)
+    return made
+
+
+def bars(axes: Any, rows: Sequence[Row]) -> None:
+    chosen = [row for row in rows if row.output == "spans" or (row.output == "split" and not row.ours)]
+    texts, names = (list(dict.fromkeys(getattr(row, key) for row in chosen)) for key in ("text", "engine"))
+    width = 0.85 / len(names)
+    for at, name in enumerate(names):
+        found = {row.text: row for row in chosen if row.engine == name}
+        places = [place + at * width for place, text in enumerate(texts) if text in found]
+        values = [found[text] for text in texts if text in found]
+        middle = [row.megabytes_a_second for row in values]
+        low = [row.megabytes_a_second - row.bytes / row.slowest / 1e6 for row in values]
+        high = [row.bytes / row.fastest / 1e6 - row.megabytes_a_second for row in values]
+        label = f"{name}, {values[0].output}"
+        axes.bar(places, middle, width, yerr=[low, high], label=label, error_kw={"linewidth": 0.6})
+    axes.set_yscale("log")
+    axes.set_ylabel("MB/s (median, fastest and slowest)")
+    axes.set_xticks([place + 0.4 for place in range(len(texts))], texts, rotation=25, ha="right")
+    axes.set_title(rows[0].subject)
+    axes.legend(ncols=1, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+
+
+def scaling(axes: Any, rows: Sequence[Row]) -> None:
+    for output in dict.fromkeys(row.output for row in rows):
+        found = sorted((row.threads, row.megabytes_a_second) for row in rows if row.output == output)
+        axes.plot(*zip(*found, strict=True), marker="o", label=output)
+    axes.set_xlabel("threads")
+    axes.set_ylabel("MB/s")
+    axes.set_ylim(bottom=0)
+    axes.set_xticks(sorted({row.threads for row in rows}))
+    axes.set_title(f"{rows[0].subject}, {rows[0].engine}")
+    axes.legend(fontsize=7)
+
+
+def by_length(axes: Any, rows: Sequence[Row]) -> None:
+    for engine, output in dict.fromkeys((row.engine, row.output) for row in rows):
+        found = [(row.bytes, 1000 / row.megabytes_a_second) for row in rows if (row.engine, row.output) == (engine, output)]
+        axes.plot(*zip(*found, strict=True), marker="o", label=f"{engine}, {output}")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("bytes")
+    axes.set_ylabel("nanoseconds a byte")
+    axes.set_title(f"{rows[0].subject}: {rows[0].text}")
+    axes.legend(fontsize=7)
