@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 
 from . import Lexer, __version__, catalogue, compile, lexer
 from .formats import FORMATS, chunks, visible
+from .lexer import wanted_tier
 
 __all__ = ["main", "run"]
 
@@ -284,19 +285,35 @@ def run_families(options: argparse.Namespace) -> int:
         known.append({
             "name": name, "aliases": list(aliases), "unicode": module.UNICODE, "dialect": module.DIALECT, "cells": module.CELLS,
             "states": [list(pair) for pair in module.STATES], "table_bytes": size_of(tables.values()),
-            "drops": tables["drops"], "bytewise": "continuation" in tables,
+            "drops": tables["drops"], "bytewise": "continuation" in tables, **runs_on(lexer(name)),
             "reference": module.REFERENCE, "source": module.SOURCE, "note": module.NOTE, "steps": list(module.STEPS),
         })  # fmt: skip
     if options.json:
         print(json.dumps(known, indent=2))
         return 0
-    rows = [("NAME", "UNICODE", "ENGINE", "CELLS", "STATES", "BYTES", "ALIASES")]
+    rows = [("NAME", "UNICODE", "ENGINE", "CELLS", "STATES", "BYTES", "RUNS ON", "ALIASES")]
     for one in known:
         states = " ".join(f"{backward}+{forward}" for backward, forward in one["states"])
         size, listed = f"{one['table_bytes']:,}", ", ".join(one["aliases"])
-        rows.append((one["name"], one["unicode"], one["dialect"], str(one["cells"]), states, size, listed))
+        rows.append((one["name"], one["unicode"], one["dialect"], str(one["cells"]), states, size, one["tier"], listed))
     print_table(rows)
     return 0
+
+
+def runs_on(one: Lexer) -> dict[str, str]:
+    """The tier of a lexer here, and what decided it."""
+    wanted = wanted_tier()
+    if one.tier == wanted:
+        why = "BITLEX_TIER"
+    elif one.tier == "pure":
+        why = "the C extension is not built"
+    elif one.tier != "portable":
+        why = "the best that this processor has" + (" and BITLEX_TIER allows" if wanted else "")
+    elif len(one.states) > 1:
+        why = "several stages"
+    else:
+        why = "no vector instructions that bitlex knows on this processor, or more states, columns or labels than fit its tables (docs/lanes.md)"
+    return {"tier": one.tier, "tier_reason": why}
 
 
 def size_of(tables: Iterable[Any]) -> int:

@@ -89,11 +89,15 @@ def test_own_patterns() -> None:
 
 def test_families() -> None:
     table = output("families").splitlines()
-    assert table[0].split() == ["NAME", "UNICODE", "ENGINE", "CELLS", "STATES", "BYTES", "ALIASES"]
+    assert table[0].split() == ["NAME", "UNICODE", "ENGINE", "CELLS", "STATES", "BYTES", "RUNS", "ON", "ALIASES"]
     assert [line.split()[0] for line in table[1:]] == list(bitlex.families())
     known = {one["name"]: one for one in json.loads(output("families", "--json"))}
     assert "cl100k_base" in known["cl100k"]["aliases"]
     assert known["cl100k"]["table_bytes"] > 1000
+    assert known["cl100k"]["tier"] == bitlex.lexer("cl100k").tier
+    known = {one["name"]: one for one in json.loads(output("families", "--json", env={**os.environ, "BITLEX_TIER": "pure"}))}
+    assert (known["cl100k"]["tier"], known["cl100k"]["tier_reason"]) == ("pure", "BITLEX_TIER")
+    assert bitlex_command("families", env={**os.environ, "BITLEX_TIER": "fast"}).stderr.count(b"it may be pure, portable, neon, avx2, avx512") == 1
 
 
 def test_explain() -> None:
