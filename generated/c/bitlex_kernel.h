@@ -98,7 +98,7 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *codes, const uin
         const uint64_t asked_before = asked;
         uint64_t beyond, valid, lead, three, four, next, ill;
         V here, code, second, third, chunk, row, low;
-        M leads, threes, fours, wide;
+        M leads, threes, fours, wide, rare;
         if ((size_t)(end - p) < 64 + 3) {
             memset(copy, 0, sizeof copy);
             memcpy(copy, p, (size_t)(end - p));
@@ -119,9 +119,12 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *codes, const uin
         lead = m_bits(leads) & valid;
         three = m_bits(threes) & valid;
         four = m_bits(fours) & valid;
-        ill = lead & ~m_bits(m_at_least(here, v_all(0xC2)));
-        ill |= four & m_bits(m_at_least(here, v_all(0xF4)));
-        if (three) {
+        /* Leads that no character has, and leads that restrict the byte behind: scripts use none of these, or one throughout. */
+        rare = m_or(m_or(m_without(leads, m_at_least(here, v_all(0xC2))), fours), m_or(m_equal(here, v_all(0xE0)), m_equal(here, v_all(0xED))));
+        ill = 0;
+        if (m_any(rare)) {
+            ill = lead & ~m_bits(m_at_least(here, v_all(0xC2)));
+            ill |= four & m_bits(m_at_least(here, v_all(0xF4)));
             ill |= m_bits(m_equal(here, v_all(0xE0))) & valid & ~m_bits(m_at_least(second, v_all(0xA0)));
             ill |= m_bits(m_equal(here, v_all(0xED))) & valid & m_bits(m_at_least(second, v_all(0xA0)));
             ill |= m_bits(m_equal(here, v_all(0xF0))) & valid & ~m_bits(m_at_least(second, v_all(0x90)));
