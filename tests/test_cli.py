@@ -189,7 +189,7 @@ def listen() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot send SIGINT to one child")
 @pytest.mark.parametrize("writing", [False, True])
 def test_ctrl_c_exits_130(tmp_path: Path, writing: bool) -> None:
     path = tmp_path / "large.txt"
@@ -346,7 +346,7 @@ def test_what_only_short_texts_find_is_no_success(monkeypatch: pytest.MonkeyPatc
     assert lines[-3:] == ["  text      '\\t\\t'", "  expected  none", "  found     0-2 '\\t\\t'  (python tables, native loop)"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="terminals and signals")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals, and no SIGINT for one child")
 def test_prove_shows_its_progress_on_a_terminal_and_stops_at_ctrl_c() -> None:
     needs("interegular", "regex")
     ours, terminal = os.openpty()
@@ -373,7 +373,7 @@ def test_prove_shows_its_progress_on_a_terminal_and_stops_at_ctrl_c() -> None:
     assert shown.endswith(b" texts\r\x1b[K")  # the line is wiped, and no traceback follows
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot send SIGINT to one child")
 def test_prove_stops_at_ctrl_c_in_a_pipe() -> None:
     needs("interegular", "regex")
     command = [*COMMAND, "prove", "cl100k", "--k", "6"]

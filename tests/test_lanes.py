@@ -16,13 +16,10 @@ FILLS = ("\u00e9", "\u4e2d", "\U0001f600", "a\u4e2d", "ab\U0001f600 ", "\u00e9 1
 STRAY = b"\x80\xbf\xc0\xc3\xe0\xe4\xed\xf0\xf4\xffa"
 
 
-@pytest.mark.parametrize("tier", ["avx512", "avx2", "neon"])
 @pytest.mark.parametrize("fill", FILLS)
-def test_texts_that_are_cut_off_and_spoilt(fill: str, tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BITLEX_TIER", tier)
+def test_texts_that_are_cut_off_and_spoilt(fill: str, vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
     one = bitlex.lexer("cl100k")
-    if one.tier != tier:
-        pytest.skip("this machine, or the way bitlex was installed here, has no such tier")
+    assert one.tier == vector_tier
     monkeypatch.setenv("BITLEX_TIER", "pure")
     two = bitlex.lexer("cl100k")
     chance = random.Random(fill)

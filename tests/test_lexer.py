@@ -1,7 +1,7 @@
-"""The public face: `Lexer` on both tiers, `lexer`, `families` and `compile`.
+"""The public face: `Lexer` on every tier, `lexer`, `families` and `compile`.
 
-Both tiers run through every test; what they compute is compared with splits written out here, and with each other on texts that
-mix everything. What a pattern means is the business of the generator's own tests.
+Every tier (see conftest.py) runs through every test; what they compute is compared with splits written out here, and with each other
+on texts that mix everything. What a pattern means is the business of the generator's own tests.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import array
 import copy
 import mmap
 import pickle
+import platform
 import subprocess
 import sys
 import threading
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -21,20 +23,11 @@ import pytest
 
 import bitlex
 
-TIERS = ("avx512", "avx2", "neon", "portable", "pure")
 TEXT = "I'm here 12345"
 PIECES = ["I", "'m", " here", " ", "123", "45"]
 MIXED = "It's \u00e9t\u00e9\u0301  \r\n\n 12345\u0663 \u4f60\u597d\u3000\u3042 "
 MIXED += "\U0001f468\u200d\U0001f469 \ud83d x\tx \u017fT'LL'\u017f \x00\x85 end  "
 SPACES = {"type": "WhitespaceSplit"}
-
-
-@pytest.fixture(params=TIERS)
-def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("BITLEX_TIER", request.param)
-    if bitlex.lexer("cl100k").tier != request.param:
-        pytest.skip("this machine, or the way bitlex was installed here, has no such tier")
-    return str(request.param)
 
 
 @pytest.fixture
@@ -136,12 +129,25 @@ def test_dropping_lexers_give_pairs(tier: str) -> None:
     assert lexer.spans("  ab c").tolist() == [[2, 4], [5, 6]]
 
 
+@pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="/proc/cpuinfo says what the processor has, and is not here")
+def test_the_best_tier_of_the_processor_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the system's word, not by ours: else a tier that is never taken would only skip its tests."""
+    pytest.importorskip("bitlex._native", reason="the C extension was not built")
+    monkeypatch.delenv("BITLEX_TIER", raising=False)
+    flags = set(Path("/proc/cpuinfo").read_text().split())
+    if {"avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512_vbmi2"} <= flags:
+        best = "avx512"
+    elif {"avx2", "bmi2"} <= flags:
+        best = "avx2"
+    else:
+        best = "neon" if platform.machine() == "aarch64" else "portable"
+    assert {bitlex.lexer(name).tier for name in bitlex.families()} == {best}
+
+
 @pytest.mark.parametrize("name", bitlex.families())
-def test_tiers_agree_on_every_family(name: str, tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if tier == "pure":
-        pytest.skip("this is what the others are compared with")
+def test_tiers_agree_on_every_family(name: str, native_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
     one = bitlex.lexer(name)
-    assert one.tier == tier
+    assert one.tier == native_tier
     monkeypatch.setenv("BITLEX_TIER", "pure")
     two = bitlex.lexer(name)
     assert two.tier == "pure"

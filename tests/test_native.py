@@ -567,7 +567,7 @@ def test_harness(block: int, checkpoints: int, lanes_from: int, tmp_path: Path) 
     """The same comparison inside C, on every tier: small blocks make many borders, sanitizers see every stray read."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
-        pytest.skip("no C compiler")
+        pytest.skip("no C compiler to build native_harness.c with")
     command = [compiler, "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]
     command += [f"-DBITLEX_BLOCK={block}", f"-DBITLEX_CHECKPOINTS={checkpoints}", f"-DBITLEX_LANES_FROM={lanes_from}", f"-I{ROOT / 'generated/c'}"]
     command += [str(ROOT / path) for path in ("tests/native_harness.c", "generated/c/bitlex.c", "generated/c/bitlex_lanes.c")]
@@ -586,7 +586,7 @@ def test_threads_of_c_share_one_machine(tmp_path: Path) -> None:
     """Several threads lex the parts of one text with one machine, under the thread sanitizer."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
-        pytest.skip("no C compiler")
+        pytest.skip("no C compiler to build native_threads.c with")
     command = [compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-pthread", "-fsanitize=thread", f"-I{ROOT / 'generated/c'}"]
     command += [str(ROOT / path) for path in ("tests/native_threads.c", "generated/c/bitlex.c", "generated/c/bitlex_lanes.c")]
     command += [str(ROOT / f"generated/c/{name}.c") for name in ("cl100k", "clip")]

@@ -11,7 +11,7 @@
  *              steps. After the pass they are compared with the states in which neighbours were left. Where one differs,
  *              all lanes run again, entered rightly, until no state differs from the one before (automata forget quickly).
  *   settle     a text can be made on which they forget nothing. Then each turn teaches what one more state leads to, lane by
- *              lane, and as many turns as there are states teach all there is to know: the time stays linear.
+ *              lane, and twice as many turns as there are states teach all there is to know: the time stays linear.
  *   bits       a unit's letter is a flag in its state; a vector's flags are a bit for each lane, and a matrix of bits is
  *              transposed back into the order of the text.
  *

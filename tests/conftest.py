@@ -1,0 +1,37 @@
+"""The tiers a lexer may run on, for tests that go through all of them.
+
+A test that asks for `tier` or `vector_tier` runs once for each. What the processor lacks is skipped, and nothing else: that a tier which
+the processor has is really taken is a test of its own (test_lexer.py), so that a broken tier cannot hide behind a skip.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import bitlex
+
+VECTORS = ("avx512", "avx2", "neon")
+
+
+def taken(wanted: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("BITLEX_TIER", wanted)
+    found = bitlex.lexer("cl100k").tier
+    if found != wanted:
+        pytest.skip(f"no {wanted} here: BITLEX_TIER={wanted} gives {found}, the most that this processor and this build have below it")
+    return wanted
+
+
+@pytest.fixture(params=[*VECTORS, "portable", "pure"])
+def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    return taken(request.param, monkeypatch)
+
+
+@pytest.fixture(params=[*VECTORS, "portable"])
+def native_tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """All but the pure one, with which they are compared."""
+    return taken(request.param, monkeypatch)
+
+
+@pytest.fixture(params=VECTORS)
+def vector_tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    return taken(request.param, monkeypatch)
