@@ -26,9 +26,9 @@ setup(
     ext_modules=[
         Extension(
             "bitlex._native",
-            [*paths("runtime/_*.c"), "generated/c/bitlex.c", "generated/c/bitlex_lanes.c"],
-            include_dirs=["generated/c"],
-            depends=paths("runtime/_*.h") + paths("generated/c/bitlex*.[ch]"),
+            [*paths("runtime/_*.c"), *paths("runtime/bpe_*.c"), "runtime/specials.c", "generated/c/bitlex.c", "generated/c/bitlex_lanes.c"],
+            include_dirs=["generated/c", "runtime"],
+            depends=paths("runtime/*.h") + paths("generated/c/bitlex*.[ch]"),
             extra_compile_args=["-O3"],
             optional=True,
         )

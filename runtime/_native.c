@@ -7,7 +7,7 @@
  * Rejected: parsing arguments with PyArg_ParseTuple (a tuple to be made and a format to be read, which short texts notice); names for
  * them (lexer.py has names).
  */
-#include "_native.h"
+#include "_tokens.h"
 
 typedef struct {
     PyTypeObject *iterator;
@@ -184,7 +184,7 @@ static int module_exec(PyObject *module)
     PyObject *machine = PyType_FromModuleAndSpec(module, &machine_spec, NULL);
     int failed = machine == NULL || PyModule_AddType(module, (PyTypeObject *)machine) < 0;
     Py_XDECREF(machine);
-    if (failed) return -1;
+    if (failed || bitlex_py_add_encoder(module) < 0) return -1;
     state->iterator = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_iterator_spec, NULL);
     if (state->iterator == NULL || PyModule_AddIntConstant(module, "ABI", BITLEX_ABI) < 0) return -1;
     return PyModule_AddIntConstant(module, "BLOCK", BITLEX_BLOCK);

@@ -1,0 +1,102 @@
+/* _tokens.h - what the files of the extension share that make token ids: texts in, ids out, and back.
+ *
+ *     _encoder.c     a vocabulary and a Machine -> an Encoder; its methods
+ *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
+ *     _utf8.c        a str -> its UTF-8
+ *     _ids.c         ids -> a list or an array; a list or an array -> ids
+ *
+ * Invariants: an Encoder never changes after it is made, but for the caches that wait for the next call, each of which has one user at
+ * a time. What a text gives does not depend on them.
+ */
+#ifndef BITLEX_TOKENS_H
+#define BITLEX_TOKENS_H
+
+#include "_native.h"
+#include "bpe.h"
+#include "specials.h"
+
+typedef struct {
+    PyObject_HEAD
+    specials tokens;
+} Specials;
+
+typedef struct {
+    PyObject_HEAD
+    bpe_vocabulary vocabulary;
+    Py_buffer image;      /* what the vocabulary lies in, unless it is its own */
+    Machine *machine;
+    PyThread_type_lock lock;
+    struct Working *idle; /* what nobody works with now */
+    PyObject **numbers;   /* the ints of ids that were asked for as a list */
+} Encoder;
+
+/* Numbers of 32 bits that grow. */
+typedef struct {
+    uint32_t *data;
+    size_t used, room;
+} Ids;
+
+/* The text of one call as UTF-8. */
+typedef struct {
+    Text text;      /* what holds it */
+    uint8_t *own;   /* its bytes, if they had to be made */
+    const uint8_t *bytes;
+    uint64_t length;
+} Utf8;
+
+/* What one thread encodes with. */
+typedef struct Working {
+    const Encoder *encoder;
+    bpe_encoder *caches;
+    bitlex_cursor *cursor;
+    void *scratch;         /* of a machine of several stages */
+    uint64_t scratch_size;
+    struct Working *next;  /* of those that wait */
+} Working;
+
+typedef enum { ENCODED, NO_ROOM, NO_BYTE, TOO_LONG, STOPPED } Encoded;
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+
+/* --- _utf8.c --- */
+
+/* -1 with an exception set. In a str, a high and a low surrogate side by side are one character, and a lone one is U+FFFD. */
+int bitlex_py_utf8_begin(Utf8 *u, PyObject *text);
+void bitlex_py_utf8_end(Utf8 *u);
+
+/* --- _ids.c --- */
+
+/* Make room for so many more: 0, or -1 if there is no memory. Touches no object. */
+int bitlex_py_reserve(Ids *ids, size_t more);
+
+PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count);
+
+/* As an object with the buffer of an array of uint32; takes the memory of ids. */
+extern PyType_Spec bitlex_py_array_spec;
+PyObject *bitlex_py_ids_as_array(PyTypeObject *type, Ids *ids);
+
+/* From a sequence of ints or an array of integers: -1 with an exception set. data is to be freed. */
+int bitlex_py_read_ids(Ids *ids, PyObject *source);
+
+/* --- _encoding.c --- */
+
+/* Take what waits for work, or make it: NULL, without an exception, if there is no memory; and let it wait again. */
+Working *bitlex_py_begin_work(Encoder *self);
+void bitlex_py_end_work(Working *w, Encoder *self);
+void bitlex_py_free_work(Working *w);
+
+/* Append the ids of a text in which `allowed` (or NULL) are tokens of their own. Where *at is not NULL, it is set to the place of a byte
+ * that is no token. may_go_on is asked every SLICE bytes, unless it is NULL. */
+Encoded bitlex_py_encode(Working *w, const uint8_t *text, uint64_t length, const specials *allowed, Ids *ids, uint64_t *at,
+                         int (*may_go_on)(void *), void *context);
+
+/* --- _encoder.c --- */
+
+int bitlex_py_add_encoder(PyObject *module);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+#endif

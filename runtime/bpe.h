@@ -1,0 +1,108 @@
+/* bpe.h - byte-pair encoding of the pieces that a lexer cuts, and back. Plain C99; nothing of Python in it.
+ *
+ * In: a vocabulary (tokens as bytes, and which pairs merge, in which order), and pieces of a text. Out: token ids.
+ *
+ *     bpe_vocabulary   all tables, in one image without pointers: constant once built, shared by any number of threads,
+ *                      written to a file and mapped again as it is
+ *     bpe_encoder      the caches and the scratch memory of one thread
+ *
+ * The ids of a piece are defined so: start with the token of each byte; merge the pair of neighbours of the lowest rank, the
+ * leftmost of equals, until no pair merges. If the vocabulary is `whole`, a piece that is a token is that token instead.
+ *
+ * Invariants: caches never change a result, for a piece is compared with its key in full. No look-up in a cache takes more than two
+ * probes, so a text crafted to collide costs what a text never seen costs. A piece of n bytes takes O(n log n) time and O(n) memory.
+ */
+#ifndef BPE_H
+#define BPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define BPE_NONE UINT32_C(0xFFFFFFFF)
+#define BPE_TOKENS (UINT32_C(1) << 21) /* ids are below; two of them and a rank are packed into 64 bits */
+#define BPE_RANKS (UINT32_C(1) << 22)
+#define BPE_NO_MEMORY SIZE_MAX
+#define BPE_NO_TOKEN (SIZE_MAX - 1) /* a byte of a piece is no token */
+#define BPE_PADDING 4 /* ids that may be written behind the last */
+
+/* The first 15 bytes of a token, and its length, or 255 if it is longer. */
+typedef struct {
+    uint8_t bytes[15], length;
+} bpe_record;
+
+typedef struct {
+    uint32_t token_count, rank_count, whole, longest, ranks_are_ids;
+    const uint32_t *starts;        /* [token_count + 1] into bytes; an id without bytes is no token */
+    const uint8_t *bytes;
+    const bpe_record *records;     /* [token_count] */
+    const uint32_t *byte_tokens;   /* [256] BPE_NONE where a byte is no token */
+    const uint32_t *ids;           /* open addressing by the bytes of a token: its id, or BPE_NONE */
+    const uint64_t *pairs;         /* open addressing by the pair: left id, right id, rank; all ones where empty */
+    const uint64_t *pair_filter;   /* bits by hash: whether a pair may merge */
+    const uint32_t *byte_pairs;    /* [65536] by two bytes, the left one lower: rank of the merge of their tokens, or BPE_NONE */
+    const uint32_t *rank_tokens;   /* [rank_count] what a merge makes; its rank, if ranks_are_ids */
+    const uint64_t *merged;        /* bits by id: known to be what its bytes merge to. Found out only if not `whole` */
+    const uint64_t *token_filter;  /* bits by hash of the key: whether a piece of up to 15 bytes may be a token */
+    const uint64_t *char_joints;   /* bits by hash of two characters, and by three bytes: see bpe_joints.h */
+    const uint64_t *byte_joints;
+    uint32_t ids_mask, pairs_mask;
+    void *image;                   /* all of the above */
+    size_t size;
+} bpe_vocabulary;
+
+/* Build a vocabulary of `token_count` tokens, token i being bytes[starts[i]] up to bytes[starts[i + 1]]. `merges`: NULL if two tokens
+ * merge whenever their bytes together are a token, the rank being its id; else rank_count times left id, right id, id of both
+ * together, by rank. The caller has checked that ids are in range, and tokens distinct. -1 if memory is short, 0 if not. */
+int bpe_build(bpe_vocabulary *v, const uint32_t *starts, const uint8_t *bytes, uint32_t token_count, const uint32_t *merges,
+              uint32_t rank_count, int whole);
+
+/* Point a vocabulary at an image that bpe_build made, in this process or another: 0, or -1 if it is none (too short, of another
+ * version or byte order). Its contents are trusted only as far as memory safety does not depend on them. */
+int bpe_open(bpe_vocabulary *v, void *image, size_t size);
+
+/* Free the image. */
+void bpe_close(bpe_vocabulary *v);
+
+/* The id of a token by its bytes, or BPE_NONE. */
+uint32_t bpe_find(const bpe_vocabulary *v, const uint8_t *bytes, size_t length);
+
+/* --- encoding --- */
+
+/* How a piece is merged. All give the same ids. */
+typedef enum { BPE_AUTOMATIC, BPE_SWEEP, BPE_HEAP, BPE_METHODS } bpe_method;
+
+typedef struct bpe_encoder bpe_encoder;
+
+/* Caches that hold all tokens of up to 15 bytes; NULL if memory is short. */
+bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v);
+void bpe_encoder_free(bpe_encoder *e);
+size_t bpe_encoder_size(const bpe_encoder *e);
+
+/* Encode `count` pieces of a text: piece i is starts[i] up to ends[i]. `readable`: bytes of the text that may be read. At out must be
+ * room for as many ids as the pieces have bytes, and BPE_PADDING. Their number comes back, or BPE_NO_MEMORY or BPE_NO_TOKEN. */
+size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const uint32_t *starts, const uint32_t *ends, size_t count,
+                  uint32_t *out);
+
+#define BPE_KEY 15
+
+typedef struct {
+    const uint8_t *bytes;
+    uint32_t length, count; /* 1..BPE_KEY; count is set */
+    uint32_t *ids;          /* room for length of them */
+} bpe_job;
+
+/* Merge many pieces of up to BPE_KEY bytes, without any cache, several at a time: 0, or -1 if some byte is no token. */
+int bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count);
+
+/* Encode one piece of any length without any cache, by one method. out: room for `length` ids and BPE_PADDING. */
+size_t bpe_merge(const bpe_vocabulary *v, bpe_method method, const uint8_t *piece, size_t length, uint32_t *out);
+
+/* --- decoding --- */
+
+/* The bytes of so many tokens together, or UINT64_MAX if one is none; *at is the index of the first that is none. */
+uint64_t bpe_decoded_size(const bpe_vocabulary *v, const uint32_t *ids, size_t count, size_t *at);
+
+/* Store them. out: room for bpe_decoded_size bytes and 16 more. */
+void bpe_decode(const bpe_vocabulary *v, const uint32_t *ids, size_t count, uint8_t *out);
+
+#endif

@@ -1,0 +1,120 @@
+/* bpe_cache.c - pieces and their ids in, the ids of a piece out if it is still there. See bpe_cache.h.
+ *
+ * Rejected: keyed hashes (an attacker gains nothing but misses, for no search is longer than two entries); a cache that grows (it is never
+ * as fast again when it has left the second-level cache, and memory must be bounded).
+ */
+#include "bpe_cache.h"
+
+#include <stdlib.h>
+
+#define TABLES (sizeof(entry[2]) * BUCKETS + sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + ARENA)
+
+typedef struct {
+    uint32_t length, count; /* before the ids and the bytes of a piece in the arena */
+} head;
+
+size_t bpe_encoder_size(const bpe_encoder *e) { return sizeof *e + TABLES; }
+
+bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
+{
+    bpe_encoder *e = calloc(1, sizeof *e);
+    uint8_t *at;
+    uint32_t id;
+    if (e == NULL) return NULL;
+    at = bpe_allocate(TABLES);
+    if (at == NULL) {
+        free(e);
+        return NULL;
+    }
+    e->v = v;
+    e->generation = 1;
+    e->refused = ELSEWHERE | (v->whole ? 0 : UNTRIED);
+    e->buckets = (void *)at;
+    e->mediums = (void *)(at += sizeof(entry[2]) * BUCKETS);
+    e->slots = (void *)(at += sizeof(medium_entry) * MEDIUMS);
+    e->arena = at + sizeof(slot) * SLOTS;
+    for (id = v->token_count; id-- > 0;) { /* the commonest tokens tend to have the lowest ids: they shall stand first */
+        const bpe_record *token = v->records + id;
+        const uint32_t ids[4] = {id, 0, 0, 0}, tried = v->merged[id / 64] >> id % 64 & 1;
+        if (token->length != 0 && token->length <= BPE_KEY) bpe_remember(e, key_of(token->bytes, token->length), tried ? 0 : UNTRIED, ids, 1);
+    }
+    return e;
+}
+
+void bpe_encoder_free(bpe_encoder *e)
+{
+    if (e == NULL) return;
+    bpe_release(e->buckets, TABLES);
+    free(e);
+}
+
+void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, size_t count)
+{
+    entry *bucket = bucket_of(e, k);
+    if (!same_key(bucket[0].bytes, k)) bucket[1] = bucket[0];
+    bucket[0].bytes = k;
+    memcpy(bucket[0].ids, ids, 4 * sizeof *ids);
+    bucket[0].ids[3] |= flags | (uint32_t)(count - 1) << COUNT_SHIFT;
+}
+
+/* The length of a piece as it is remembered: a part is none. */
+static inline uint32_t marked(const span *s) { return s->length | (s->part ? 0x8000u : 0); }
+
+size_t bpe_recall_medium(const bpe_encoder *e, const span *s, uint32_t *out)
+{
+    uint64_t bytes[4];
+    const medium_entry *found = medium_of(e, s, bytes);
+    if (found->length != marked(s) || memcmp(found->bytes, bytes, sizeof bytes) != 0) return 0;
+    memcpy(out, found->ids, found->count * sizeof *out);
+    return found->count;
+}
+
+size_t bpe_recall_long(const bpe_encoder *e, const span *s, uint32_t *out)
+{
+    const uint64_t hash = hash_bytes(s->bytes, s->length);
+    const slot *found = e->slots + (hash & (SLOTS - 1));
+    const uint8_t *at = e->arena + found->at;
+    head h;
+    if (found->hash != hash || found->generation != e->generation) return 0;
+    memcpy(&h, at, sizeof h);
+    if (h.length != marked(s) || memcmp(at + sizeof h + 4 * (size_t)h.count, s->bytes, s->length) != 0) return 0;
+    memcpy(out, at + sizeof h, 4 * (size_t)h.count);
+    return h.count;
+}
+
+static void remember_in_arena(bpe_encoder *e, const span *s, const uint32_t *ids, size_t count)
+{
+    const uint64_t hash = hash_bytes(s->bytes, s->length);
+    slot *place = e->slots + (hash & (SLOTS - 1));
+    const head h = {marked(s), (uint32_t)count};
+    const size_t size = (sizeof h + 4 * count + s->length + 7) / 8 * 8;
+    uint8_t *at;
+    if (size > ARENA - e->used) {
+        e->used = 0;
+        e->generation++;
+    }
+    at = e->arena + e->used;
+    memcpy(at, &h, sizeof h);
+    memcpy(at + sizeof h, ids, 4 * count);
+    memcpy(at + sizeof h + 4 * count, s->bytes, s->length);
+    place->hash = hash;
+    place->at = e->used;
+    place->generation = e->generation;
+    e->used += (uint32_t)size;
+}
+
+void bpe_remember_longer(bpe_encoder *e, const span *s, const uint32_t *ids, size_t count)
+{
+    uint64_t bytes[4];
+    medium_entry *place;
+    if (s->length > LONGEST) return;
+    if (s->length > MEDIUM || count > MEDIUM_IDS) {
+        remember_in_arena(e, s, ids, count);
+        return;
+    }
+    place = medium_of(e, s, bytes);
+    memcpy(place->bytes, bytes, sizeof bytes);
+    memcpy(place->ids, ids, count * sizeof *ids);
+    place->length = (uint16_t)marked(s);
+    place->count = (uint16_t)count;
+}

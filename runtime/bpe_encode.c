@@ -1,0 +1,316 @@
+/* bpe_encode.c - pieces of a text in, their ids out: looked up where they were met before, merged where not.
+ *
+ *     ' the'              found in its bucket
+ *     '你好世界'          cut where no token lies around (bpe_joints.h), each part looked up by itself
+ *     ' Bolkonsky'        at first merged, later found
+ *
+ * Pieces are worked on in groups. Keys are made first, and the lines that they may be in are asked for, so that memory answers while
+ * other keys are made. Then each is compared; from an entry four ids are always copied, and as many counted as there are: no branch. What
+ * was not found waits until there is enough to be merged by turns (bpe_merge_many.c), and is then put where it belongs.
+ */
+#include "bpe_cache.h"
+#include "bpe_joints.h"
+
+#define GROUP 64          /* pieces or parts that are worked on together */
+#define MISSING (3 * GROUP) /* that wait: enough to be merged by turns, though few pieces of a group are missing */
+#define LOOK 12           /* a longer piece is cut at once if a joint is in its first bytes, and looked up whole if not */
+
+/* Pieces and parts, by their places in a text. */
+typedef struct {
+    const uint8_t *text;
+    uint64_t readable;
+    size_t count;
+    const uint32_t *starts, *ends;
+    const uint8_t *part; /* whether each is one; NULL if none is */
+    key keys[GROUP];
+    const entry *buckets[GROUP];
+} group;
+
+/* The places of a group, where they are not those of the pieces of the text one after the other. */
+typedef struct {
+    uint32_t starts[GROUP], ends[GROUP];
+    uint8_t part[GROUP];
+} places;
+
+/* A piece or part of up to BPE_KEY bytes that was not found, and what became of it. */
+typedef struct {
+    span of;
+    size_t at;      /* how many ids were found before it */
+    uint32_t count; /* of its ids; 0: it waits to be merged */
+    uint32_t whole; /* its id if it is a token, or BPE_NONE */
+    uint32_t ids[BPE_KEY + BPE_PADDING];
+} missing;
+
+typedef struct {
+    size_t count;
+    missing list[MISSING];
+} misses;
+
+static size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done);
+static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size_t done);
+
+/* --- places ------------------------------------------------------------------------------------------------------------ */
+
+/* Place i of a group: a piece or part of any length. */
+static void put(const bpe_encoder *e, group *g, places *to, size_t i, uint32_t start, uint32_t end, int part)
+{
+    const span s = {g->text + start, g->readable - start, end - start, 0};
+    uint64_t bytes[4];
+    to->starts[i] = start;
+    to->ends[i] = end;
+    to->part[i] = (uint8_t)part;
+    if (s.length <= BPE_KEY) {
+        g->keys[i] = span_key(&s);
+        g->buckets[i] = bucket_of(e, g->keys[i]);
+        PREFETCH(g->buckets[i]);
+    } else {
+        g->keys[i] = no_key();
+        g->buckets[i] = e->buckets[0];
+        if (s.length <= MEDIUM) PREFETCH(medium_of(e, &s, bytes));
+    }
+}
+
+/* Put pieces into an empty group, up to the first that is longer than BPE_KEY: their number. 16 bytes of each may be read. */
+static size_t put_run(const bpe_encoder *e, group *g, const uint32_t *starts, const uint32_t *ends, size_t count)
+{
+    const uint8_t *text = g->text;
+    const entry (*buckets)[2] = (const entry (*)[2])e->buckets;
+    size_t i;
+    for (i = 0; i < count; i++) {
+        const uint32_t start = starts[i], length = ends[i] - start;
+        const entry *bucket;
+        key k;
+        if (UNLIKELY(length > BPE_KEY)) break;
+        k = key_of(text + start, length);
+        bucket = buckets[key_hash(k) >> (64 - BUCKET_BITS)];
+        PREFETCH(bucket);
+        g->keys[i] = k;
+        g->buckets[i] = bucket;
+    }
+    return i;
+}
+
+static inline span span_of(const group *g, size_t i)
+{
+    const span s = {g->text + g->starts[i], g->readable - g->starts[i], g->ends[i] - g->starts[i], g->part != NULL && g->part[i]};
+    return s;
+}
+
+/* --- parts ------------------------------------------------------------------------------------------------------------- */
+
+/* A piece that falls into parts, the first of which ends at `at`. */
+static size_t encode_parts(bpe_encoder *e, const span *s, size_t at, uint32_t before, uint32_t *out)
+{
+    places to;
+    group g = {.text = s->bytes, .readable = s->readable, .starts = to.starts, .ends = to.ends, .part = to.part};
+    misses missed;
+    size_t done = 0, from = 0;
+    missed.count = 0;
+    for (;;) {
+        const int last = at == s->length;
+        put(e, &g, &to, g.count++, (uint32_t)from, (uint32_t)at, 1);
+        from = at;
+        if (!last) bpe_next_joint(e->v, s->bytes, s->length, &at, &before);
+        if (!last && g.count < GROUP) continue;
+        done = encode_group(e, &g, &missed, out, done);
+        if (done >= BPE_NO_TOKEN) return done;
+        if (last) return finish_missing(e, &missed, out, done);
+        g.count = 0;
+    }
+}
+
+/* A piece of more than BPE_KEY bytes: it is put into the group, or some of its parts are. `at` is where the next part starts, and 0 again
+ * when the piece is done with. How many places were used up to. */
+static size_t put_longer(const bpe_encoder *e, group *g, places *to, size_t n, uint32_t start, uint32_t length, size_t *at, uint32_t *before)
+{
+    const uint8_t *p = g->text + start;
+    if (*at == 0) {
+        *before = 0;
+        if (bpe_next_joint(e->v, p, LOOK, at, before) == LOOK) {
+            *at = 0;
+            put(e, g, to, n, start, start + length, 0);
+            return n + 1;
+        }
+        put(e, g, to, n++, start, start + (uint32_t)*at, 1);
+    }
+    for (; n < GROUP && *at < length; n++) {
+        const size_t from = *at;
+        bpe_next_joint(e->v, p, length, at, before);
+        put(e, g, to, n, start + (uint32_t)from, start + (uint32_t)*at, 1);
+    }
+    if (*at == length) *at = 0;
+    return n;
+}
+
+/* --- what was not found ------------------------------------------------------------------------------------------------ */
+
+/* A piece that is in no cache. */
+static size_t encode_new(bpe_encoder *e, const span *s, uint32_t *out)
+{
+    size_t at = 0;
+    uint32_t before = 0;
+    if (!s->part) {
+        const uint32_t whole = e->v->whole ? bpe_find(e->v, s->bytes, s->length) : BPE_NONE;
+        if (whole != BPE_NONE) {
+            out[0] = whole;
+            return 1;
+        }
+        if (bpe_next_joint(e->v, s->bytes, s->length, &at, &before) < s->length) return encode_parts(e, s, at, before, out);
+    }
+    return bpe_merge(e->v, BPE_AUTOMATIC, s->bytes, s->length, out);
+}
+
+/* A piece that is not looked for in a bucket. */
+static size_t encode_longer(bpe_encoder *e, const span *s, uint32_t *out)
+{
+    size_t count = s->length <= MEDIUM ? bpe_recall_medium(e, s, out) : 0;
+    if (count == 0 && s->length <= LONGEST) count = bpe_recall_long(e, s, out);
+    if (count > 0) return count;
+    count = encode_new(e, s, out);
+    if (count < BPE_NO_TOKEN) bpe_remember_longer(e, s, out, count);
+    return count;
+}
+
+/* A piece of up to BPE_KEY bytes. What is remembered as tried is right for a piece and for a part: so a token that its bytes do not merge
+ * to stays untried where it is taken whole. */
+static void remember_short(bpe_encoder *e, const missing *m)
+{
+    const int part = m->of.part != 0;
+    const key k = span_key(&m->of);
+    if (m->count > 4) bpe_remember(e, k, ELSEWHERE, (const uint32_t[4]){0}, 1);
+    else if (m->whole == BPE_NONE || (part && m->count == 1 && m->ids[0] == m->whole)) bpe_remember(e, k, 0, m->ids, m->count);
+    else if (!part) bpe_remember(e, k, UNTRIED, m->ids, 1);
+}
+
+/* Encode what was not found, unless it is to be merged, together with others: 0, or an error. */
+static size_t begin_missing(bpe_encoder *e, missing *m, int elsewhere)
+{
+    const span *s = &m->of;
+    size_t at = 0, made = 0;
+    uint32_t before = 0;
+    m->whole = BPE_NONE;
+    memset(m->ids, 0, 4 * sizeof *m->ids);
+    if (e->v->whole && !elsewhere && has_bit(e->v->token_filter, token_bit(span_key(s)))) m->whole = bpe_find(e->v, s->bytes, s->length);
+    if (m->whole != BPE_NONE && !s->part) {
+        m->ids[0] = m->whole;
+        made = 1;
+    } else if (!s->part && bpe_next_joint(e->v, s->bytes, s->length, &at, &before) < s->length) {
+        made = encode_parts(e, s, at, before, m->ids);
+    } else if (elsewhere) {
+        made = encode_longer(e, s, m->ids);
+    }
+    if (made >= BPE_NO_TOKEN) return made;
+    m->count = (uint32_t)made;
+    if (made > 0 && !elsewhere) remember_short(e, m);
+    return 0;
+}
+
+/* Merge what waits, and put the ids of what was missing between those that were found. */
+static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size_t done)
+{
+    bpe_job jobs[MISSING];
+    size_t n = 0, i, extra = 0, end = done;
+    for (i = 0; i < missed->count; i++) {
+        missing *m = missed->list + i;
+        const bpe_job job = {m->of.bytes, m->of.length, 0, m->ids};
+        if (m->count == 0) jobs[n++] = job;
+    }
+    if (n > 0 && bpe_merge_many(e->v, jobs, n) != 0) return BPE_NO_TOKEN;
+    for (i = n = 0; i < missed->count; i++) {
+        missing *m = missed->list + i;
+        if (m->count == 0) {
+            m->count = jobs[n++].count;
+            remember_short(e, m);
+        }
+        extra += m->count;
+    }
+    done += extra;
+    for (i = missed->count; i-- > 0;) {
+        const missing *m = missed->list + i;
+        memmove(out + m->at + extra, out + m->at, (end - m->at) * sizeof *out);
+        end = m->at;
+        extra -= m->count;
+        memcpy(out + end + extra, m->ids, m->count * sizeof *out);
+    }
+    missed->count = 0;
+    return done;
+}
+
+/* --- a group ----------------------------------------------------------------------------------------------------------- */
+
+/* A place of a group that was not found in its bucket: how many ids it adds now, or an error. */
+static size_t encode_miss(bpe_encoder *e, const group *g, size_t i, misses *missed, size_t done, uint32_t *out)
+{
+    const span s = span_of(g, i);
+    const entry *found = g->buckets[i] + !same_key(g->buckets[i]->bytes, g->keys[i]);
+    missing *m = missed->list + missed->count;
+    if (s.length > BPE_KEY) return encode_longer(e, &s, out + done);
+    missed->count++;
+    m->of = s;
+    m->at = done;
+    return begin_missing(e, m, same_key(found->bytes, g->keys[i]) && (found->ids[3] & ELSEWHERE) != 0);
+}
+
+static inline size_t encode_places(bpe_encoder *e, const group *g, int parts, misses *missed, uint32_t *out, size_t done)
+{
+    const uint32_t refused = e->refused;
+    const size_t count = g->count;
+    size_t i, made;
+    for (i = 0; i < count; i++) {
+        const entry *found = g->buckets[i] + !same_key(g->buckets[i]->bytes, g->keys[i]);
+        const uint32_t flags = found->ids[3];
+        if (LIKELY(same_key(found->bytes, g->keys[i]) && (flags & (refused | (parts && g->part[i] ? UNTRIED : 0))) == 0)) {
+            copy_ids(out + done, found->ids);
+            done += 1 + (size_t)(flags >> COUNT_SHIFT);
+            continue;
+        }
+        made = encode_miss(e, g, i, missed, done, out);
+        if (made >= BPE_NO_TOKEN) return made;
+        done += made;
+    }
+    return done;
+}
+
+/* The ids of a group behind the first `done`, but for those of what is missing: how many there are now, or an error. */
+static size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
+{
+    if (missed->count > MISSING - GROUP) done = finish_missing(e, missed, out, done);
+    if (done >= BPE_NO_TOKEN) return done;
+    return g->part != NULL ? encode_places(e, g, 1, missed, out, done) : encode_places(e, g, 0, missed, out, done);
+}
+
+size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const uint32_t *starts, const uint32_t *ends, size_t count,
+                  uint32_t *out)
+{
+    places to;
+    group g = {.text = text, .readable = readable};
+    misses missed;
+    size_t done = 0, i = 0, at = 0, n;
+    uint32_t before = 0;
+    missed.count = 0;
+    while (i < count) {
+        const size_t most = count - i < GROUP ? count - i : GROUP;
+        g.starts = starts + i;
+        g.ends = ends + i;
+        g.part = NULL;
+        n = at == 0 && readable - starts[i + most - 1] >= 16 ? put_run(e, &g, starts + i, ends + i, most) : 0;
+        if (n < most) { /* there is a longer piece */
+            memcpy(to.starts, starts + i, n * sizeof *starts);
+            memcpy(to.ends, ends + i, n * sizeof *ends);
+            memset(to.part, 0, n);
+            g.starts = to.starts;
+            g.ends = to.ends;
+            g.part = to.part;
+            for (i += n; n < GROUP && i < count; i += at == 0) {
+                if (ends[i] - starts[i] <= BPE_KEY) put(e, &g, &to, n++, starts[i], ends[i], 0);
+                else n = put_longer(e, &g, &to, n, starts[i], ends[i] - starts[i], &at, &before);
+            }
+        } else {
+            i += n;
+        }
+        g.count = n;
+        done = encode_group(e, &g, &missed, out, done);
+        if (done >= BPE_NO_TOKEN) return done;
+    }
+    return finish_missing(e, &missed, out, done);
+}

@@ -1,0 +1,100 @@
+/* specials.c - see specials.h. */
+#include "specials.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t new_node(specials *s, uint8_t byte)
+{
+    const special_node made = {UINT32_MAX, 0, 0, byte};
+    if (s->count == s->room) {
+        const size_t room = s->room ? 2 * s->room : 64;
+        special_node *grown = realloc(s->nodes, room * sizeof *grown);
+        if (grown == NULL) return 0;
+        s->nodes = grown;
+        s->room = room;
+    }
+    s->nodes[s->count] = made;
+    return (uint32_t)s->count++;
+}
+
+static uint32_t child(const specials *s, uint32_t node, uint8_t byte)
+{
+    uint32_t at = s->nodes[node].first_child;
+    while (at != 0 && s->nodes[at].byte != byte) at = s->nodes[at].next;
+    return at;
+}
+
+int specials_add(specials *s, const uint8_t *bytes, size_t length, uint32_t id)
+{
+    uint32_t node = 0;
+    size_t i;
+    if (s->count == 0) {
+        new_node(s, 0);
+        if (s->count == 0) return -1;
+    }
+    if (!s->firsts[bytes[0]]) {
+        s->firsts[bytes[0]] = 1;
+        if (s->few_count == 4) s->few_count = -1;
+        if (s->few_count >= 0) s->few[s->few_count++] = bytes[0];
+    }
+    for (i = 0; i < length; i++) {
+        uint32_t next = child(s, node, bytes[i]);
+        if (next == 0) {
+            next = new_node(s, bytes[i]);
+            if (next == 0) return -1;
+            s->nodes[next].next = s->nodes[node].first_child;
+            s->nodes[node].first_child = next;
+        }
+        node = next;
+    }
+    s->nodes[node].id = id;
+    return 0;
+}
+
+void specials_free(specials *s)
+{
+    free(s->nodes);
+    memset(s, 0, sizeof *s);
+}
+
+/* The longest token at a place: its length, or 0. */
+static uint64_t match(const specials *s, const uint8_t *p, uint64_t length, uint32_t *id)
+{
+    uint64_t longest = 0, i;
+    uint32_t node = 0;
+    for (i = 0; i < length && (node = child(s, node, p[i])) != 0; i++) {
+        if (s->nodes[node].id == UINT32_MAX) continue;
+        longest = i + 1;
+        *id = s->nodes[node].id;
+    }
+    return longest;
+}
+
+int specials_find(const specials *s, const uint8_t *text, uint64_t length, uint64_t from, special_match *found)
+{
+    const uint8_t *next[4] = {NULL, NULL, NULL, NULL}, *end = text + length, *at = text + from, *nearest;
+    int i;
+    if (s->count == 0) return 0;
+    for (i = 0; i < s->few_count; i++) next[i] = at < end ? memchr(at, s->few[i], (size_t)(end - at)) : NULL;
+    for (;;) {
+        uint64_t size;
+        if (s->few_count >= 0) {
+            for (nearest = end, i = 0; i < s->few_count; i++) nearest = next[i] != NULL && next[i] < nearest ? next[i] : nearest;
+            at = nearest;
+        } else {
+            while (at < end && !s->firsts[*at]) at++;
+        }
+        if (at == end) return 0;
+        size = match(s, at, (uint64_t)(end - at), &found->id);
+        if (size > 0) {
+            found->start = (uint64_t)(at - text);
+            found->end = found->start + size;
+            return 1;
+        }
+        at++;
+        for (i = 0; i < s->few_count; i++) {
+            if (next[i] == at - 1) next[i] = at < end ? memchr(at, s->few[i], (size_t)(end - at)) : NULL;
+        }
+    }
+}
