@@ -22,6 +22,8 @@ typedef struct {
 
 typedef struct {
     Job job;
+    int counting; /* pieces are counted, and the form means nothing */
+    Form form;
     const Text *texts;
     Result *results; /* of each text */
     size_t count, next, at_once;
@@ -31,7 +33,8 @@ typedef struct {
 static void lex_text(Worker *w, const Text *t, Result *result)
 {
     Job *job = w->job;
-    const Form form = job->form;
+    const int counting = ((Batch *)job)->counting;
+    const Form form = ((Batch *)job)->form;
     const size_t size = form_size(form);
     void *scratch = NULL;
     size_t n = 0, got = 1;
@@ -42,8 +45,8 @@ static void lex_text(Worker *w, const Text *t, Result *result)
         if (scratch == NULL) return;
     }
     bitlex_restart(w->cursor, t->data, t->length, t->encoding, scratch ? scratch : scratch_behind(w->cursor));
-    while (job->counting && going && bitlex_count_some(w->cursor, SLICE / 16, &result->count)) going = bitlex_py_may_go_on(w, SLICE / 16);
-    while (!job->counting && got > 0 && going) {
+    while (counting && going && bitlex_count_some(w->cursor, SLICE / 16, &result->count)) going = bitlex_py_may_go_on(w, SLICE / 16);
+    while (!counting && got > 0 && going) {
         if (!bitlex_ready(w->cursor, SLICE / 16)) {
             going = bitlex_py_may_go_on(w, SLICE / 16);
             continue;
@@ -104,7 +107,7 @@ static PyObject *list_of_results(const Batch *batch, Wanted wanted)
     for (size_t i = 0; list != NULL && i < batch->count; i++) {
         const Result *result = batch->results + i;
         PyObject *made = wanted != PIECES ? PyLong_FromUnsignedLongLong(result->count)
-                                          : bitlex_py_list_of_pieces(batch->texts + i, batch->job.form, result->offsets,
+                                          : bitlex_py_list_of_pieces(batch->texts + i, batch->form, result->offsets,
                                                                      (Py_ssize_t)result->count);
         if (made == NULL) {
             Py_CLEAR(list);
@@ -118,7 +121,7 @@ static PyObject *list_of_results(const Batch *batch, Wanted wanted)
 /* The offsets of all texts in one bytearray, how many each text has, and whether they have 64 bits. */
 static PyObject *joined_results(const Batch *batch)
 {
-    const size_t size = form_size(batch->job.form);
+    const size_t size = form_size(batch->form);
     size_t used = 0;
     PyObject *array;
     for (size_t i = 0; i < batch->count; i++) used += (size_t)batch->results[i].count * size;
@@ -130,7 +133,7 @@ static PyObject *joined_results(const Batch *batch)
         if (bytes > 0) memcpy(PyByteArray_AS_STRING(array) + used, batch->results[i].offsets, bytes);
         used += bytes;
     }
-    return Py_BuildValue("NNN", array, list_of_results(batch, COUNTS), PyBool_FromLong(is_wide(batch->job.form)));
+    return Py_BuildValue("NNN", array, list_of_results(batch, COUNTS), PyBool_FromLong(is_wide(batch->form)));
 }
 
 /* How many threads a batch of so many units is worth. */
@@ -146,7 +149,7 @@ PyObject *bitlex_py_batch(Machine *self, PyObject *sequence, Py_ssize_t threads,
     PyObject *tuple, *result = NULL;
     Text *texts;
     uint64_t units = 0, longest = 0, workers;
-    Batch batch = {.job = {.machine = &self->machine, .work = work_on_batch, .counting = wanted == COUNTS}};
+    Batch batch = {.job = {.machine = &self->machine, .work = work_on_batch}, .counting = wanted == COUNTS};
     if (PyUnicode_Check(sequence) || PyObject_CheckBuffer(sequence)) {
         PyErr_Format(PyExc_TypeError, "expected a list of texts, got one %.200s", Py_TYPE(sequence)->tp_name);
         return NULL;
@@ -164,7 +167,8 @@ PyObject *bitlex_py_batch(Machine *self, PyObject *sequence, Py_ssize_t threads,
         units += texts[begun].length;
         if (texts[begun].length > longest) longest = texts[begun].length;
     }
-    batch.job.form = form_for(longest, wanted == PAIRS || self->machine.drops);
+    batch.form = form_for(longest, wanted == PAIRS || self->machine.drops);
+    if (wanted != COUNTS) batch.job.buffer_size = BUFFER * form_size(batch.form);
     workers = threads_worth(units, (size_t)n, threads);
     batch.texts = texts;
     batch.count = (size_t)n;

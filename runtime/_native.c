@@ -9,10 +9,6 @@
  */
 #include "_tokens.h"
 
-typedef struct {
-    PyTypeObject *iterator;
-} State;
-
 /* The arguments (text, threads=1, blocks=PART). */
 static int read_arguments(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t *threads, Py_ssize_t *blocks)
 {
@@ -53,43 +49,47 @@ static PyObject *machine_count(Machine *self, PyObject *const *arguments, Py_ssi
     return failed ? NULL : PyLong_FromUnsignedLongLong(pieces);
 }
 
-/* What is done with the offsets of a text: `pieces` or a copy of them. */
-static PyObject *offsets(Machine *self, PyObject *const *arguments, Py_ssize_t argument_count, int pairs, int pieces)
+static State *state_of(Machine *self) { return PyType_GetModuleState(Py_TYPE(self)); }
+
+/* The offsets of a text, and in what form; or its `pieces`. */
+static PyObject *offsets(Machine *self, PyObject *const *arguments, Py_ssize_t argument_count, int pairs, int pieces, Form *in)
 {
     uint64_t few[2 * CHUNK];
     Reading r;
-    PyObject *array, *result = NULL;
-    Py_ssize_t threads, blocks, n;
+    Offsets *found = NULL;
+    PyObject *list = NULL;
+    Py_ssize_t threads, blocks, n = -1;
     Form form;
+    const void *from = few;
     if (read_arguments(arguments, argument_count, &threads, &blocks) < 0) return NULL;
     if (bitlex_py_reading_begin(&r, self, arguments[0]) < 0) return NULL;
-    form = form_for(r.text.length, pairs);
+    *in = form = form_for(r.text.length, pairs);
     if (r.text.length < CHUNK) {
         n = bitlex_py_fetch(&r, form, few, CHUNK);
-        if (n >= 0 && pieces) result = bitlex_py_list_of_pieces(&r.text, form, few, n);
-        if (n >= 0 && !pieces) result = PyByteArray_FromStringAndSize((const char *)few, n * (Py_ssize_t)form_size(form));
+        if (n >= 0 && !pieces) found = bitlex_py_offsets_new(state_of(self)->offsets, (uint64_t)n * form_size(form));
+        if (found != NULL) memcpy(found->bytes, few, (size_t)n * form_size(form));
     } else {
-        array = bitlex_py_all_offsets(&r, form, bitlex_py_useful_threads(self, &r.text, threads, blocks), (uint64_t)blocks);
-        if (array != NULL && pieces) {
-            n = PyByteArray_GET_SIZE(array) / (Py_ssize_t)form_size(form);
-            result = bitlex_py_list_of_pieces(&r.text, form, PyByteArray_AS_STRING(array), n);
-            Py_DECREF(array);
-        } else {
-            result = array;
-        }
+        const uint64_t workers = bitlex_py_useful_threads(self, &r.text, threads, blocks);
+        found = bitlex_py_all_offsets(&r, state_of(self)->offsets, form, workers, (uint64_t)blocks);
+        if (found != NULL) n = Py_SIZE(found) / (Py_ssize_t)form_size(form);
+        if (found != NULL) from = found->bytes;
     }
+    if (pieces && n >= 0) list = bitlex_py_list_of_pieces(&r.text, form, from, n);
+    if (pieces) Py_CLEAR(found);
     bitlex_py_reading_end(&r);
-    return result;
+    return pieces ? list : (PyObject *)found;
 }
 
 static PyObject *machine_split(Machine *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    return offsets(self, arguments, count, self->machine.drops != 0, 1);
+    Form form;
+    return offsets(self, arguments, count, self->machine.drops != 0, 1, &form);
 }
 
 static PyObject *machine_pairs(Machine *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    return offsets(self, arguments, count, 1, 0);
+    Form form;
+    return offsets(self, arguments, count, 1, 0, &form);
 }
 
 static int refuse_ends(const Machine *self)
@@ -101,7 +101,51 @@ static int refuse_ends(const Machine *self)
 
 static PyObject *machine_ends(Machine *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    return refuse_ends(self) ? NULL : offsets(self, arguments, count, 0, 0);
+    Form form;
+    return refuse_ends(self) ? NULL : offsets(self, arguments, count, 0, 0, &form);
+}
+
+/* Importing numpy takes longer than most calls. */
+static int load_numpy(State *state)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    if (numpy == NULL) return -1;
+    if (state->narrow == NULL) state->narrow = PyObject_CallMethod(numpy, "dtype", "s", "int32");
+    if (state->wide == NULL) state->wide = PyObject_CallMethod(numpy, "dtype", "s", "int64");
+    if (state->narrow != NULL && state->wide != NULL) state->from_buffer = PyObject_GetAttrString(numpy, "frombuffer");
+    Py_DECREF(numpy);
+    return state->from_buffer == NULL ? -1 : 0;
+}
+
+/* The array that holds such offsets. */
+static PyObject *array_of(PyObject *module, PyObject *found, Form form)
+{
+    State *state = PyModule_GetState(module);
+    PyObject *array, *rows;
+    int failed;
+#ifdef Py_GIL_DISABLED
+    Py_BEGIN_CRITICAL_SECTION(module);
+#endif
+    failed = state->from_buffer == NULL && load_numpy(state) < 0;
+#ifdef Py_GIL_DISABLED
+    Py_END_CRITICAL_SECTION();
+#endif
+    if (failed) return NULL;
+    array = PyObject_Vectorcall(state->from_buffer, (PyObject *[]){found, is_wide(form) ? state->wide : state->narrow}, 2, NULL);
+    if (array == NULL || !has_pairs(form)) return array;
+    rows = PyObject_CallMethod(array, "reshape", "ii", -1, 2);
+    Py_DECREF(array);
+    return rows;
+}
+
+static PyObject *machine_spans(Machine *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    Form form;
+    PyObject *module = PyType_GetModule(Py_TYPE(self)), *found, *array;
+    if (module == NULL || (found = offsets(self, arguments, count, self->machine.drops != 0, 0, &form)) == NULL) return NULL;
+    array = array_of(module, found, form);
+    Py_DECREF(found);
+    return array;
 }
 
 static PyObject *batch(Machine *self, PyObject *const *arguments, Py_ssize_t count, Wanted wanted)
@@ -133,8 +177,7 @@ static PyObject *machine_pairs_batch(Machine *self, PyObject *const *arguments, 
 
 static PyObject *machine_iterate(Machine *self, PyObject *text)
 {
-    State *state = PyType_GetModuleState(Py_TYPE(self));
-    return state == NULL || state->iterator == NULL ? NULL : bitlex_py_iterate(state->iterator, self, text);
+    return bitlex_py_iterate(state_of(self)->iterator, self, text);
 }
 
 static PyObject *machine_tier(Machine *self, void *unused)
@@ -150,9 +193,10 @@ static PyObject *machine_tier(Machine *self, void *unused)
 static PyMethodDef machine_methods[] = {
     METHOD(count, "count(text, threads=1) -> the number of pieces"),
     METHOD(split, "split(text, threads=1) -> the pieces, str of str or bytes of bytes"),
-    METHOD(ends, "ends(text, threads=1) -> bytearray of the ends of all pieces, int32 below 2**31 units of text, else int64"),
-    METHOD(pairs, "pairs(text, threads=1) -> bytearray "
+    METHOD(ends, "ends(text, threads=1) -> a buffer of the ends of all pieces, int32 below 2**31 units of text, else int64"),
+    METHOD(pairs, "pairs(text, threads=1) -> a buffer "
                   "of the start and end of every piece in turn, int32 below 2**31 units of text, else int64"),
+    METHOD(spans, "spans(text, threads=1) -> the same as a numpy array: of ends, or of pairs if the machine drops code points"),
     METHOD(count_batch, "count_batch(texts, threads=1) -> the number of pieces of each text"),
     METHOD(split_batch, "split_batch(texts, threads=1) -> the pieces of each text"),
     METHOD(ends_batch, "ends_batch(texts, threads=1) -> (bytearray of the ends of all texts, their numbers, whether they are int64)"),
@@ -186,19 +230,30 @@ static int module_exec(PyObject *module)
     Py_XDECREF(machine);
     if (failed || bitlex_py_add_encoder(module) < 0) return -1;
     state->iterator = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_iterator_spec, NULL);
-    if (state->iterator == NULL || PyModule_AddIntConstant(module, "ABI", BITLEX_ABI) < 0) return -1;
+    state->offsets = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_offsets_spec, NULL);
+    if (state->iterator == NULL || state->offsets == NULL || PyModule_AddIntConstant(module, "ABI", BITLEX_ABI) < 0) return -1;
     return PyModule_AddIntConstant(module, "BLOCK", BITLEX_BLOCK);
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
-    Py_VISIT(((State *)PyModule_GetState(module))->iterator);
+    State *state = PyModule_GetState(module);
+    Py_VISIT(state->iterator);
+    Py_VISIT(state->offsets);
+    Py_VISIT(state->from_buffer);
+    Py_VISIT(state->narrow);
+    Py_VISIT(state->wide);
     return 0;
 }
 
 static int module_clear(PyObject *module)
 {
-    Py_CLEAR(((State *)PyModule_GetState(module))->iterator);
+    State *state = PyModule_GetState(module);
+    Py_CLEAR(state->iterator);
+    Py_CLEAR(state->offsets);
+    Py_CLEAR(state->from_buffer);
+    Py_CLEAR(state->narrow);
+    Py_CLEAR(state->wide);
     return 0;
 }
 

@@ -3,6 +3,7 @@
  *     _machine.c    tables as bytes -> a Machine, checked and on the best instructions there are
  *     _text.c       a str or buffer -> a Reading of it; a Reading -> its offsets
  *     _parts.c      one long text by several threads; _batches.c many texts; both by _threads.c, and both with _threads.h
+ *     _offsets.c    memory for offsets, as an object
  *     _pieces.c     a text and its offsets -> the list of its pieces
  *     _iterator.c   a text -> an iterator of its offsets
  *     _native.c     the type's methods and the module
@@ -31,8 +32,8 @@
 #define RELEASE 65536       /* units of text from which on the GIL is released */
 #define SLICE (16u << 20)   /* units between two looks at signals */
 #define CHUNK 512           /* offsets that a short text may have without memory of their own */
-#define PART 64             /* blocks of a text that a thread takes at a time, unless the caller says otherwise */
-#define BUFFER (1u << 17)   /* offsets that a thread holds back until there is a place for them */
+#define PART 64             /* blocks of a text that a thread takes at a time, at least, unless the caller says otherwise */
+#define BUFFER (1u << 17)   /* offsets that a thread finds between two looks at the others */
 
 typedef struct {
     PyObject_HEAD
@@ -74,6 +75,17 @@ static inline size_t form_size(Form form) { return (size_t)4 << (has_pairs(form)
 
 static inline Form form_for(uint64_t length, int pairs) { return (pairs ? PAIRS32 : ENDS32) + (length >= UINT64_C(1) << 31); }
 
+/* Offsets in memory of their own: a buffer. */
+typedef struct {
+    PyObject_VAR_HEAD /* its size is that of the bytes */
+    uint64_t bytes[];
+} Offsets;
+
+typedef struct {
+    PyTypeObject *iterator, *offsets;
+    PyObject *from_buffer, *narrow, *wide; /* numpy.frombuffer and the types of offsets, once they were needed */
+} State;
+
 /* What a batch is asked for. */
 typedef enum { COUNTS, ENDS, PAIRS, PIECES } Wanted;
 
@@ -109,18 +121,29 @@ size_t bitlex_py_next_offsets(bitlex_cursor *cursor, Form form, void *out, size_
 /* Store up to `room` offsets or pairs: their number, 0 at the end, -1 with an exception set. */
 Py_ssize_t bitlex_py_fetch(Reading *r, Form form, void *out, size_t room);
 
-/* All offsets as a bytearray, by as many threads. */
-PyObject *bitlex_py_all_offsets(Reading *r, Form form, uint64_t workers, uint64_t part_blocks);
+/* All offsets, by as many threads. */
+Offsets *bitlex_py_all_offsets(Reading *r, PyTypeObject *type, Form form, uint64_t workers, uint64_t part_blocks);
+
+/* --- _offsets.c --- */
+
+extern PyType_Spec bitlex_py_offsets_spec;
+
+/* Not set to anything. */
+Offsets *bitlex_py_offsets_new(PyTypeObject *type, uint64_t size);
+int bitlex_py_offsets_resize(Offsets **offsets, uint64_t size);
+
+/* For memory that is about to be written to. */
+void bitlex_py_ask_for_large_pages(void *memory, uint64_t size);
 
 /* --- _parts.c --- */
 
 /* How many threads a text is worth. */
 uint64_t bitlex_py_useful_threads(const Machine *self, const Text *t, Py_ssize_t threads, Py_ssize_t part_blocks);
 
-/* The number of pieces of a text that is not empty, or its offsets (room for `room` of them, of which `used` are used), by
- * several threads, each of which takes about part_blocks blocks at a time. */
-int bitlex_py_share_count(const Reading *r, uint64_t workers, uint64_t part_blocks, uint64_t *pieces);
-int bitlex_py_share_offsets(const Reading *r, Form form, uint64_t workers, uint64_t part_blocks, char *out, size_t room, size_t *used);
+/* Of a text that is not empty, by several threads, in parts of about part_blocks blocks and more: the number of its pieces; or its
+ * offsets, NULL without an exception if there is no memory to do it so. */
+int bitlex_py_share_count(const Reading *r, uint64_t threads, uint64_t part_blocks, uint64_t *pieces);
+Offsets *bitlex_py_share_offsets(const Reading *r, PyTypeObject *type, Form form, uint64_t threads, uint64_t part_blocks);
 
 /* --- _batches.c --- */
 

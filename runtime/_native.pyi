@@ -4,6 +4,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias, final, overload
 
+import numpy as np
+import numpy.typing as npt
+
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
 else:
@@ -14,6 +17,14 @@ Stage: TypeAlias = tuple[bytes, int, int, bytes, bytes, int, bytes, bytes]
 
 ABI: int  # of the tables and the C interface
 BLOCK: int  # units lexed at a time
+
+@final
+class Offsets:
+    """Native numbers, to be read and written as a buffer of their bytes."""
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __len__(self) -> int:
+        """In bytes."""
 
 @final
 class Machine:
@@ -35,10 +46,12 @@ class Machine:
     def split(self, text: str, threads: int = 1, blocks: int = ..., /) -> list[str]: ...
     @overload
     def split(self, text: Buffer, threads: int = 1, blocks: int = ..., /) -> list[bytes]: ...
-    def ends(self, text: str | Buffer, threads: int = 1, blocks: int = ..., /) -> bytearray:
+    def ends(self, text: str | Buffer, threads: int = 1, blocks: int = ..., /) -> Offsets:
         """The end of every piece: native int32 for texts below 2**31 units, else int64. Not for machines that drop."""
-    def pairs(self, text: str | Buffer, threads: int = 1, blocks: int = ..., /) -> bytearray:
+    def pairs(self, text: str | Buffer, threads: int = 1, blocks: int = ..., /) -> Offsets:
         """Start and end of every piece in turn, in the same number format."""
+    def spans(self, text: str | Buffer, threads: int = 1, blocks: int = ..., /) -> npt.NDArray[np.signedinteger[Any]]:
+        """The ends as an array; of a machine that drops, the pairs, in two columns."""
     def count_batch(self, texts: Iterable[str | Buffer], threads: int = 1, /) -> list[int]:
         """Here and below: what the method gives for each text; an exception says which text it is about."""
     @overload

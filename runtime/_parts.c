@@ -1,182 +1,210 @@
-/* _parts.c - one long text, by several threads: a reading in; out, the number of its pieces, or its offsets at the place given for them.
+/* _parts.c - one long text, by several threads: a reading in; out, the number of its pieces, or its offsets.
  *
- * The text is cut as bitlex_find_cut allows, about every part_blocks blocks. Each thread takes the next part, lexes it into memory that
- * its cache holds and, in the order of the parts, is given a place for it in the result: it has the turn, and passes it on.
+ * The text is cut as bitlex_find_cut allows; each thread takes the next part and counts its pieces. Parts are long at first and get
+ * shorter, so that all threads are done at about the same time. When offsets are wanted, a bit is kept for each unit besides; once all
+ * parts are counted the places of all offsets are known, the result is made in its very size, and each thread stores the offsets of the
+ * next part where they belong: nothing is copied, and no thread waits for another, but once in the middle.
  *
- * Invariants: parts are numbered as they are taken, in the order of the text, and the part before any other is taken by somebody who
- * works on it; so waiting for a turn comes to an end. Only whoever has the turn changes `used`; everything else is changed
- * under the lock. A turn is passed on even by a thread that was stopped.
+ *     "It's 10 pm"    parts "It's 1", "0 pm"    bits 101010, 0100    counts 3, 2 (the last has the end of the text)
+ *                     places 0, 3               ends 2 4 5, 7 10
+ *
+ * Invariants: parts are numbered as they are taken, in the order of the text. All that is shared changes under the lock, but for bits
+ * and offsets, which no two parts have in common. What is stored is as much as was counted, whatever another thread writes to the
+ * text meanwhile, because the bits are not looked for twice.
  *
  * What it does not do: a text that cannot be cut is one part, and a machine of several stages never gets here.
  *
- * Rejected: as many parts as threads (the slowest would keep the others waiting, and the results would leave the caches before they
- * are moved); counting first, to know the place of each part (a second pass).
+ * Rejected: as many parts as threads (the slowest would keep the others waiting); offsets held back by each thread until the parts
+ * before are stored (they wait for each other at each part, and everything is moved once more); room for a piece a unit (a
+ * process may not have that much address space).
  */
 #include "_threads.h"
+
+#define SHARES 4 /* of a thread, in what is left of the text when it takes a part */
+
+typedef struct {
+    bitlex_cut from, to; /* the first part has no `from`, the last no `to` */
+    uint64_t pieces;     /* of this part; later, the place of its first offset */
+    char first[16];      /* the pair that may have to be joined to the one before */
+} Part;
 
 typedef struct {
     Job job;
     const Text *text;
-    uint64_t blocks, part_blocks, count, pieces; /* count: of the parts taken so far */
-    bitlex_cut next; /* where the next part starts, unless it is the first */
-    int taken;       /* all of it */
+    Part *parts;
+    uint64_t blocks, part_blocks, threads;
+    uint64_t count, stored; /* parts that were cut, and of which the offsets are stored, or will be by whoever has taken them */
+    int cut;                /* all of the text */
+    uint64_t *kept;         /* NULL when pieces are only counted */
+    Form form;
     char *out;
-    size_t room, used;
-    PyThread_type_lock *turns; /* see turn_of */
-    uint64_t turn_count;
+    uint64_t pieces; /* of all parts */
 } Parts;
 
 static Parts *parts_of(Worker *w) { return (Parts *)w->job; }
 
-/* The lock that is released when this part may be stored. Each thread has one part, so as many locks as threads will do. */
-static PyThread_type_lock *turn_of(Parts *parts, uint64_t number) { return parts->turns + number % parts->turn_count; }
-
 /* The next part: blocks until the next place where the text can be cut. Looked for ever further on, so that in a text that cannot be
  * cut at all the search costs next to nothing. */
-static int take_part(Worker *w, uint64_t *number, bitlex_cut *from, bitlex_cut *to, int *to_end)
+static int cut_part(Worker *w, uint64_t *number, int *last)
 {
     Parts *parts = parts_of(w);
     uint64_t step, block;
     int taken = 0;
     PyThread_acquire_lock(parts->job.lock, WAIT_LOCK);
-    if (parts->job.outcome == GOES_ON && !parts->taken) {
+    if (parts->job.outcome == GOES_ON && !parts->cut) {
+        Part *part = parts->parts + parts->count;
         taken = 1;
         *number = parts->count++;
-        *from = parts->next;
-        step = parts->part_blocks;
-        for (block = from->block + step; block < parts->blocks; step *= 2, block += step) {
-            if (bitlex_find_cut(w->cursor, block, to)) break;
+        if (*number > 0) part->from = part[-1].to;
+        step = (parts->blocks - part->from.block) / (SHARES * parts->threads);
+        if (step < parts->part_blocks) step = parts->part_blocks;
+        for (block = part->from.block + step; block < parts->blocks; step *= 2, block += step) {
+            if (bitlex_find_cut(w->cursor, block, &part->to)) break;
         }
-        parts->taken = *to_end = block >= parts->blocks;
-        if (!parts->taken) parts->next = *to;
+        parts->cut = *last = block >= parts->blocks;
     }
     PyThread_release_lock(parts->job.lock);
     return taken;
 }
 
-/* A pair that lies across a cut came in two, the second of which is first in the buffer: join them. */
-static void join_pairs(Parts *parts, const char *buffer)
+static void begin_part(Worker *w, uint64_t number, int last)
 {
-    const size_t size = form_size(parts->job.form), half = size / 2;
-    char *last = parts->out + parts->used * size - size;
-    if (parts->used > 0 && memcmp(last + half, buffer, half) == 0) memcpy(last + half, buffer + half, half);
+    const Part *part = parts_of(w)->parts + number;
+    bitlex_begin_part(w->cursor, number == 0 ? NULL : &part->from, last ? NULL : &part->to);
 }
 
-/* Store n offsets of a part, whose turn it is, and pass the turn on if they are the last. Ends are copied when somebody else has
- * the turn; pairs before, because the next part may have to join one. */
-static void store(Worker *w, uint64_t number, size_t n, int first, int last)
+static void restart(Worker *w)
 {
-    Parts *parts = parts_of(w);
-    const size_t size = form_size(parts->job.form);
-    const int pairs = has_pairs(parts->job.form), joins = pairs && first && number > 0 && n > 0;
-    PyThread_type_lock next = *turn_of(parts, number + 1);
-    char *to;
-    if (joins) join_pairs(parts, w->buffer);
-    n -= (size_t)joins;
-    if (n > parts->room - parts->used) { /* more than there are code points */
-        bitlex_py_stop(&parts->job, TEXT_CHANGED);
-        n = 0;
-    }
-    to = parts->out + parts->used * size;
-    parts->used += n;
-    if (last && !pairs) PyThread_release_lock(next);
-    memcpy(to, w->buffer + (joins ? size : 0), n * size);
-    if (last && pairs) PyThread_release_lock(next);
-}
-
-/* The offsets of one part, stored in the order of the parts. The turn is passed on, whatever happens. */
-static void lex_part(Worker *w, uint64_t number)
-{
-    Parts *parts = parts_of(w);
-    const Form form = parts->job.form;
-    const uint64_t units = SLICE / 16;
-    size_t n = 0, got = 1;
-    int has_turn = 0, first = 1, stopped = 0;
-    while (got > 0 && !stopped) {
-        if (!bitlex_ready(w->cursor, units)) {
-            stopped = !bitlex_py_may_go_on(w, units);
-            continue;
-        }
-        got = bitlex_py_next_offsets(w->cursor, form, w->buffer + n * form_size(form), BUFFER - n);
-        n += got;
-        if (got > 0 && n < BUFFER) continue;
-        if (!has_turn) bitlex_py_wait_for(&parts->job, *turn_of(parts, number), w->exited == NULL);
-        has_turn = 1;
-        store(w, number, n, first, got == 0);
-        stopped = got > 0 && !bitlex_py_may_go_on(w, BUFFER);
-        first = 0;
-        n = 0;
-    }
-    if (!stopped) return;
-    if (!has_turn) bitlex_py_wait_for(&parts->job, *turn_of(parts, number), w->exited == NULL);
-    PyThread_release_lock(*turn_of(parts, number + 1));
-}
-
-static void work_on_parts(Worker *w)
-{
-    Parts *parts = parts_of(w);
-    const Text *t = parts->text;
-    uint64_t number, pieces;
-    bitlex_cut from, to;
-    int to_end;
+    const Text *t = parts_of(w)->text;
     bitlex_restart(w->cursor, t->data, t->length, t->encoding, scratch_behind(w->cursor));
-    while (take_part(w, &number, &from, &to, &to_end)) {
-        bitlex_begin_part(w->cursor, number == 0 ? NULL : &from, to_end ? NULL : &to);
-        if (!parts->job.counting) {
-            lex_part(w, number);
-        } else {
-            pieces = 0;
-            while (bitlex_count_some(w->cursor, SLICE / 16, &pieces) && bitlex_py_may_go_on(w, SLICE / 16)) {}
-            PyThread_acquire_lock(parts->job.lock, WAIT_LOCK);
-            parts->pieces += pieces;
-            PyThread_release_lock(parts->job.lock);
-        }
+}
+
+static void count_parts(Worker *w)
+{
+    Parts *parts = parts_of(w);
+    uint64_t number;
+    int last;
+    restart(w);
+    while (cut_part(w, &number, &last)) {
+        uint64_t pieces = 0;
+        begin_part(w, number, last);
+        if (parts->kept != NULL) bitlex_keep(w->cursor, parts->kept);
+        while (bitlex_count_some(w->cursor, SLICE / 16, &pieces) && bitlex_py_may_go_on(w, SLICE / 16)) {}
+        parts->parts[number].pieces = pieces;
         bitlex_py_may_go_on(w, parts->part_blocks * BITLEX_BLOCK);
     }
 }
 
-/* Have the text of a reading worked on. */
+/* --- offsets ---------------------------------------------------------------------------------------------------------- */
+
+/* From the numbers of pieces, where the offsets of each part are to be stored. The piece that lies across a cut ends in the part behind
+ * it, but its pair starts in the one before. */
+static void find_places(Parts *parts)
+{
+    const uint64_t begun = has_pairs(parts->form) && !parts->job.machine->drops;
+    for (uint64_t i = 0; i < parts->count; i++) {
+        const uint64_t pieces = parts->parts[i].pieces;
+        parts->parts[i].pieces = parts->pieces + (i > 0 ? begun : 0);
+        parts->pieces += pieces;
+    }
+}
+
+static void store_part(Worker *w, uint64_t number)
+{
+    Parts *parts = parts_of(w);
+    Part *part = parts->parts + number;
+    const int last = number + 1 == parts->count;
+    const size_t size = form_size(parts->form);
+    uint64_t left = (last ? parts->pieces : part[1].pieces) - part->pieces;
+    char *out = parts->out + part->pieces * size;
+    size_t stored = 0, got = 1;
+    begin_part(w, number, last);
+    bitlex_recall(w->cursor, parts->kept);
+    if (has_pairs(parts->form) && number > 0) bitlex_py_next_offsets(w->cursor, parts->form, part->first, 1);
+    while (left > 0 && got > 0) {
+        got = bitlex_py_next_offsets(w->cursor, parts->form, out, (size_t)left);
+        out += got * size;
+        left -= got;
+        stored += got;
+        if (stored < BUFFER) continue;
+        if (!bitlex_py_may_go_on(w, stored)) break;
+        stored = 0;
+    }
+}
+
+static void store_parts(Worker *w)
+{
+    Parts *parts = parts_of(w);
+    uint64_t number;
+    restart(w);
+    while (bitlex_py_may_go_on(w, 0)) {
+        PyThread_acquire_lock(parts->job.lock, WAIT_LOCK);
+        number = parts->stored;
+        parts->stored += number < parts->count;
+        PyThread_release_lock(parts->job.lock);
+        if (number == parts->count) break;
+        store_part(w, number);
+    }
+}
+
+/* A pair that lies across a cut came in two, the second of which is the first of its part: join them. Where nothing was open at the cut,
+ * that one means nothing. */
+static void join_pairs(Parts *parts)
+{
+    const size_t size = form_size(parts->form), half = size / 2;
+    for (uint64_t i = 1; i < parts->count; i++) {
+        const Part *part = parts->parts + i;
+        char *last = parts->out + part->pieces * size - size;
+        if (part->pieces > 0 && memcmp(last + half, part->first, half) == 0) memcpy(last + half, part->first + half, half);
+    }
+}
+
+/* --- both ------------------------------------------------------------------------------------------------------------- */
+
+/* Cut the text of a reading into parts and have them counted; the parts are to be freed whatever comes back. */
 static int share_text(Parts *parts, const Reading *r, uint64_t threads, uint64_t part_blocks)
 {
-    int failed = 0;
     parts->job.machine = &r->machine->machine;
-    parts->job.work = work_on_parts;
+    parts->job.work = count_parts;
     parts->text = &r->text;
     parts->blocks = (r->text.length - 1) / BITLEX_BLOCK + 1;
     parts->part_blocks = part_blocks;
-    parts->turn_count = threads;
-    parts->turns = PyMem_RawCalloc((size_t)threads, sizeof *parts->turns);
-    for (uint64_t i = 0; parts->turns != NULL && i < threads; i++) {
-        if ((parts->turns[i] = PyThread_allocate_lock()) == NULL) failed = 1;
-        else if (i > 0) PyThread_acquire_lock(parts->turns[i], WAIT_LOCK);
-    }
-    if (parts->turns == NULL || failed) {
-        PyErr_NoMemory();
-        failed = 1;
-    } else {
-        failed = bitlex_py_share(&parts->job, threads) < 0;
-    }
-    for (uint64_t i = 0; parts->turns != NULL && i < threads; i++) {
-        if (parts->turns[i] != NULL) PyThread_free_lock(parts->turns[i]);
-    }
-    PyMem_RawFree(parts->turns);
-    return failed ? -1 : 0;
+    parts->threads = threads;
+    parts->parts = PyMem_RawCalloc((size_t)(parts->blocks / part_blocks + 1), sizeof *parts->parts);
+    if (parts->parts != NULL) return bitlex_py_share(&parts->job, threads);
+    PyErr_NoMemory();
+    return -1;
 }
 
-int bitlex_py_share_count(const Reading *r, uint64_t workers, uint64_t part_blocks, uint64_t *pieces)
+int bitlex_py_share_count(const Reading *r, uint64_t threads, uint64_t part_blocks, uint64_t *pieces)
 {
-    Parts parts = {.job = {.counting = 1}};
-    if (share_text(&parts, r, workers, part_blocks) < 0) return -1;
-    *pieces = parts.pieces;
-    return 0;
+    Parts parts = {.count = 0};
+    const int failed = share_text(&parts, r, threads, part_blocks);
+    for (uint64_t i = 0; i < parts.count; i++) *pieces += parts.parts[i].pieces;
+    PyMem_RawFree(parts.parts);
+    return failed;
 }
 
-int bitlex_py_share_offsets(const Reading *r, Form form, uint64_t workers, uint64_t part_blocks, char *out, size_t room, size_t *used)
+Offsets *bitlex_py_share_offsets(const Reading *r, PyTypeObject *type, Form form, uint64_t threads, uint64_t part_blocks)
 {
-    Parts parts = {.job = {.form = form}, .out = out, .room = room};
-    if (share_text(&parts, r, workers, part_blocks) < 0) return -1;
-    *used = parts.used;
-    return 0;
+    const uint64_t kept_size = bitlex_kept_size(&r->machine->machine, r->text.length);
+    Parts parts = {.form = form, .kept = kept_size > PY_SSIZE_T_MAX ? NULL : PyMem_RawMalloc((size_t)kept_size)};
+    Offsets *offsets = NULL;
+    if (parts.kept == NULL) return NULL;
+    bitlex_py_ask_for_large_pages(parts.kept, kept_size);
+    if (share_text(&parts, r, threads, part_blocks) == 0) {
+        find_places(&parts);
+        offsets = bitlex_py_offsets_new(type, parts.pieces * form_size(form));
+    }
+    if (offsets != NULL) {
+        parts.out = (char *)offsets->bytes;
+        parts.job.work = store_parts;
+        if (bitlex_py_share(&parts.job, threads) < 0) Py_CLEAR(offsets);
+        else if (has_pairs(form)) join_pairs(&parts);
+    }
+    PyMem_RawFree(parts.parts);
+    PyMem_RawFree(parts.kept);
+    return offsets;
 }
 
 uint64_t bitlex_py_useful_threads(const Machine *self, const Text *t, Py_ssize_t threads, Py_ssize_t part_blocks)

@@ -1,6 +1,6 @@
 /* _text.c - a text being read: a str or anything bytes-like in, its offsets out.
  *
- * In: an object. Out: where its units lie, a cursor over them, and its offsets: some at a time (bitlex_py_fetch), or all in a bytearray.
+ * In: an object. Out: where its units lie, a cursor over them, and its offsets: some at a time (bitlex_py_fetch), or all.
  *
  * A cursor is 56 KB, too much to set up anew for a short text; so each machine keeps the one of its last call, and a call that finds
  * none, because another thread is in its midst, makes one more.
@@ -11,10 +11,6 @@
  * Rejected: counting first, to allocate as many offsets as there are (a second pass; memory that is not used is never touched).
  */
 #include "_native.h"
-
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 /* Put a cursor in the place of the spare one, which comes back. */
 static bitlex_cursor *swap_spare(Machine *machine, bitlex_cursor *cursor)
@@ -143,56 +139,25 @@ Py_ssize_t bitlex_py_fetch(Reading *r, Form form, void *out, size_t room)
     return (Py_ssize_t)done;
 }
 
-/* New memory is a page fault for every 4 KB that is written; with pages of 2 MB there are few. */
-static void ask_for_large_pages(PyObject *array)
-{
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    const uintptr_t from = ((uintptr_t)PyByteArray_AS_STRING(array) + 4095) & ~(uintptr_t)4095;
-    const uintptr_t to = (uintptr_t)PyByteArray_AS_STRING(array) + (size_t)PyByteArray_GET_SIZE(array);
-    if (to > from && to - from >= (4u << 20)) madvise((void *)from, to - from, MADV_HUGEPAGE); /* if not, then not */
-#else
-    (void)array;
-#endif
-}
-
-/* All offsets by several threads. Room is made for the worst case, a piece for each unit; what is not used is never touched.
- * NULL without an exception: there is not that much room, so it should be done in one thread. */
-static PyObject *shared_offsets(const Reading *r, Form form, uint64_t workers, uint64_t part_blocks)
-{
-    const size_t size = form_size(form), room = (size_t)r->text.length + 1;
-    size_t used = 0;
-    PyObject *array = room > PY_SSIZE_T_MAX / size ? NULL : PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(room * size));
-    if (array == NULL) {
-        PyErr_Clear();
-        return NULL;
-    }
-    ask_for_large_pages(array);
-    if (bitlex_py_share_offsets(r, form, workers, part_blocks, PyByteArray_AS_STRING(array), room, &used) < 0 ||
-        PyByteArray_Resize(array, (Py_ssize_t)(used * size)) < 0)
-        Py_CLEAR(array);
-    return array;
-}
-
-/* In one thread, the bytearray grows by half. */
-PyObject *bitlex_py_all_offsets(Reading *r, Form form, uint64_t workers, uint64_t part_blocks)
+/* In one thread, their memory grows by half, where pieces are shorter than three units. */
+Offsets *bitlex_py_all_offsets(Reading *r, PyTypeObject *type, Form form, uint64_t workers, uint64_t part_blocks)
 {
     const size_t size = form_size(form);
-    size_t used = 0, room = (size_t)(r->text.length / 4 + 64);
-    PyObject *array = workers > 1 ? shared_offsets(r, form, workers, part_blocks) : NULL;
+    uint64_t used = 0, room = r->text.length / 3 + 64;
+    Offsets *offsets = workers > 1 ? bitlex_py_share_offsets(r, type, form, workers, part_blocks) : NULL;
     Py_ssize_t n = -1;
-    if (array != NULL || PyErr_Occurred()) return array;
-    array = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(room * size));
-    if (array != NULL) ask_for_large_pages(array);
-    while (array != NULL && (n = bitlex_py_fetch(r, form, PyByteArray_AS_STRING(array) + used * size, room - used)) > 0) {
-        used += (size_t)n;
+    if (offsets != NULL || PyErr_Occurred()) return offsets;
+    offsets = bitlex_py_offsets_new(type, room * size);
+    while (offsets != NULL && (n = bitlex_py_fetch(r, form, (char *)offsets->bytes + used * size, (size_t)(room - used))) > 0) {
+        used += (uint64_t)n;
         if (used < room) continue;
         room += room / 2;
-        if (PyByteArray_Resize(array, (Py_ssize_t)(room * size)) < 0) {
+        if (bitlex_py_offsets_resize(&offsets, room * size) < 0) {
             n = -1;
             break;
         }
-        ask_for_large_pages(array);
+        bitlex_py_ask_for_large_pages(offsets->bytes, room * size);
     }
-    if (array != NULL && (n < 0 || PyByteArray_Resize(array, (Py_ssize_t)(used * size)) < 0)) Py_CLEAR(array);
-    return array;
+    if (offsets != NULL && (n < 0 || bitlex_py_offsets_resize(&offsets, used * size) < 0)) Py_CLEAR(offsets);
+    return offsets;
 }

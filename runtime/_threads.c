@@ -45,12 +45,6 @@ int bitlex_py_may_go_on(Worker *w, uint64_t units)
     return go_on;
 }
 
-void bitlex_py_wait_for(Job *job, PyThread_type_lock lock, int calling)
-{
-    if (!calling) PyThread_acquire_lock(lock, WAIT_LOCK);
-    while (calling && PyThread_acquire_lock_timed(lock, PATIENCE, 0) != PY_LOCK_ACQUIRED) look_at_signals(job);
-}
-
 static void thread_main(void *argument)
 {
     Worker *w = argument;
@@ -60,7 +54,6 @@ static void thread_main(void *argument)
 
 int bitlex_py_share(Job *job, uint64_t count)
 {
-    const size_t buffer_size = job->counting ? 1 : BUFFER * form_size(job->form);
     Worker *workers = PyMem_RawCalloc((size_t)count, sizeof *workers);
     uint64_t started = 0, i;
     job->lock = PyThread_allocate_lock();
@@ -69,7 +62,7 @@ int bitlex_py_share(Job *job, uint64_t count)
         Worker *w = workers + i;
         w->job = job;
         w->cursor = bitlex_py_new_cursor(job->machine);
-        w->buffer = PyMem_RawMalloc(buffer_size);
+        w->buffer = PyMem_RawMalloc(job->buffer_size);
         if (i > 0) w->exited = PyThread_allocate_lock();
         if (w->cursor == NULL || w->buffer == NULL || (i > 0 && w->exited == NULL)) {
             if (i == 0) job->outcome = NO_MEMORY;
@@ -82,7 +75,9 @@ int bitlex_py_share(Job *job, uint64_t count)
     if (workers == NULL) job->outcome = NO_MEMORY;
     job->released = PyEval_SaveThread();
     if (started > 0) job->work(workers);
-    for (i = 1; i < started; i++) bitlex_py_wait_for(job, workers[i].exited, 1);
+    for (i = 1; i < started; i++) {
+        while (PyThread_acquire_lock_timed(workers[i].exited, PATIENCE, 0) != PY_LOCK_ACQUIRED) look_at_signals(job);
+    }
     PyEval_RestoreThread(job->released);
     for (i = 0; workers != NULL && i < count; i++) {
         PyMem_RawFree(workers[i].cursor);
@@ -92,6 +87,5 @@ int bitlex_py_share(Job *job, uint64_t count)
     PyMem_RawFree(workers);
     if (job->lock != NULL) PyThread_free_lock(job->lock);
     if (job->outcome == NO_MEMORY) PyErr_NoMemory();
-    if (job->outcome == TEXT_CHANGED) PyErr_SetString(PyExc_RuntimeError, "the text changed while it was read");
     return job->outcome == GOES_ON ? 0 : -1;
 }

@@ -11,15 +11,14 @@
 
 #include "_native.h"
 
-typedef enum { GOES_ON, INTERRUPTED, NO_MEMORY, TEXT_CHANGED } Outcome;
+typedef enum { GOES_ON, INTERRUPTED, NO_MEMORY } Outcome;
 
 typedef struct Worker Worker;
 
 typedef struct {
     const bitlex_machine *machine;
     void (*work)(Worker *worker);
-    int counting; /* pieces are counted, and the form means nothing */
-    Form form;
+    size_t buffer_size; /* bytes that each thread is given */
     PyThread_type_lock lock; /* set by bitlex_py_share, as what follows; guards everything that changes */
     PyThreadState *released; /* the state of the calling thread, while it has not got the GIL */
     Outcome outcome;
@@ -28,7 +27,7 @@ typedef struct {
 struct Worker {
     Job *job;
     bitlex_cursor *cursor;
-    char *buffer;              /* for BUFFER offsets, unless pieces are counted */
+    char *buffer;              /* of the job's buffer_size */
     PyThread_type_lock exited; /* released at the end of a thread; NULL for the calling thread */
     uint64_t units;            /* lexed since signals were looked at */
 };
@@ -45,9 +44,6 @@ int bitlex_py_may_go_on(Worker *w, uint64_t units);
 
 /* Let no thread go on. */
 void bitlex_py_stop(Job *job, Outcome why);
-
-/* Take a lock that another thread will release; the calling one looks at signals meanwhile. */
-void bitlex_py_wait_for(Job *job, PyThread_type_lock lock, int calling);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

@@ -44,8 +44,8 @@ class Machine(Protocol):
 
     def count(self, text: Any, /) -> int: ...
     def split(self, text: Any, /) -> list[Any]: ...
-    def ends(self, text: Any, /) -> bytearray: ...
-    def pairs(self, text: Any, /) -> bytearray: ...
+    def ends(self, text: Any, /) -> Any: ...  # a buffer
+    def pairs(self, text: Any, /) -> Any: ...
     def iterate(self, text: Any, /) -> Iterator[tuple[int, int]]: ...
 
 
@@ -122,13 +122,12 @@ class Lexer:
         Offsets count characters (code points) of a str and bytes of anything else; the type is int32, or int64 for texts of
         2**31 units and more.
         """
-        units: Any = text if type(text) is str or type(text) is bytes else self._readable(text)
+        units = text if type(text) is str or type(text) is bytes else self._readable(text)
         if threads != 1 and self._workers(threads) > 1:
-            find = self._native.pairs if self._drops else self._native.ends
-            return as_array(find(units, self._workers(threads)), len(units), self._drops)
-        if self._drops or NARROW is None:
-            return as_array(self._machine.pairs(units) if self._drops else self._machine.ends(units), len(units), self._drops)
-        return FROM_BUFFER(self._machine.ends(units), NARROW if len(units) < 1 << 31 else WIDE)  # type: ignore[no-any-return]
+            return self._native.spans(units, self._workers(threads))  # type: ignore[no-any-return]
+        if self._native is not None:
+            return self._native.spans(units)  # type: ignore[no-any-return]
+        return as_array(self._machine.pairs(units) if self._drops else self._machine.ends(units), len(units) >= 1 << 31, self._drops)
 
     def spans_batch(self, texts: Iterable[str | Bytes], threads: int = 1) -> list[Offsets]:
         """`[lexer.spans(text) for text in texts]`, in less than half the time. What is no text is named by its index.
@@ -140,14 +139,14 @@ class Lexer:
             return [self.spans(text) for text in self._all_readable(texts)]
         texts = tuple(texts_of(texts))
         offsets, counts, wide = self._native.pairs_batch(texts, workers) if drops else self._native.ends_batch(texts, workers)
-        whole = as_array(offsets, (1 << 31) * wide, drops)
+        whole = as_array(offsets, wide, drops)
         found: list[Offsets] = []
         start = 0
         for count in counts:
             found.append(whole[start : start + count])
             start += count
         if wide:  # one text was that long
-            found = [one if size_of(text) >= 1 << 31 else one.astype(NARROW) for one, text in zip(found, texts, strict=True)]
+            found = [one if size_of(text) >= 1 << 31 else one.astype("int32") for one, text in zip(found, texts, strict=True)]
         return found
 
     def count(self, text: str | Bytes, threads: int = 1) -> int:
@@ -271,24 +270,12 @@ def restore(about: dict[str, Any], tables: dict[str, Any]) -> Lexer:
     return Lexer(**about, tables=tables)
 
 
-NARROW: Any = None  # numpy's int32 and int64, and its `frombuffer`: once it was needed
-WIDE: Any = None
-FROM_BUFFER: Any = None
-
-
-def as_array(offsets: bytearray, units: int, pairs: bool) -> Offsets:
-    """The offsets of a text of so many units, not copied."""
-    if NARROW is None:
-        load_numpy()
-    found: Offsets = FROM_BUFFER(offsets, NARROW if units < 1 << 31 else WIDE)
-    return found.reshape(-1, 2) if pairs else found
-
-
-def load_numpy() -> None:
+def as_array(offsets: Any, wide: bool, pairs: bool) -> Offsets:
+    """The offsets of 32 bits, or of 64, not copied."""
     import numpy
 
-    global NARROW, WIDE, FROM_BUFFER
-    FROM_BUFFER, WIDE, NARROW = numpy.frombuffer, numpy.dtype(numpy.int64), numpy.dtype(numpy.int32)  # NARROW last: others ask for it
+    found: Offsets = numpy.frombuffer(offsets, numpy.int64 if wide else numpy.int32)
+    return found.reshape(-1, 2) if pairs else found
 
 
 def cores() -> int:

@@ -102,12 +102,25 @@ static size_t define(const bitlex_machine *m, const void *text, size_t length, b
 
 /* --- the parts of a text ---------------------------------------------------------------------------------------- */
 
+/* Begin a part again, to be lexed, or to be counted and then recalled from what that kept. */
+static void begin_again(bitlex_cursor *cursor, const bitlex_cut *from, const bitlex_cut *to, uint64_t *kept)
+{
+    uint64_t pieces = 0;
+    bitlex_begin_part(cursor, from, to);
+    if (kept == NULL || below(2)) return;
+    bitlex_keep(cursor, kept);
+    while (bitlex_count_some(cursor, below(1000), &pieces)) {}
+    bitlex_begin_part(cursor, from, to);
+    bitlex_recall(cursor, kept);
+}
+
 /* All parts of a text, cut wherever it can be cut among the blocks that `below` picks, and joined as bitlex.h says. */
 static int check_parts(const bitlex_machine *m, const void *text, size_t length, bitlex_encoding encoding, bitlex_cursor *cursor,
                        const uint64_t *expected, size_t count)
 {
     const uint64_t blocks = length / BITLEX_BLOCK + (length % BITLEX_BLOCK != 0), step = 1 + below((uint32_t)(blocks / 3 + 1));
     uint8_t *scratch = exactly((size_t)bitlex_scratch_size(m, length));
+    uint64_t *kept = m->stage_count == 1 ? exactly((size_t)bitlex_kept_size(m, length)) : NULL;
     uint64_t got[2 * 200], counted = 0, block = 0, ends = 0, pairs = 0, last_end = 0;
     bitlex_cut from, to;
     int has_from = 0, has_to = 1, wrong = 0;
@@ -121,12 +134,12 @@ static int check_parts(const bitlex_machine *m, const void *text, size_t length,
         bitlex_begin_part(cursor, has_from ? &from : NULL, has_to ? &to : NULL);
         while (bitlex_count_some(cursor, below(1000), &counted)) {}
         if (!m->drops) {
-            bitlex_begin_part(cursor, has_from ? &from : NULL, has_to ? &to : NULL);
+            begin_again(cursor, has_from ? &from : NULL, has_to ? &to : NULL, kept);
             while (!wrong && (n = bitlex_next(cursor, got, 1 + below(200))) != 0) {
                 for (i = 0; i < n && !wrong; i++, ends++) wrong |= ends >= count || expected[2 * ends + 1] != got[i];
             }
         }
-        bitlex_begin_part(cursor, has_from ? &from : NULL, has_to ? &to : NULL);
+        begin_again(cursor, has_from ? &from : NULL, has_to ? &to : NULL, kept);
         while (!wrong && (n = bitlex_next_pairs(cursor, got, 1 + below(200))) != 0) {
             for (i = 0; i < n && !wrong; i++) {
                 if (first && (pairs == 0 || last_end != got[2 * i])) { /* nothing is open at the cut */
@@ -141,7 +154,7 @@ static int check_parts(const bitlex_machine *m, const void *text, size_t length,
             }
         }
     }
-    free(scratch);
+    free(scratch), free(kept);
     wrong |= counted != count || pairs != count || (!m->drops && ends != count);
     return wrong || (count > 0 && last_end != expected[2 * count - 1]);
 }

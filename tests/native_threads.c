@@ -1,7 +1,8 @@
 /* native_threads.c - threads that share a machine and a text, for the thread sanitizer.
  *
- * Each thread has a cursor of its own, finds the same cuts as all others, and counts every THREADS-th part; together they must
- * count what one cursor counts in the whole text. Returns 1 if they do not.
+ * Each thread has a cursor of its own, finds the same cuts as all others, and counts every THREADS-th part, keeping the bits of it in
+ * memory that all share; then each recalls the offsets of parts that others kept. Together they must count what one cursor
+ * counts in the whole text, and find as many offsets. Returns 1 if they do not.
  */
 #include "bitlex.h"
 #include "cl100k.h"
@@ -18,11 +19,23 @@
 
 static char *text;
 static const bitlex_machine *machine;
+static uint64_t *kept;
 
 typedef struct {
     pthread_t thread;
-    uint64_t number, pieces;
+    uint64_t number, pieces, offsets;
+    int recalls;
 } worker;
+
+/* Pairs, which every machine has: of a part behind a cut, one more than there are pieces. */
+static uint64_t recall_part(bitlex_cursor *cursor, const bitlex_cut *from, const bitlex_cut *to)
+{
+    uint64_t pairs[2 * 100], found = 0, n;
+    bitlex_begin_part(cursor, from, to);
+    bitlex_recall(cursor, kept);
+    while ((n = bitlex_next_pairs(cursor, pairs, 100)) != 0) found += n;
+    return found - (from != NULL);
+}
 
 static void *work(void *argument)
 {
@@ -37,12 +50,29 @@ static void *work(void *argument)
     for (; has_to; from = to, has_from = 1, part++) {
         for (has_to = 0; !has_to && ++block < BLOCKS;) has_to = bitlex_find_cut(cursor, block, &to);
         if (part % THREADS != w->number) continue;
+        if (w->recalls) {
+            w->offsets += recall_part(cursor, has_from ? &from : NULL, has_to ? &to : NULL);
+            continue;
+        }
         bitlex_begin_part(cursor, has_from ? &from : NULL, has_to ? &to : NULL);
+        bitlex_keep(cursor, kept);
         while (bitlex_count_some(cursor, 10000, &w->pieces)) {}
     }
     free(scratch);
     free(cursor);
     return NULL;
+}
+
+/* All threads, once: each with the parts of which the number is its own, or behind it. */
+static void run(worker *workers, int recalls)
+{
+    size_t i;
+    for (i = 0; i < THREADS; i++) {
+        workers[i].number = (i + (size_t)recalls) % THREADS;
+        workers[i].recalls = recalls;
+        if (pthread_create(&workers[i].thread, NULL, work, workers + i) != 0) exit(2);
+    }
+    for (i = 0; i < THREADS; i++) pthread_join(workers[i].thread, NULL);
 }
 
 int main(void)
@@ -61,24 +91,24 @@ int main(void)
         bitlex_machine fast = *machines[m];
         void *memory = malloc(bitlex_lanes_size()), *scratch;
         worker workers[THREADS];
-        uint64_t whole, sum = 0;
+        uint64_t whole, sum = 0, offsets = 0;
         if (memory == NULL) return 2;
         bitlex_accelerate(&fast, memory, BITLEX_AVX512);
         machine = &fast;
         scratch = malloc((size_t)bitlex_scratch_size(machine, LENGTH) + 1);
+        kept = malloc((size_t)bitlex_kept_size(machine, LENGTH));
+        if (scratch == NULL || kept == NULL) return 2;
         whole = bitlex_count(cursor, machine, text, LENGTH, BITLEX_UTF8, scratch);
         memset(workers, 0, sizeof workers);
-        for (i = 0; i < THREADS; i++) {
-            workers[i].number = i;
-            if (pthread_create(&workers[i].thread, NULL, work, workers + i) != 0) return 2;
-        }
-        for (i = 0; i < THREADS; i++) {
-            pthread_join(workers[i].thread, NULL);
-            sum += workers[i].pieces;
-        }
+        run(workers, 0);
+        run(workers, 1);
+        for (i = 0; i < THREADS; i++) sum += workers[i].pieces, offsets += workers[i].offsets;
+        free(kept);
         free(scratch);
         free(memory);
-        if (sum != whole) return printf("machine %d: %lu pieces, not %lu\n", (int)m, (unsigned long)sum, (unsigned long)whole), 1;
+        if (sum == whole && offsets == whole) continue;
+        printf("machine %d: %lu pieces, %lu offsets, not %lu\n", (int)m, (unsigned long)sum, (unsigned long)offsets, (unsigned long)whole);
+        return 1;
     }
     free(text);
     free(cursor);

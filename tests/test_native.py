@@ -9,7 +9,6 @@ native_harness.c does the same inside C, with small blocks and under sanitizers.
 from __future__ import annotations
 
 import array
-import contextlib
 import gc
 import mmap
 import random
@@ -194,13 +193,13 @@ def check(tables: Tables, text: str | bytes, machine: Any = None) -> None:
     packed = array.array("i", [offset for pair in pairs for offset in pair]).tobytes()
     for shared in ((), (2, 1), (3, 1), (7, 2)) if len(text) >= 2 * N else ((), (7, 1)):  # threads, and blocks of a part
         assert machine.count(text, *shared) == len(pairs)
-        assert machine.pairs(text, *shared) == packed
+        assert bytes(machine.pairs(text, *shared)) == packed
         assert machine.split(text, *shared) == pieces
         if tables.drops:
             with pytest.raises(ValueError, match="use pairs"):
                 machine.ends(text, *shared)
         else:
-            assert machine.ends(text, *shared) == array.array("i", [end for _, end in pairs]).tobytes()
+            assert bytes(machine.ends(text, *shared)) == array.array("i", [end for _, end in pairs]).tobytes()
 
 
 def decode(data: bytes) -> tuple[list[int], list[bytes]]:
@@ -348,7 +347,7 @@ def test_every_bytes_like_type(tmp_path: Path) -> None:
     for buffer in Buffers(data, tmp_path / "text"):
         assert machine.split(buffer) == machine.split(data)
         assert all(type(piece) is bytes for piece in machine.split(buffer))
-        assert machine.ends(buffer) == machine.ends(data)
+        assert bytes(machine.ends(buffer)) == bytes(machine.ends(data))
     numpy = pytest.importorskip("numpy", reason="numpy arrays are one more bytes-like type")
     assert machine.split(numpy.frombuffer(data, numpy.uint8)) == machine.split(data)
     ends = numpy.frombuffer(machine.ends(data), numpy.int32)
@@ -414,7 +413,8 @@ def test_numbers_of_threads_that_make_no_sense(method: str) -> None:
     for wrong_count in ((), (text, 1, 1, 1)):
         with pytest.raises(TypeError, match="arguments"):
             run(*wrong_count)
-    assert run(text, 1024) == run(text)
+    once, shared = run(text), run(text, 1024)
+    assert (bytes(shared) == bytes(once)) if method in ("ends", "pairs") else (shared == once)
 
 
 def test_a_text_that_changes_as_it_is_read_harms_nobody() -> None:
@@ -438,8 +438,7 @@ def test_a_text_that_changes_as_it_is_read_harms_nobody() -> None:
             machine = random_tables(rng, 1 + number % 2, drops=number % 3 == 0).machine()
             for shared in ((1, 1), (3, 1)):
                 for run in (machine.count, machine.pairs, machine.split, machine.split if machine.count(b"") else machine.pairs):
-                    with contextlib.suppress(RuntimeError):  # "the text changed while it was read"
-                        run(pages, *shared)
+                    run(pages, *shared)
     finally:
         done.set()
         writer.join()
@@ -511,12 +510,12 @@ def test_threads_share_one_machine() -> None:
     tables = random_tables(rng)
     machine = tables.machine()
     texts = [random_str(rng, kind, 20 * N) for kind in KINDS]
-    expected = [(machine.count(text), machine.ends(text)) for text in texts]
+    expected = [(machine.count(text), bytes(machine.ends(text))) for text in texts]
     wrong: list[int] = []
 
     def work() -> None:
         for number, text in enumerate(texts * 3):
-            if (machine.count(text), machine.ends(text)) != expected[number % len(texts)]:
+            if (machine.count(text), bytes(machine.ends(text))) != expected[number % len(texts)]:
                 wrong.append(number)
 
     threads = [threading.Thread(target=work) for _ in range(8)]

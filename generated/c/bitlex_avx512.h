@@ -105,14 +105,16 @@ static size_t ends32_avx512(const uint64_t *words, uint32_t *word, uint32_t last
                                       44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
     const V places = _mm512_loadu_si512(first);
     size_t done = 0;
-    uint32_t w, count, i;
+    uint32_t w;
     for (w = *word; w < last && room - done >= 64; w++) {
-        V found = _mm512_maskz_compress_epi8(words[w], places), from = _mm512_set1_epi32((int)(uint32_t)(base + 64 * (uint64_t)w));
-        count = (uint32_t)__builtin_popcountll(words[w]);
+        const V found = _mm512_maskz_compress_epi8(words[w], places), from = _mm512_set1_epi32((int)(uint32_t)(base + 64 * (uint64_t)w));
+        const uint32_t count = (uint32_t)__builtin_popcountll(words[w]);
+        /* The second store is made whether it is needed or not: no branch could be predicted there. */
         _mm512_storeu_si512(out + done, _mm512_add_epi32(from, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(found))));
-        for (i = 16; i < count; i += 16) {
-            found = _mm512_shuffle_i32x4(found, found, 0x39);
-            _mm512_storeu_si512(out + done + i, _mm512_add_epi32(from, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(found))));
+        _mm512_storeu_si512(out + done + 16, _mm512_add_epi32(from, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(found, 1))));
+        if (count > 32) {
+            _mm512_storeu_si512(out + done + 32, _mm512_add_epi32(from, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(found, 2))));
+            _mm512_storeu_si512(out + done + 48, _mm512_add_epi32(from, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(found, 3))));
         }
         done += count;
     }

@@ -566,14 +566,15 @@ static inline void forward(bitlex_cursor *c, uint32_t n, int drops)
 
 /* --- the cursor ------------------------------------------------------------------------------------------------ */
 
-static inline uint32_t count_bits(uint64_t word)
+/* The place of the lowest bit of a word that has one. */
+static inline uint32_t first_bit(uint64_t word)
 {
 #ifdef __GNUC__
-    return (uint32_t)__builtin_popcountll(word);
+    return (uint32_t)__builtin_ctzll(word);
 #else
-    uint32_t count = 0;
-    for (; word != 0; word &= word - 1) count++;
-    return count;
+    uint32_t place = 0;
+    for (; (word & 1) == 0; word >>= 1) place++;
+    return place;
 #endif
 }
 
@@ -589,11 +590,54 @@ static void run_lanes(bitlex_cursor *c, uint64_t from, uint64_t to, uint32_t bac
     c->masked = 1;
     c->word = c->taken = 0;
     c->words = c->memory->words;
+    c->starts = c->memory->starts;
+    c->drops = c->memory->drops;
     c->count = c->memory->started + c->memory->dropped;
 }
 
-/* Lex the next block: fills events and units. */
-static void advance(bitlex_cursor *c, int drops)
+/* --- blocks that are kept: their base, their number of events with that of words in use, and a bit for each event ---- */
+
+#define KEPT_WORDS ((BITLEX_BLOCK + 3) / 64 + 1) /* its last character may end three bytes behind the block */
+#define KEPT_HEAD 2
+
+static uint64_t kept_block_words(const bitlex_machine *m) { return KEPT_HEAD + KEPT_WORDS * (UINT64_C(1) + (m->drops != 0)); }
+
+/* The block that was just lexed. */
+static void keep_block(const bitlex_cursor *c)
+{
+    uint64_t *kept = c->kept + c->block * kept_block_words(c->machine), *starts = kept + KEPT_HEAD, *drops = starts + KEPT_WORDS;
+    const uint32_t may_drop = c->machine->drops != 0, words = c->masked && c->words < KEPT_WORDS ? c->words : KEPT_WORDS;
+    uint32_t i;
+    kept[0] = c->base;
+    kept[1] = c->count | (uint64_t)words << 32;
+    if (c->masked) {
+        memcpy(starts, c->starts, words * sizeof *starts);
+        if (may_drop) memcpy(drops, c->drops, words * sizeof *drops);
+        return;
+    }
+    memset(starts, 0, words * sizeof *starts);
+    if (may_drop) memset(drops, 0, words * sizeof *drops);
+    for (i = 0; i < c->count; i++) {
+        const uint32_t drop = may_drop & c->events[i], point = c->events[i] >> may_drop, unit = c->plain ? point : c->units[point];
+        (drop ? drops : starts)[unit / 64] |= UINT64_C(1) << unit % 64;
+    }
+}
+
+/* The next block, from what was kept of it. */
+static void recall_block(bitlex_cursor *c)
+{
+    uint64_t *kept = c->kept + c->block * kept_block_words(c->machine);
+    c->base = kept[0];
+    c->count = (uint32_t)kept[1];
+    c->words = (uint32_t)(kept[1] >> 32);
+    c->masked = 1;
+    c->word = c->taken = 0;
+    c->starts = kept + KEPT_HEAD;
+    c->drops = c->starts + KEPT_WORDS;
+}
+
+/* Lex the next block: fills words of bits, or events and units. */
+static void lex_block(bitlex_cursor *c, int drops)
 {
     uint64_t from = block_start(c, c->block), to = block_start(c, c->block + 1);
     uint32_t state, n;
@@ -602,7 +646,6 @@ static void advance(bitlex_cursor *c, int drops)
     state = state_at(c, c->block + 1);
     if (c->memory != NULL && to - from >= BITLEX_LANES_FROM) {
         run_lanes(c, from, to, state);
-        c->block++;
         return;
     }
     n = load(c, from, to);
@@ -611,6 +654,16 @@ static void advance(bitlex_cursor *c, int drops)
         forward(c, n, 1);
     } else {
         forward(c, n, 0);
+    }
+}
+
+static void advance(bitlex_cursor *c, int drops)
+{
+    if (c->known) {
+        recall_block(c);
+    } else {
+        lex_block(c, drops);
+        if (c->kept != NULL) keep_block(c);
     }
     c->block++;
 }
@@ -645,6 +698,8 @@ void bitlex_restart(bitlex_cursor *c, const void *text, uint64_t length, bitlex_
     const bitlex_machine *m = c->machine;
     c->text = (const uint8_t *)text;
     c->letters = (uint8_t *)scratch;
+    c->kept = NULL;
+    c->known = 0;
     c->memory = NULL;
     if (m->lanes != NULL && length >= BITLEX_LANES_FROM && scratch != NULL) {
         c->memory = (bitlex_lane_memory *)(void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
@@ -695,8 +750,8 @@ static void next_block(bitlex_cursor *c)
     advance(c, c->machine->drops != 0);
     if (c->base > 0 || c->machine->drops || c->count == 0) return;
     if (c->masked) {
-        c->count -= (uint32_t)(c->memory->starts[0] & 1);
-        c->memory->starts[0] &= ~UINT64_C(1);
+        c->count -= (uint32_t)(c->starts[0] & 1);
+        c->starts[0] &= ~UINT64_C(1);
     } else if (c->events[0] == 0) {
         c->taken = 1;
     }
@@ -721,31 +776,46 @@ static int refill(bitlex_cursor *c)
 /* The unit of the next event of a block that is kept as bits; the bit is cleared. */
 static inline uint32_t take_bit(bitlex_cursor *c, uint32_t *drop)
 {
-    bitlex_lane_memory *memory = c->memory;
     uint64_t starts, drops, bit;
     for (;; c->word++) {
-        starts = memory->starts[c->word];
-        drops = c->machine->drops ? memory->drops[c->word] : 0;
+        starts = c->starts[c->word];
+        drops = c->machine->drops ? c->drops[c->word] : 0;
         if ((starts | drops) != 0) break;
     }
     bit = (starts | drops) & (~(starts | drops) + 1);
     *drop = (drops & bit) != 0;
-    memory->starts[c->word] = starts & ~bit;
-    if (*drop) memory->drops[c->word] = drops & ~bit;
+    c->starts[c->word] = starts & ~bit;
+    if (*drop) c->drops[c->word] = drops & ~bit;
     c->taken++;
-    return c->word * 64 + count_bits(bit - 1);
+    return c->word * 64 + first_bit(bit);
 }
 
-/* Ends of a block that is kept as bits: whole words by vector instructions while there is room, the rest one by one. */
+/* Where the bits of whole words are, while there is room: what bitlex_lanes does by vector instructions. */
+static inline size_t ends_of_words(bitlex_cursor *c, void *out, size_t room, int wide)
+{
+    size_t n = 0;
+    for (; c->word < c->words && room - n >= 64; c->word++) {
+        uint64_t bits = c->starts[c->word];
+        for (; bits != 0; bits &= bits - 1) {
+            STORE(n, c->base + 64 * (uint64_t)c->word + first_bit(bits));
+            n++;
+        }
+    }
+    return n;
+}
+
+/* Ends of a block that is there as bits: whole words while there is room, the rest one by one. */
 static inline size_t take_ends(bitlex_cursor *c, void *out, size_t room, int wide)
 {
     const bitlex_lanes *lanes = c->machine->lanes;
     size_t n;
     uint32_t drop;
-    if (wide) {
-        n = lanes->ends64(c->memory->starts, &c->word, c->words, c->base, (uint64_t *)out, room);
+    if (lanes == NULL) {
+        n = ends_of_words(c, out, room, wide);
+    } else if (wide) {
+        n = lanes->ends64(c->starts, &c->word, c->words, c->base, (uint64_t *)out, room);
     } else {
-        n = lanes->ends32(c->memory->starts, &c->word, c->words, c->base, (uint32_t *)out, room);
+        n = lanes->ends32(c->starts, &c->word, c->words, c->base, (uint32_t *)out, room);
     }
     c->taken += (uint32_t)n;
     for (; n < room && c->taken < c->count; n++) STORE(n, c->base + take_bit(c, &drop));
@@ -935,6 +1005,19 @@ void bitlex_begin_part(bitlex_cursor *c, const bitlex_cut *from, const bitlex_cu
     begin_blocks(c, from->block, from->forward, c->stop, c->stop_state);
     c->open = c->base;
     c->opened = 1;
+}
+
+uint64_t bitlex_kept_size(const bitlex_machine *m, uint64_t length)
+{
+    return (length / BITLEX_BLOCK + 1) * kept_block_words(m) * sizeof(uint64_t);
+}
+
+void bitlex_keep(bitlex_cursor *c, uint64_t *kept) { c->kept = kept; }
+
+void bitlex_recall(bitlex_cursor *c, uint64_t *kept)
+{
+    c->kept = kept;
+    c->known = 1;
 }
 
 size_t bitlex_cursor_size(void) { return sizeof(bitlex_cursor); }

@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 /* Changes whenever a struct below or the meaning of a table changes. Tables carry the number they were written for. */
-#define BITLEX_ABI 2
+#define BITLEX_ABI 3
 
 /* Units lexed at a time. A multiple of 48 keeps the parallel chains of a full block equally long (see bitlex.c), one of 64 * 48
  * the lanes, too (see bitlex_lanes.c). */
@@ -87,7 +87,8 @@ typedef struct {
     const uint8_t *text;
     uint8_t *letters;           /* scratch: what the stage before put out, at the unit where each code point starts */
     uint64_t length, blocks, block, stop, base, open, looked, known_from, known_to, exact_from, region[BITLEX_LEVELS];
-    uint32_t encoding, stage_number, forward, stop_state, count, taken, plain, exact, opened, finished, masked, word, words;
+    uint64_t *starts, *drops, *kept; /* bits of the block at hand; of all blocks, by bitlex_keep */
+    uint32_t encoding, stage_number, forward, stop_state, count, taken, plain, exact, opened, finished, masked, word, words, known;
     struct bitlex_lane_memory *memory; /* scratch: for blocks run by vector instructions */
     uint8_t direct[256];        /* the same as cell_column, straight from an ASCII or Latin-1 unit */
     uint8_t identity[256];
@@ -159,6 +160,15 @@ int bitlex_find_cut(bitlex_cursor *cursor, uint64_t block, bitlex_cut *cut);
  * found, that is to be left out. So: the first pair of a part is joined to the last before it, if that ends at the cut, and left
  * out otherwise. (Both may be empty.) */
 void bitlex_begin_part(bitlex_cursor *cursor, const bitlex_cut *from, const bitlex_cut *to);
+
+/* The offsets of a part can be stored where they belong once the pieces of all parts before it are counted; and nothing need be
+ * lexed for that again. For a machine of one stage: begin a part, call bitlex_keep and count, which keeps a bit or two for each unit
+ * of the part. Later, with any cursor over the same text, begin the part again and call bitlex_recall: the functions above, but not
+ * those that count, then yield its offsets from these bits, once. `kept` is memory of bitlex_kept_size bytes for the whole text;
+ * parts use places of their own in it, at the same time if need be. */
+uint64_t bitlex_kept_size(const bitlex_machine *machine, uint64_t length);
+void bitlex_keep(bitlex_cursor *cursor, uint64_t *kept);
+void bitlex_recall(bitlex_cursor *cursor, uint64_t *kept);
 
 #ifdef __cplusplus
 }
