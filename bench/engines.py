@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
@@ -82,12 +83,13 @@ def ours(subject: Subject, absent: dict[str, str]) -> list[Engine]:
 
 
 def calling(lexer: bitlex.Lexer, output: str) -> Callable[[Text], Run]:
-    """Offsets are of bytes, which need no conversion to be compared; lists are of str, as people want them."""
+    """Offsets are of bytes, which need no conversion to be compared; lists are of str, as people want them. Runs are not written in
+    Python where short texts are timed: a frame would cost what a tenth of the call does."""
 
     def prepare(text: Text) -> Run:
         function = getattr(lexer, output)
         subject = text.text if output == "split" and not lexer.bytewise else text.data
-        return lambda: function(subject)
+        return partial(function, subject)
 
     return prepare
 
@@ -150,7 +152,7 @@ def matchers(name: str, version: str, compiled: Sequence[Any], limit: int) -> li
 
     def prepare(text: Text) -> Run:
         if len(compiled) == 1 and "".join(compiled[0].findall(text.text)) == text.text:
-            return lambda: compiled[0].findall(text.text)
+            return partial(compiled[0].findall, text.text)
         return lambda: list(pieces(text.text))
 
     return [Engine(name, version, "split", prepare, of_pieces, limit)]
@@ -180,7 +182,7 @@ def tokenizers_split(subject: Subject) -> list[Engine]:
         return in_bytes(np.array([span for _, span in result], np.int64).reshape(-1, 2), text)
 
     version = installed_version("tokenizers")
-    return [Engine("tokenizers", version, "split", lambda text: lambda: made.pre_tokenize_str(text.text), offsets, SLOWEST)]
+    return [Engine("tokenizers", version, "split", lambda text: partial(made.pre_tokenize_str, text.text), offsets, SLOWEST)]
 
 
 def pure_tiktoken(subject: Subject) -> list[Engine]:
@@ -189,7 +191,7 @@ def pure_tiktoken(subject: Subject) -> list[Engine]:
     if split is None:
         raise Unavailable("knows cl100k and o200k only")
     function = getattr(module, split)
-    return [Engine("puretiktoken", installed_version("puretiktoken"), "split", lambda text: lambda: function(text.text), of_pieces, SLOW)]
+    return [Engine("puretiktoken", installed_version("puretiktoken"), "split", lambda text: partial(function, text.text), of_pieces, SLOW)]
 
 
 def gigatoken_iterator(subject: Subject) -> list[Engine]:

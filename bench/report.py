@@ -222,13 +222,14 @@ def summary(result: Result) -> str:
 
 
 def calls(rows: Sequence[Row]) -> str:
-    """A sentence on short strings."""
-    found: dict[tuple[str, str], list[float]] = {}
+    """A table on short strings."""
+    found: dict[str, dict[str, list[float]]] = {}
     for row in rows:
         if row.engine != "bitlex pure":
-            found.setdefault((row.engine, row.output), []).append(row.median / row.calls * 1e6)
-    shown = ", ".join(f"{engine} {output} {mean(values):.2f}" for (engine, output), values in found.items())
-    return f"A call for 50 bytes, in microseconds: {shown}."
+            found.setdefault(row.engine, {}).setdefault(row.output, []).append(row.median / row.calls * 1e6)
+    outputs = ("count", "spans", "split")
+    lines = [[name, *(f"{mean(of[one]):.2f}" if one in of else "–" for one in outputs)] for name, of in found.items()]
+    return table(["a call for 50 bytes, microseconds", *outputs], lines)
 
 
 def mean(values: Iterable[float]) -> float:
