@@ -88,8 +88,7 @@ static void work_on_batch(Worker *w)
     }
 }
 
-/* Say which text of a batch the exception is about. */
-static void name_index(Py_ssize_t i)
+void bitlex_py_name_index(Py_ssize_t i)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
@@ -161,7 +160,7 @@ PyObject *bitlex_py_batch(Machine *self, PyObject *sequence, Py_ssize_t threads,
     if (texts == NULL || batch.results == NULL) PyErr_NoMemory();
     for (; texts != NULL && batch.results != NULL && begun < n; begun++) {
         if (bitlex_py_text_begin(texts + begun, &self->machine, PyTuple_GET_ITEM(tuple, begun)) < 0) {
-            name_index(begun);
+            bitlex_py_name_index(begun);
             break;
         }
         units += texts[begun].length;

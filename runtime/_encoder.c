@@ -1,27 +1,25 @@
 /* _encoder.c - a vocabulary as a Python type: texts in, ids out, and back.
  *
- * In: the tables of a vocabulary, or their image, and a Machine. Out: an Encoder. runtime/tokenizer.py gives it names for arguments,
- * and says what special tokens mean; here they are only found.
+ * In: the tables of a vocabulary, or their image, and a Machine. Out: an Encoder. runtime/tokenizer.py gives names to arguments, and says
+ * what special tokens mean; here they are only found.
  *
  * Invariants: each method ends the work that it began. The GIL is released for texts above RELEASE bytes. A method that encodes takes
- * (text, allowed, disallowed), the last two being Specials or None.
+ * (text, allowed, disallowed, threads=1), the second and third being Specials or None.
  */
 #include "_tokens.h"
 
-typedef struct {
-    PyTypeObject *encoder, *specials, *array;
-} Types;
+#define MOST_THREADS 1024
 
-static Types types; /* of the interpreter that imported the module first; they are the same for all */
+static State *state_of(Encoder *self) { return PyType_GetModuleState(Py_TYPE(self)); }
 
 /* --- errors ------------------------------------------------------------------------------------------------------------ */
 
-static void raise_outcome(Encoded outcome, const Utf8 *u, uint64_t at)
+static void raise_outcome(Encoded outcome, const Task *task)
 {
     switch (outcome) {
     case NO_ROOM: PyErr_NoMemory(); break;
     case NO_BYTE:
-        PyErr_Format(PyExc_ValueError, "byte 0x%02x at %llu is no token of this vocabulary", u->bytes[at], (unsigned long long)at);
+        PyErr_Format(PyExc_ValueError, "byte 0x%02x at %llu is no token of this vocabulary", task->text[task->at], (unsigned long long)task->at);
         break;
     case TOO_LONG: PyErr_SetString(PyExc_OverflowError, "a piece of the text has 4 GiB or more"); break;
     default: break; /* an exception is set */
@@ -32,7 +30,6 @@ static int look_at_signals(void *context)
 {
     PyThreadState **released = context;
     int failed;
-    if (*released == NULL) return PyErr_CheckSignals() == 0;
     PyEval_RestoreThread(*released);
     failed = PyErr_CheckSignals() < 0;
     *released = PyEval_SaveThread();
@@ -48,8 +45,8 @@ static int refuse(const Utf8 *u, PyObject *disallowed)
     token = PyUnicode_DecodeUTF8((const char *)u->bytes + found.start, (Py_ssize_t)(found.end - found.start), "replace");
     if (token != NULL) {
         PyErr_Format(PyExc_ValueError,
-                     "the text has the special token %R at byte %llu. To have it encoded as that token, pass allowed_special={%R} or \"all\"; "
-                     "as ordinary text, disallowed_special=()",
+                     "the text has the special token %R, at byte %llu. To have it encoded as that token, pass allowed_special={%R} or "
+                     "allowed_special='all'; to have it encoded as any other text, disallowed_special=()",
                      token, (unsigned long long)found.start, token);
         Py_DECREF(token);
     }
@@ -58,117 +55,343 @@ static int refuse(const Utf8 *u, PyObject *disallowed)
 
 /* --- texts ------------------------------------------------------------------------------------------------------------- */
 
-static int read_arguments(PyObject *const *arguments, Py_ssize_t count)
+static int read_arguments(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Py_ssize_t *threads)
 {
-    if (count != 3) {
-        PyErr_Format(PyExc_TypeError, "expected (text, allowed, disallowed), got %zd arguments", count);
+    *threads = 1;
+    if (count != 3 && count != 4) {
+        PyErr_Format(PyExc_TypeError, "expected (text, allowed, disallowed, threads=1), got %zd arguments", count);
         return -1;
     }
     for (Py_ssize_t i = 1; i < 3; i++) {
-        if (arguments[i] != Py_None && !Py_IS_TYPE(arguments[i], types.specials)) {
+        if (arguments[i] != Py_None && !Py_IS_TYPE(arguments[i], state_of(self)->specials)) {
             PyErr_Format(PyExc_TypeError, "expected Specials or None, got %.200s", Py_TYPE(arguments[i])->tp_name);
             return -1;
         }
     }
-    return 0;
+    if (count == 4) *threads = PyNumber_AsSsize_t(arguments[3], PyExc_OverflowError);
+    if (PyErr_Occurred()) return -1;
+    if (*threads >= 1 && *threads <= MOST_THREADS) return 0;
+    PyErr_SetString(PyExc_ValueError, "threads must be 1..1024");
+    return -1;
 }
 
-/* All ids of a text: -1 with an exception set. ids->data is to be freed in either case. */
-static int encode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Ids *ids)
+static void set_task(Task *task, const Utf8 *u, PyObject *allowed)
 {
-    const specials *allowed;
+    task->text = u->bytes;
+    task->length = u->length;
+    task->allowed = allowed == Py_None ? NULL : &((Specials *)allowed)->tokens;
+}
+
+/* A text in this thread: -1 with an exception set. */
+static int encode_here(Encoder *self, Task *task)
+{
     PyThreadState *released = NULL;
     Encoded outcome;
-    uint64_t at = 0;
-    Working *w;
-    Utf8 u;
-    if (read_arguments(arguments, count) < 0 || bitlex_py_utf8_begin(&u, arguments[0]) < 0) return -1;
-    allowed = arguments[1] == Py_None ? NULL : &((Specials *)arguments[1])->tokens;
-    if (refuse(&u, arguments[2]) < 0) {
-        bitlex_py_utf8_end(&u);
-        return -1;
-    }
-    if ((w = bitlex_py_begin_work(self)) == NULL) {
-        bitlex_py_utf8_end(&u);
-        PyErr_NoMemory();
-        return -1;
-    }
-    if (bitlex_py_reserve(ids, (size_t)(u.length / 3) + 64) < 0) {
+    Working *w = bitlex_py_begin_work(self);
+    if (w == NULL || bitlex_py_reserve(&task->ids, (size_t)(task->length / 3) + 64) < 0) {
         outcome = NO_ROOM;
+    } else if (task->length <= RELEASE) {
+        outcome = bitlex_py_encode(w, task);
     } else {
-        if (u.length > RELEASE) released = PyEval_SaveThread();
-        outcome = bitlex_py_encode(w, u.bytes, u.length, allowed, ids, &at, u.length > RELEASE ? look_at_signals : NULL, &released);
-        if (released != NULL) PyEval_RestoreThread(released);
+        task->may_go_on = look_at_signals;
+        task->context = &released;
+        released = PyEval_SaveThread();
+        outcome = bitlex_py_encode(w, task);
+        PyEval_RestoreThread(released);
     }
-    bitlex_py_end_work(w, self);
-    if (outcome != ENCODED) raise_outcome(outcome, &u, at);
-    bitlex_py_utf8_end(&u);
+    if (w != NULL) bitlex_py_end_work(w, self);
+    if (outcome != ENCODED) raise_outcome(outcome, task);
     return outcome == ENCODED ? 0 : -1;
+}
+
+/* All ids of a text: -1 with an exception set. The ids of the task are to be freed in either case. */
+static int encode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Task *task, Utf8 *u)
+{
+    Py_ssize_t threads;
+    Encoded outcome;
+    size_t which;
+    int failed;
+    if (read_arguments(self, arguments, count, &threads) < 0 || bitlex_py_utf8_begin(u, arguments[0]) < 0) return -1;
+    failed = refuse(u, arguments[2]);
+    set_task(task, u, arguments[1]);
+    if (!failed && threads == 1) failed = encode_here(self, task);
+    else if (!failed && (failed = bitlex_py_encode_many(self, task, 1, threads, &which, &outcome)) < 0) raise_outcome(outcome, task);
+    if (failed) bitlex_py_utf8_end(u);
+    return failed;
 }
 
 static PyObject *encoder_encode(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    Ids ids = {NULL, 0, 0};
+    Task task = {.at = 0};
     PyObject *list = NULL;
-    if (encode_text(self, arguments, count, &ids) == 0) list = bitlex_py_ids_as_list(self, ids.data, ids.used);
-    PyMem_RawFree(ids.data);
+    Utf8 u;
+    if (encode_text(self, arguments, count, &task, &u) == 0) {
+        bitlex_py_utf8_end(&u);
+        list = bitlex_py_ids_as_list(self, task.ids.data, task.ids.used);
+    }
+    bitlex_py_free_ids(&task.ids);
     return list;
 }
 
-static PyObject *encoder_encode_array(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+static PyObject *as_numpy(Encoder *self, PyObject *buffer, Numbers numbers)
 {
-    Ids ids = {NULL, 0, 0};
+    PyObject *array = buffer == NULL ? NULL : bitlex_py_numpy(PyType_GetModule(Py_TYPE(self)), buffer, numbers);
+    Py_XDECREF(buffer);
+    return array;
+}
+
+static PyObject *encoder_encode_to_numpy(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    Task task = {.at = 0};
     PyObject *array = NULL;
-    if (encode_text(self, arguments, count, &ids) == 0) array = bitlex_py_ids_as_array(types.array, &ids);
-    PyMem_RawFree(ids.data);
+    Utf8 u;
+    if (encode_text(self, arguments, count, &task, &u) == 0) {
+        bitlex_py_utf8_end(&u);
+        array = as_numpy(self, bitlex_py_ids_as_array(state_of(self)->array, &task.ids), IDS);
+    }
+    bitlex_py_free_ids(&task.ids);
     return array;
 }
 
 static PyObject *encoder_count(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    Ids ids = {NULL, 0, 0};
+    Task task = {.at = 0};
     PyObject *number = NULL;
-    if (encode_text(self, arguments, count, &ids) == 0) number = PyLong_FromSize_t(ids.used);
-    PyMem_RawFree(ids.data);
+    Utf8 u;
+    if (encode_text(self, arguments, count, &task, &u) == 0) {
+        bitlex_py_utf8_end(&u);
+        number = PyLong_FromSize_t(task.ids.used);
+    }
+    bitlex_py_free_ids(&task.ids);
     return number;
+}
+
+static inline int starts_character(uint8_t byte) { return (byte & 0xC0) != 0x80; }
+
+/* Places in bytes -> in characters: a token that has only some bytes of a character has all of it. */
+static void count_characters(const Utf8 *u, Ids *ids)
+{
+    uint64_t at = 0, starts = 0; /* characters that start before it */
+    for (size_t i = 0; i < ids->used; i++) {
+        uint64_t *place = ids->places + 2 * i;
+        for (; at < place[0]; at++) starts += starts_character(u->bytes[at]);
+        const uint64_t end = place[1];
+        place[0] = place[0] < u->length && !starts_character(u->bytes[place[0]]) && starts > 0 ? starts - 1 : starts;
+        for (; at < end; at++) starts += starts_character(u->bytes[at]);
+        place[1] = starts;
+    }
+}
+
+static PyObject *encoder_encode_with_offsets(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    Task task = {.ids = {.placed = 1}};
+    State *state = state_of(self);
+    PyObject *ids = NULL, *places = NULL, *result = NULL;
+    Utf8 u;
+    if (encode_text(self, arguments, count, &task, &u) == 0) {
+        if (u.text.string != NULL) count_characters(&u, &task.ids);
+        bitlex_py_utf8_end(&u);
+        places = as_numpy(self, bitlex_py_places_as_array(state->array, &task.ids), WIDE_OFFSETS);
+        if (places != NULL) ids = as_numpy(self, bitlex_py_ids_as_array(state->array, &task.ids), IDS);
+        if (ids != NULL) result = PyTuple_Pack(2, ids, places);
+    }
+    Py_XDECREF(ids);
+    Py_XDECREF(places);
+    bitlex_py_free_ids(&task.ids);
+    return result;
+}
+
+/* --- many texts ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject *tuple;
+    Utf8 *texts;
+    Task *tasks;
+    Py_ssize_t count, begun;
+} Batch;
+
+static void batch_end(Batch *b)
+{
+    while (b->begun-- > 0) {
+        bitlex_py_free_ids(&b->tasks[b->begun].ids);
+        bitlex_py_utf8_end(b->texts + b->begun);
+    }
+    PyMem_Free(b->texts);
+    PyMem_Free(b->tasks);
+    Py_XDECREF(b->tuple);
+}
+
+static int batch_fails(Batch *b, Py_ssize_t i)
+{
+    if (i >= 0) bitlex_py_name_index(i);
+    batch_end(b);
+    return -1;
+}
+
+/* The ids of all texts: -1 with an exception set, and nothing to end. */
+static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Batch *b)
+{
+    Py_ssize_t threads;
+    Encoded outcome;
+    size_t which;
+    memset(b, 0, sizeof *b);
+    if (read_arguments(self, arguments, count, &threads) < 0) return -1;
+    if (PyUnicode_Check(arguments[0]) || PyObject_CheckBuffer(arguments[0])) {
+        PyErr_Format(PyExc_TypeError, "expected a list of texts, got one %.200s", Py_TYPE(arguments[0])->tp_name);
+        return -1;
+    }
+    if ((b->tuple = PySequence_Tuple(arguments[0])) == NULL) return -1;
+    b->count = PyTuple_GET_SIZE(b->tuple);
+    b->texts = PyMem_Calloc((size_t)b->count + 1, sizeof *b->texts);
+    b->tasks = PyMem_Calloc((size_t)b->count + 1, sizeof *b->tasks);
+    if (b->texts == NULL || b->tasks == NULL) {
+        PyErr_NoMemory();
+        return batch_fails(b, -1);
+    }
+    for (; b->begun < b->count; b->begun++) {
+        Utf8 *u = b->texts + b->begun;
+        if (bitlex_py_utf8_begin(u, PyTuple_GET_ITEM(b->tuple, b->begun)) < 0) return batch_fails(b, b->begun);
+        set_task(b->tasks + b->begun, u, arguments[1]);
+        if (refuse(u, arguments[2]) < 0) {
+            const Py_ssize_t i = b->begun++;
+            return batch_fails(b, i);
+        }
+    }
+    if (bitlex_py_encode_many(self, b->tasks, (size_t)b->count, threads, &which, &outcome) == 0) return 0;
+    raise_outcome(outcome, b->tasks + which);
+    return batch_fails(b, outcome == NO_BYTE || outcome == TOO_LONG ? (Py_ssize_t)which : -1);
+}
+
+typedef PyObject *(*Maker)(Encoder *self, Task *task);
+
+static PyObject *make_list(Encoder *self, Task *task) { return bitlex_py_ids_as_list(self, task->ids.data, task->ids.used); }
+
+static PyObject *make_array(Encoder *self, Task *task)
+{
+    return as_numpy(self, bitlex_py_ids_as_array(state_of(self)->array, &task->ids), IDS);
+}
+
+static PyObject *make_number(Encoder *self, Task *task)
+{
+    (void)self;
+    return PyLong_FromSize_t(task->ids.used);
+}
+
+/* A list of what is made of the ids of each text. */
+static PyObject *batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Maker make)
+{
+    PyObject *list;
+    Batch b;
+    if (encode_batch(self, arguments, count, &b) < 0) return NULL;
+    list = PyList_New(b.count);
+    for (Py_ssize_t i = 0; list != NULL && i < b.count; i++) {
+        PyObject *made = make(self, b.tasks + i);
+        if (made == NULL) Py_CLEAR(list);
+        else PyList_SET_ITEM(list, i, made);
+    }
+    batch_end(&b);
+    return list;
+}
+
+static PyObject *encoder_encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    return batch(self, arguments, count, make_list);
+}
+
+static PyObject *encoder_encode_batch_to_numpy(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    return batch(self, arguments, count, make_array);
+}
+
+static PyObject *encoder_count_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    return batch(self, arguments, count, make_number);
 }
 
 /* --- ids --------------------------------------------------------------------------------------------------------------- */
 
+static void raise_no_token(const Ids *ids, size_t at)
+{
+    if (ids->data[at] == BPE_NONE) PyErr_Format(PyExc_KeyError, "ids[%zu] is no token id", at);
+    else PyErr_Format(PyExc_KeyError, "ids[%zu] is %u, which is no token of this vocabulary", at, ids->data[at]);
+}
+
 static PyObject *encoder_decode(Encoder *self, PyObject *source)
 {
-    Ids ids = {NULL, 0, 0};
+    Ids ids = {.data = NULL};
     PyObject *bytes = NULL;
     uint64_t size;
     size_t at = 0;
     if (bitlex_py_read_ids(&ids, source) < 0) {
-        PyMem_RawFree(ids.data);
+        bitlex_py_free_ids(&ids);
         return NULL;
     }
-    size = bpe_decoded_size(&self->vocabulary, ids.data, ids.used, &at);
+    size = bpe_decoded_size(&self->decoder, ids.data, ids.used, &at);
     if (size == UINT64_MAX) {
-        if (ids.data[at] == BPE_NONE) PyErr_Format(PyExc_KeyError, "ids[%zu] is no token id", at);
-        else PyErr_Format(PyExc_KeyError, "ids[%zu] is %u, which is no token of this vocabulary", at, ids.data[at]);
+        raise_no_token(&ids, at);
     } else if (size > PY_SSIZE_T_MAX - 64) {
         PyErr_NoMemory();
     } else {
         bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size + 16); /* the last token is copied whole */
         if (bytes != NULL) {
-            bpe_decode(&self->vocabulary, ids.data, ids.used, (uint8_t *)PyBytes_AS_STRING(bytes));
+            bpe_decode(&self->decoder, ids.data, ids.used, (uint8_t *)PyBytes_AS_STRING(bytes));
             _PyBytes_Resize(&bytes, (Py_ssize_t)size);
         }
     }
-    PyMem_RawFree(ids.data);
+    bitlex_py_free_ids(&ids);
     return bytes;
+}
+
+static PyObject *encoder_ends(Encoder *self, PyObject *source)
+{
+    Ids ids = {.data = NULL};
+    PyObject *list = NULL;
+    uint64_t end = 0;
+    if (bitlex_py_read_ids(&ids, source) == 0) list = PyList_New((Py_ssize_t)ids.used);
+    for (size_t i = 0; list != NULL && i < ids.used; i++) {
+        const uint8_t *bytes;
+        const size_t length = bpe_token(&self->decoder, ids.data[i], &bytes);
+        PyObject *made;
+        if (length == SIZE_MAX) raise_no_token(&ids, i);
+        made = length == SIZE_MAX ? NULL : PyLong_FromUnsignedLongLong(end += length);
+        if (made == NULL) Py_CLEAR(list);
+        else PyList_SET_ITEM(list, (Py_ssize_t)i, made);
+    }
+    bitlex_py_free_ids(&ids);
+    return list;
+}
+
+static PyObject *encoder_token(Encoder *self, PyObject *number)
+{
+    const uint8_t *bytes = NULL;
+    size_t length;
+    const unsigned long id = PyLong_AsUnsignedLong(number);
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
+    PyErr_Clear();
+    length = id < BPE_NONE ? bpe_token(&self->decoder, (uint32_t)id, &bytes) : SIZE_MAX;
+    if (length != SIZE_MAX) return PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)length);
+    PyErr_SetObject(PyExc_KeyError, number);
+    return NULL;
+}
+
+static PyObject *encoder_find(Encoder *self, PyObject *token)
+{
+    uint32_t id;
+    Utf8 u;
+    if (bitlex_py_utf8_begin(&u, token) < 0) return NULL;
+    id = bpe_find(&self->vocabulary, u.bytes, (size_t)u.length);
+    bitlex_py_utf8_end(&u);
+    if (id == BPE_NONE) Py_RETURN_NONE;
+    return PyLong_FromUnsignedLong(id);
 }
 
 static PyObject *encoder_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    Ids ids = {NULL, 0, 0};
+    Ids ids = {.data = NULL};
     PyObject *list = NULL;
     Utf8 u;
     size_t made;
-    long method = count == 2 ? PyLong_AsLong(arguments[1]) : 0;
+    const long method = count == 2 ? PyLong_AsLong(arguments[1]) : 0;
     if (count != 2) PyErr_SetString(PyExc_TypeError, "expected (piece, method)");
     else if (!PyErr_Occurred() && (method < 0 || method >= BPE_METHODS)) PyErr_SetString(PyExc_ValueError, "no such method");
     if (PyErr_Occurred() || bitlex_py_utf8_begin(&u, arguments[0]) < 0) return NULL;
@@ -180,7 +403,7 @@ static PyObject *encoder_merge(Encoder *self, PyObject *const *arguments, Py_ssi
         else if (made == BPE_NO_TOKEN) PyErr_SetString(PyExc_ValueError, "a byte of the piece is no token of this vocabulary");
         else list = bitlex_py_ids_as_list(self, ids.data, made);
     }
-    PyMem_RawFree(ids.data);
+    bitlex_py_free_ids(&ids);
     bitlex_py_utf8_end(&u);
     return list;
 }
@@ -204,6 +427,8 @@ static void encoder_dealloc(Encoder *self)
         bitlex_py_free_work(w);
     }
     if (self->lock != NULL) PyThread_free_lock(self->lock);
+    bpe_decoder_end(&self->decoder);
+    Py_XDECREF(self->decoded);
     if (self->image.obj == NULL) bpe_close(&self->vocabulary);
     else PyBuffer_Release(&self->image);
     Py_XDECREF(self->machine);
@@ -211,7 +436,7 @@ static void encoder_dealloc(Encoder *self)
     Py_DECREF(type);
 }
 
-/* Whether tables given from Python make a vocabulary: an exception is set if not. */
+/* Whether tables given from Python make a vocabulary: -1 with an exception set if not. */
 static int check_tables(const Py_buffer *blob, const Py_buffer *starts, const Py_buffer *merges)
 {
     const uint32_t *s = starts->buf, *m = merges->obj ? merges->buf : NULL;
@@ -227,6 +452,9 @@ static int check_tables(const Py_buffer *blob, const Py_buffer *starts, const Py
     }
     for (i = 0; wrong == NULL && i < 3 * triples; i++) {
         if (m[i] >= count - 1) wrong = "a merge of what is no token";
+    }
+    for (i = 0; wrong == NULL && i < triples; i++, m += 3) {
+        if (s[m[0] + 1] - s[m[0]] + (uint64_t)(s[m[1] + 1] - s[m[1]]) != s[m[2] + 1] - s[m[2]]) wrong = "a merge that makes another length";
     }
     if (wrong != NULL) PyErr_SetString(PyExc_ValueError, wrong);
     return wrong != NULL ? -1 : 0;
@@ -258,24 +486,50 @@ static int open_image(Encoder *self, PyObject *image)
     return -1;
 }
 
+/* The bytes of ids that the vocabulary does not have, or has otherwise. */
+static int set_decoded(Encoder *self, PyObject *decoded)
+{
+    uint32_t most = self->vocabulary.token_count;
+    PyObject *id, *bytes;
+    Py_ssize_t at = 0;
+    self->decoded = PyDict_Copy(decoded); /* which holds the bytes */
+    if (self->decoded == NULL) return -1;
+    while (PyDict_Next(self->decoded, &at, &id, &bytes)) {
+        const unsigned long value = PyLong_AsUnsignedLong(id);
+        if (PyErr_Occurred()) return -1;
+        if (value >= BPE_TOKENS || !PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) > INT32_MAX) {
+            PyErr_SetString(PyExc_ValueError, "expected {id below 2**21: bytes}");
+            return -1;
+        }
+        if (value >= most) most = (uint32_t)value + 1;
+    }
+    if (bpe_decoder_begin(&self->decoder, &self->vocabulary, most) < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (at = 0; PyDict_Next(self->decoded, &at, &id, &bytes);) {
+        bpe_decoder_set(&self->decoder, (uint32_t)PyLong_AsUnsignedLong(id), (const uint8_t *)PyBytes_AS_STRING(bytes),
+                        (uint32_t)PyBytes_GET_SIZE(bytes));
+    }
+    return 0;
+}
+
 static PyObject *encoder_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
 {
-    static char *names[] = {"machine", "blob", "starts", "merges", "whole", "image", NULL};
-    PyObject *machine, *tables[3] = {Py_None, Py_None, Py_None}, *image = Py_None;
+    static char *names[] = {"machine", "decoded", "blob", "starts", "merges", "whole", "image", NULL};
+    PyObject *machine, *decoded, *tables[3] = {Py_None, Py_None, Py_None}, *image = Py_None;
+    State *state = PyType_GetModuleState(type);
     int whole = 1, failed;
     Encoder *self;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O|OOOpO:Encoder", names, &machine, tables, tables + 1, tables + 2, &whole, &image)) {
-        return NULL;
-    }
-    if (strcmp(Py_TYPE(machine)->tp_name, "bitlex._native.Machine") != 0) {
-        PyErr_Format(PyExc_TypeError, "expected a Machine, got %.200s", Py_TYPE(machine)->tp_name);
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O!O!|OOOpO:Encoder", names, state->machine, &machine, &PyDict_Type, &decoded, tables,
+                                     tables + 1, tables + 2, &whole, &image)) {
         return NULL;
     }
     self = (Encoder *)type->tp_alloc(type, 0);
     if (self == NULL) return NULL;
     Py_INCREF(machine);
     self->machine = (Machine *)machine;
-    failed = image == Py_None ? build(self, tables, whole) : open_image(self, image);
+    failed = (image == Py_None ? build(self, tables, whole) : open_image(self, image)) < 0 || set_decoded(self, decoded) < 0;
     if (!failed) {
         self->lock = PyThread_allocate_lock();
         self->numbers = PyMem_Calloc((size_t)self->vocabulary.token_count + 1, sizeof *self->numbers);
@@ -287,13 +541,22 @@ static PyObject *encoder_new(PyTypeObject *type, PyObject *arguments, PyObject *
 }
 
 #define METHOD(name, what) {#name, (PyCFunction)(void (*)(void))encoder_##name, METH_FASTCALL, what}
+#define SIGNATURE "(text, allowed, disallowed, threads=1) -> "
+#define BATCH_SIGNATURE "(texts, allowed, disallowed, threads=1) -> "
 
 static PyMethodDef encoder_methods[] = {
-    METHOD(encode, "encode(text, allowed, disallowed) -> list of ids"),
-    METHOD(encode_array, "encode_array(text, allowed, disallowed) -> buffer of uint32"),
-    METHOD(count, "count(text, allowed, disallowed) -> the number of ids"),
+    METHOD(encode, "encode" SIGNATURE "list of ids"),
+    METHOD(encode_to_numpy, "encode_to_numpy" SIGNATURE "array of uint32"),
+    METHOD(encode_with_offsets, "encode_with_offsets" SIGNATURE "(array of uint32, array of the start and end of each in turn, int64)"),
+    METHOD(count, "count" SIGNATURE "the number of ids"),
+    METHOD(encode_batch, "encode_batch" BATCH_SIGNATURE "list of lists"),
+    METHOD(encode_batch_to_numpy, "encode_batch_to_numpy" BATCH_SIGNATURE "list of arrays"),
+    METHOD(count_batch, "count_batch" BATCH_SIGNATURE "list of numbers"),
     METHOD(merge, "merge(piece, method) -> the ids of one piece by merging, without caches"),
     {"decode", (PyCFunction)(void (*)(void))encoder_decode, METH_O, "decode(ids) -> bytes"},
+    {"ends", (PyCFunction)(void (*)(void))encoder_ends, METH_O, "ends(ids) -> where each token ends in what they decode to"},
+    {"token", (PyCFunction)(void (*)(void))encoder_token, METH_O, "token(id) -> bytes"},
+    {"find", (PyCFunction)(void (*)(void))encoder_find, METH_O, "find(bytes) -> the id of this token of the vocabulary, or None"},
     {"image", (PyCFunction)(void (*)(void))encoder_image, METH_NOARGS, "image() -> the tables, for the argument of that name"},
     {NULL, NULL, 0, NULL},
 };
@@ -302,78 +565,20 @@ static PyType_Slot encoder_slots[] = {
     {Py_tp_new, encoder_new},
     {Py_tp_dealloc, encoder_dealloc},
     {Py_tp_methods, encoder_methods},
-    {Py_tp_doc, "Encoder(machine, blob, starts, merges=None, whole=True) or Encoder(machine, image=buffer)"},
+    {Py_tp_doc, "Encoder(machine, decoded, blob, starts, merges=None, whole=True) or Encoder(machine, decoded, image=buffer)"},
     {0, NULL},
 };
 static PyType_Spec encoder_spec = {
     "bitlex._native.Encoder", sizeof(Encoder), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, encoder_slots};
 
-/* --- special tokens ---------------------------------------------------------------------------------------------------- */
-
-static void specials_dealloc(Specials *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    specials_free(&self->tokens);
-    type->tp_free((PyObject *)self);
-    Py_DECREF(type);
-}
-
-static PyObject *specials_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
-{
-    static char *names[] = {"tokens", NULL};
-    PyObject *tokens, *bytes, *id;
-    Py_ssize_t at = 0;
-    Specials *self;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O!:Specials", names, &PyDict_Type, &tokens)) return NULL;
-    self = (Specials *)type->tp_alloc(type, 0);
-    while (self != NULL && PyDict_Next(tokens, &at, &bytes, &id)) {
-        const unsigned long value = PyLong_AsUnsignedLong(id);
-        if (PyErr_Occurred() || !PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) == 0 || value >= UINT32_MAX) {
-            if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "expected {bytes that are not empty: id}");
-            Py_CLEAR(self);
-        } else if (specials_add(&self->tokens, (const uint8_t *)PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes), (uint32_t)value) < 0) {
-            PyErr_NoMemory();
-            Py_CLEAR(self);
-        }
-    }
-    return (PyObject *)self;
-}
-
-/* find(text, from) -> (start, end, id) in bytes, or None */
-static PyObject *specials_find_method(Specials *self, PyObject *const *arguments, Py_ssize_t count)
-{
-    special_match found;
-    int is_there;
-    Utf8 u;
-    Py_ssize_t from = count == 2 ? PyNumber_AsSsize_t(arguments[1], PyExc_OverflowError) : 0;
-    if (count != 2) PyErr_SetString(PyExc_TypeError, "expected (text, from)");
-    if (PyErr_Occurred() || bitlex_py_utf8_begin(&u, arguments[0]) < 0) return NULL;
-    is_there = from >= 0 && (uint64_t)from <= u.length && specials_find(&self->tokens, u.bytes, u.length, (uint64_t)from, &found);
-    bitlex_py_utf8_end(&u);
-    if (!is_there) Py_RETURN_NONE;
-    return Py_BuildValue("KKk", (unsigned long long)found.start, (unsigned long long)found.end, (unsigned long)found.id);
-}
-
-static PyMethodDef specials_methods[] = {
-    {"find", (PyCFunction)(void (*)(void))specials_find_method, METH_FASTCALL, "find(text, from) -> (start, end, id) in bytes, or None"},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyType_Slot specials_slots[] = {
-    {Py_tp_new, specials_new},
-    {Py_tp_dealloc, specials_dealloc},
-    {Py_tp_methods, specials_methods},
-    {Py_tp_doc, "Specials({bytes: id}): special tokens, to be found in texts"},
-    {0, NULL},
-};
-static PyType_Spec specials_spec = {
-    "bitlex._native.Specials", sizeof(Specials), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, specials_slots};
-
 int bitlex_py_add_encoder(PyObject *module)
 {
-    types.encoder = (PyTypeObject *)PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
-    types.specials = (PyTypeObject *)PyType_FromModuleAndSpec(module, &specials_spec, NULL);
-    types.array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_array_spec, NULL);
-    if (types.encoder == NULL || types.specials == NULL || types.array == NULL) return -1;
-    return PyModule_AddType(module, types.encoder) < 0 || PyModule_AddType(module, types.specials) < 0 ? -1 : 0;
+    State *state = PyModule_GetState(module);
+    PyObject *encoder = PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
+    const int added = encoder == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)encoder);
+    Py_XDECREF(encoder);
+    state->specials = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_specials_spec, NULL);
+    state->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_array_spec, NULL);
+    if (added < 0 || state->specials == NULL || state->array == NULL) return -1;
+    return PyModule_AddType(module, state->specials);
 }

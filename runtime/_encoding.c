@@ -110,55 +110,111 @@ static uint64_t place_of_no_token(const Working *w, const uint8_t *text, const P
     return p->base;
 }
 
-/* A text without special tokens. */
-static Encoded encode_ordinary(Working *w, const uint8_t *text, uint64_t length, Ids *ids, uint64_t *at, int (*may_go_on)(void *),
-                               void *context)
+/* Say where the ids from `from` on are: they are those of these pieces, one after the other. */
+static void place_ids(const bpe_vocabulary *v, const Pieces *p, Ids *ids, size_t from)
 {
-    const int drops = w->encoder->machine->machine.drops;
-    uint64_t since = 0;
-    Pieces p;
-    p.base = 0;
-    p.last = 0;
-    p.wide_count = p.wide_at = 0;
-    if (length == 0) return ENCODED;
-    if (begin_text(w, text, length) < 0) return NO_ROOM;
-    for (;;) {
-        size_t made;
-        uint64_t bytes;
-        if (next_pieces(&p, w->cursor, drops, length) < 0) return TOO_LONG;
-        if (p.count == 0) return ENCODED;
-        bytes = p.ends[p.count - 1] - p.starts[0];
-        if (bitlex_py_reserve(ids, (size_t)bytes + BPE_PADDING) < 0) return NO_ROOM;
-        made = bpe_encode(w->caches, text + p.base, length - p.base, p.starts, p.ends, p.count, ids->data + ids->used);
-        if (made == BPE_NO_TOKEN) {
-            *at = place_of_no_token(w, text, &p);
-            return NO_BYTE;
-        }
-        if (made == BPE_NO_MEMORY) return NO_ROOM;
-        ids->used += made;
-        since += bytes;
-        if (may_go_on != NULL && since >= SLICE / 4) {
-            since = 0;
-            if (!may_go_on(context)) return STOPPED;
+    for (size_t i = 0; i < p->count; i++) {
+        for (uint64_t at = p->starts[i]; at < p->ends[i] && from < ids->used; from++) {
+            ids->places[2 * from] = p->base + at;
+            at += v->starts[ids->data[from] + 1] - v->starts[ids->data[from]];
+            ids->places[2 * from + 1] = p->base + at;
         }
     }
 }
 
-Encoded bitlex_py_encode(Working *w, const uint8_t *text, uint64_t length, const specials *allowed, Ids *ids, uint64_t *at,
-                         int (*may_go_on)(void *), void *context)
+/* Append the ids of pieces. */
+static Encoded encode_pieces(Working *w, const Pieces *p, const uint8_t *text, uint64_t length, Task *task)
 {
+    Ids *ids = &task->ids;
+    const size_t before = ids->used;
+    size_t made;
+    if (bitlex_py_reserve(ids, (size_t)(p->ends[p->count - 1] - p->starts[0]) + BPE_PADDING) < 0) return NO_ROOM;
+    made = bpe_encode(w->caches, text + p->base, length - p->base, p->starts, p->ends, p->count, ids->data + before);
+    if (made == BPE_NO_MEMORY) return NO_ROOM;
+    if (made == BPE_NO_TOKEN) {
+        task->at = place_of_no_token(w, text, p);
+        return NO_BYTE;
+    }
+    ids->used += made;
+    if (ids->placed) place_ids(&w->encoder->vocabulary, p, ids, before);
+    return ENCODED;
+}
+
+/* A text without special tokens, or a part of one. */
+static Encoded encode_ordinary(Working *w, Task *task, const uint8_t *text, uint64_t length)
+{
+    const int drops = w->encoder->machine->machine.drops, part = task->from != NULL || task->to != NULL;
+    Encoded outcome = ENCODED;
+    uint64_t since = 0;
+    int skips = task->from != NULL; /* the piece that another part starts */
+    Pieces p;
+    p.base = 0;
+    p.last = 0;
+    p.wide_count = p.wide_at = 0;
+    task->first = task->last = 0;
+    if (length == 0) return ENCODED;
+    if (begin_text(w, text, length) < 0) return NO_ROOM;
+    if (part) bitlex_begin_part(w->cursor, task->from, task->to);
+    for (;;) {
+        if (next_pieces(&p, w->cursor, drops, length) < 0) return TOO_LONG;
+        if (p.count == 0) return ENCODED;
+        task->last = p.base + p.ends[p.count - 1];
+        since += p.ends[p.count - 1] - p.starts[0];
+        if (skips) {
+            task->first = p.ends[0];
+            memmove(p.starts, p.starts + 1, --p.count * sizeof *p.starts);
+            memmove(p.ends, p.ends + 1, p.count * sizeof *p.ends);
+            skips = 0;
+        }
+        if (p.count > 0) outcome = encode_pieces(w, &p, text, length, task);
+        if (outcome != ENCODED) return outcome;
+        if (task->may_go_on != NULL && since >= SLICE / 4) {
+            since = 0;
+            if (!task->may_go_on(task->context)) return STOPPED;
+        }
+    }
+}
+
+Encoded bitlex_py_encode_piece(Working *w, Task *task, uint64_t start, uint64_t end)
+{
+    Pieces p;
+    if (end - start >= UINT32_MAX) return TOO_LONG;
+    p.base = start;
+    p.count = 1;
+    p.starts[0] = 0;
+    p.ends[0] = (uint32_t)(end - start);
+    return encode_pieces(w, &p, task->text, task->length, task);
+}
+
+/* The text between two special tokens. */
+static Encoded encode_between(Working *w, Task *task, uint64_t from, uint64_t to)
+{
+    Ids *ids = &task->ids;
+    size_t i = ids->used;
+    const Encoded outcome = encode_ordinary(w, task, task->text + from, to - from);
+    if (outcome == NO_BYTE) task->at += from;
+    for (; ids->placed && from > 0 && i < ids->used; i++) {
+        ids->places[2 * i] += from;
+        ids->places[2 * i + 1] += from;
+    }
+    return outcome;
+}
+
+Encoded bitlex_py_encode(Working *w, Task *task)
+{
+    Ids *ids = &task->ids;
     special_match found;
     uint64_t from = 0;
-    Encoded outcome = ENCODED;
-    while (outcome == ENCODED && allowed != NULL && specials_find(allowed, text, length, from, &found)) {
-        outcome = encode_ordinary(w, text + from, found.start - from, ids, at, may_go_on, context);
-        if (outcome == NO_BYTE) *at += from;
+    while (task->allowed != NULL && specials_find(task->allowed, task->text, task->length, from, &found)) {
+        const Encoded outcome = encode_between(w, task, from, found.start);
         if (outcome != ENCODED) return outcome;
         if (bitlex_py_reserve(ids, 1) < 0) return NO_ROOM;
+        if (ids->placed) {
+            ids->places[2 * ids->used] = found.start;
+            ids->places[2 * ids->used + 1] = found.end;
+        }
         ids->data[ids->used++] = found.id;
         from = found.end;
     }
-    outcome = encode_ordinary(w, text + from, length - from, ids, at, may_go_on, context);
-    if (outcome == NO_BYTE) *at += from;
-    return outcome;
+    return encode_between(w, task, from, task->length);
 }

@@ -16,8 +16,21 @@ int bitlex_py_reserve(Ids *ids, size_t more)
     grown = PyMem_RawRealloc(ids->data, room * sizeof *grown);
     if (grown == NULL) return -1;
     ids->data = grown;
+    if (ids->placed) {
+        uint64_t *places = PyMem_RawRealloc(ids->places, room * 2 * sizeof *places);
+        if (places == NULL) return -1;
+        ids->places = places;
+    }
     ids->room = room;
     return 0;
+}
+
+void bitlex_py_free_ids(Ids *ids)
+{
+    PyMem_RawFree(ids->data);
+    PyMem_RawFree(ids->places);
+    ids->data = NULL;
+    ids->places = NULL;
 }
 
 static PyObject *number(Encoder *self, uint32_t id)
@@ -53,8 +66,8 @@ PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count
 
 typedef struct {
     PyObject_HEAD
-    uint32_t *data;
-    Py_ssize_t count;
+    void *data;
+    Py_ssize_t size;
 } Array;
 
 PyObject *bitlex_py_ids_as_array(PyTypeObject *type, Ids *ids)
@@ -66,8 +79,18 @@ PyObject *bitlex_py_ids_as_array(PyTypeObject *type, Ids *ids)
         if (fitted != NULL) ids->data = fitted;
     }
     made->data = ids->data;
-    made->count = (Py_ssize_t)ids->used;
+    made->size = (Py_ssize_t)ids->used * 4;
     ids->data = NULL;
+    return (PyObject *)made;
+}
+
+PyObject *bitlex_py_places_as_array(PyTypeObject *type, Ids *ids)
+{
+    Array *made = PyObject_New(Array, type);
+    if (made == NULL) return NULL;
+    made->data = ids->places;
+    made->size = (Py_ssize_t)ids->used * 16;
+    ids->places = NULL;
     return (PyObject *)made;
 }
 
@@ -81,14 +104,14 @@ static void array_dealloc(Array *self)
 
 static int array_get_buffer(Array *self, Py_buffer *view, int flags)
 {
-    static uint32_t nothing;
-    return PyBuffer_FillInfo(view, (PyObject *)self, self->count ? self->data : &nothing, self->count * 4, 0, flags);
+    static uint64_t nothing;
+    return PyBuffer_FillInfo(view, (PyObject *)self, self->size ? self->data : &nothing, self->size, 0, flags);
 }
 
 static PyType_Slot array_slots[] = {
     {Py_tp_dealloc, array_dealloc},
     {Py_bf_getbuffer, array_get_buffer},
-    {Py_tp_doc, "Token ids: a buffer of uint32."},
+    {Py_tp_doc, "Numbers, as a buffer."},
     {0, NULL},
 };
 PyType_Spec bitlex_py_array_spec = {

@@ -112,16 +112,15 @@ static int load_numpy(State *state)
     if (numpy == NULL) return -1;
     if (state->narrow == NULL) state->narrow = PyObject_CallMethod(numpy, "dtype", "s", "int32");
     if (state->wide == NULL) state->wide = PyObject_CallMethod(numpy, "dtype", "s", "int64");
-    if (state->narrow != NULL && state->wide != NULL) state->from_buffer = PyObject_GetAttrString(numpy, "frombuffer");
+    if (state->ids == NULL) state->ids = PyObject_CallMethod(numpy, "dtype", "s", "uint32");
+    if (state->narrow != NULL && state->wide != NULL && state->ids != NULL) state->from_buffer = PyObject_GetAttrString(numpy, "frombuffer");
     Py_DECREF(numpy);
     return state->from_buffer == NULL ? -1 : 0;
 }
 
-/* The array that holds such offsets. */
-static PyObject *array_of(PyObject *module, PyObject *found, Form form)
+PyObject *bitlex_py_numpy(PyObject *module, PyObject *buffer, Numbers numbers)
 {
     State *state = PyModule_GetState(module);
-    PyObject *array, *rows;
     int failed;
 #ifdef Py_GIL_DISABLED
     Py_BEGIN_CRITICAL_SECTION(module);
@@ -131,7 +130,14 @@ static PyObject *array_of(PyObject *module, PyObject *found, Form form)
     Py_END_CRITICAL_SECTION();
 #endif
     if (failed) return NULL;
-    array = PyObject_Vectorcall(state->from_buffer, (PyObject *[]){found, is_wide(form) ? state->wide : state->narrow}, 2, NULL);
+    return PyObject_Vectorcall(state->from_buffer,
+                               (PyObject *[]){buffer, numbers == IDS ? state->ids : numbers == NARROW ? state->narrow : state->wide}, 2, NULL);
+}
+
+/* The array that holds such offsets. */
+static PyObject *array_of(PyObject *module, PyObject *found, Form form)
+{
+    PyObject *array = bitlex_py_numpy(module, found, is_wide(form) ? WIDE_OFFSETS : NARROW), *rows;
     if (array == NULL || !has_pairs(form)) return array;
     rows = PyObject_CallMethod(array, "reshape", "ii", -1, 2);
     Py_DECREF(array);
@@ -226,9 +232,8 @@ static int module_exec(PyObject *module)
 {
     State *state = PyModule_GetState(module);
     PyObject *machine = PyType_FromModuleAndSpec(module, &machine_spec, NULL);
-    int failed = machine == NULL || PyModule_AddType(module, (PyTypeObject *)machine) < 0;
-    Py_XDECREF(machine);
-    if (failed || bitlex_py_add_encoder(module) < 0) return -1;
+    state->machine = (PyTypeObject *)machine;
+    if (machine == NULL || PyModule_AddType(module, state->machine) < 0 || bitlex_py_add_encoder(module) < 0) return -1;
     state->iterator = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_iterator_spec, NULL);
     state->offsets = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_offsets_spec, NULL);
     if (state->iterator == NULL || state->offsets == NULL || PyModule_AddIntConstant(module, "ABI", BITLEX_ABI) < 0) return -1;
@@ -243,6 +248,10 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->from_buffer);
     Py_VISIT(state->narrow);
     Py_VISIT(state->wide);
+    Py_VISIT(state->ids);
+    Py_VISIT(state->machine);
+    Py_VISIT(state->specials);
+    Py_VISIT(state->array);
     return 0;
 }
 
@@ -254,6 +263,10 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->from_buffer);
     Py_CLEAR(state->narrow);
     Py_CLEAR(state->wide);
+    Py_CLEAR(state->ids);
+    Py_CLEAR(state->machine);
+    Py_CLEAR(state->specials);
+    Py_CLEAR(state->array);
     return 0;
 }
 
@@ -268,8 +281,8 @@ static PyModuleDef_Slot module_slots[] = {
     {0, NULL},
 };
 
-static struct PyModuleDef module_definition = {
+struct PyModuleDef bitlex_py_module = {
     PyModuleDef_HEAD_INIT, "bitlex._native", "The C loop of bitlex: see runtime/_native.pyi.", sizeof(State), NULL,
     module_slots, module_traverse, module_clear, NULL};
 
-PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&module_definition); }
+PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&bitlex_py_module); }

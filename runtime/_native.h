@@ -82,8 +82,8 @@ typedef struct {
 } Offsets;
 
 typedef struct {
-    PyTypeObject *iterator, *offsets;
-    PyObject *from_buffer, *narrow, *wide; /* numpy.frombuffer and the types of offsets, once they were needed */
+    PyTypeObject *iterator, *offsets, *machine, *specials, *array;
+    PyObject *from_buffer, *narrow, *wide, *ids; /* numpy.frombuffer and the types of offsets and ids, once they were needed */
 } State;
 
 /* What a batch is asked for. */
@@ -150,9 +150,20 @@ Offsets *bitlex_py_share_offsets(const Reading *r, PyTypeObject *type, Form form
 /* A list of counts or of lists of pieces; or (the offsets of all texts in one bytearray, the list of their numbers, is_wide). */
 PyObject *bitlex_py_batch(Machine *self, PyObject *texts, Py_ssize_t threads, Wanted wanted);
 
+/* Say which text of a batch the exception is about. */
+void bitlex_py_name_index(Py_ssize_t i);
+
 /* --- _pieces.c --- */
 
 PyObject *bitlex_py_list_of_pieces(const Text *t, Form form, const void *offsets, Py_ssize_t n);
+
+/* --- _native.c --- */
+
+extern struct PyModuleDef bitlex_py_module;
+
+/* The numpy array over a buffer: of offsets, int64 if they are wide, or of ids, uint32. */
+typedef enum { NARROW, WIDE_OFFSETS, IDS } Numbers;
+PyObject *bitlex_py_numpy(PyObject *module, PyObject *buffer, Numbers numbers);
 
 /* --- _iterator.c --- */
 

@@ -1,6 +1,8 @@
 /* _tokens.h - what the files of the extension share that make token ids: texts in, ids out, and back.
  *
  *     _encoder.c     a vocabulary and a Machine -> an Encoder; its methods
+ *     _specials.c    special tokens -> Specials
+ *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _utf8.c        a str -> its UTF-8
  *     _ids.c         ids -> a list or an array; a list or an array -> ids
@@ -25,15 +27,19 @@ typedef struct {
     bpe_vocabulary vocabulary;
     Py_buffer image;      /* what the vocabulary lies in, unless it is its own */
     Machine *machine;
+    bpe_decoder decoder;
+    PyObject *decoded;    /* {id: bytes} of what is not in the vocabulary, or otherwise */
     PyThread_type_lock lock;
     struct Working *idle; /* what nobody works with now */
     PyObject **numbers;   /* the ints of ids that were asked for as a list */
 } Encoder;
 
-/* Numbers of 32 bits that grow. */
+/* Ids that grow in number; and where each starts and ends in the text, if that is wanted. */
 typedef struct {
     uint32_t *data;
     size_t used, room;
+    uint64_t *places;
+    int placed;
 } Ids;
 
 /* The text of one call as UTF-8. */
@@ -56,6 +62,19 @@ typedef struct Working {
 
 typedef enum { ENCODED, NO_ROOM, NO_BYTE, TOO_LONG, STOPPED } Encoded;
 
+/* What to encode, and what became of it. */
+typedef struct {
+    const uint8_t *text;
+    uint64_t length;
+    const specials *allowed;        /* or NULL */
+    const bitlex_cut *from, *to;    /* the part of the text between two cuts, with allowed being NULL; or NULL */
+    int (*may_go_on)(void *context); /* asked now and then; or NULL */
+    void *context;
+    Ids ids;
+    uint64_t at;                    /* of a byte that is no token */
+    uint64_t first, last;           /* of a part: where the piece ends in whose midst it starts, and where its last ends */
+} Task;
+
 #if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
 #endif
@@ -70,12 +89,14 @@ void bitlex_py_utf8_end(Utf8 *u);
 
 /* Make room for so many more: 0, or -1 if there is no memory. Touches no object. */
 int bitlex_py_reserve(Ids *ids, size_t more);
+void bitlex_py_free_ids(Ids *ids);
 
 PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count);
 
-/* As an object with the buffer of an array of uint32; takes the memory of ids. */
+/* As an object with a buffer: of uint32, or of the int64 of places. Takes their memory. */
 extern PyType_Spec bitlex_py_array_spec;
 PyObject *bitlex_py_ids_as_array(PyTypeObject *type, Ids *ids);
+PyObject *bitlex_py_places_as_array(PyTypeObject *type, Ids *ids);
 
 /* From a sequence of ints or an array of integers: -1 with an exception set. data is to be freed. */
 int bitlex_py_read_ids(Ids *ids, PyObject *source);
@@ -87,10 +108,20 @@ Working *bitlex_py_begin_work(Encoder *self);
 void bitlex_py_end_work(Working *w, Encoder *self);
 void bitlex_py_free_work(Working *w);
 
-/* Append the ids of a text in which `allowed` (or NULL) are tokens of their own. Where *at is not NULL, it is set to the place of a byte
- * that is no token. may_go_on is asked every SLICE bytes, unless it is NULL. */
-Encoded bitlex_py_encode(Working *w, const uint8_t *text, uint64_t length, const specials *allowed, Ids *ids, uint64_t *at,
-                         int (*may_go_on)(void *), void *context);
+/* Append the ids of a task; of a part, from the first piece that starts in it. */
+Encoded bitlex_py_encode(Working *w, Task *task);
+
+/* Append the ids of one piece, which starts and ends there. */
+Encoded bitlex_py_encode_piece(Working *w, Task *task, uint64_t start, uint64_t end);
+
+/* --- _specials.c --- */
+
+extern PyType_Spec bitlex_py_specials_spec;
+
+/* --- _many.c --- */
+
+/* The ids of texts, each of which goes in tasks[i]: -1 with an exception set. */
+int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t *failed, Encoded *outcome);
 
 /* --- _encoder.c --- */
 

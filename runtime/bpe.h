@@ -25,7 +25,7 @@
 #define BPE_NO_TOKEN (SIZE_MAX - 1) /* a byte of a piece is no token */
 #define BPE_PADDING 4 /* ids that may be written behind the last */
 
-/* The first 15 bytes of a token, and its length, or 255 if it is longer. */
+/* The bytes of a token and their number; 255 if it has more than 15, 0 if there is no such token. */
 typedef struct {
     uint8_t bytes[15], length;
 } bpe_record;
@@ -99,10 +99,26 @@ size_t bpe_merge(const bpe_vocabulary *v, bpe_method method, const uint8_t *piec
 
 /* --- decoding --- */
 
-/* The bytes of so many tokens together, or UINT64_MAX if one is none; *at is the index of the first that is none. */
-uint64_t bpe_decoded_size(const bpe_vocabulary *v, const uint32_t *ids, size_t count, size_t *at);
+/* The bytes of each id: those of the vocabulary, and such as were set. */
+typedef struct {
+    uint32_t count;
+    bpe_record *records; /* of a longer one: where its bytes are, and in bytes 8..11 how many, for this process only */
+} bpe_decoder;
+
+/* For ids below `count`, which is no less than the vocabulary has: 0, or -1 if memory is short. */
+int bpe_decoder_begin(bpe_decoder *d, const bpe_vocabulary *v, uint32_t count);
+void bpe_decoder_end(bpe_decoder *d);
+
+/* Have an id decode to these bytes, which must stay where they are. */
+void bpe_decoder_set(bpe_decoder *d, uint32_t id, const uint8_t *bytes, uint32_t length);
+
+/* The number of bytes of one id, SIZE_MAX if it is none; and where they are. */
+size_t bpe_token(const bpe_decoder *d, uint32_t id, const uint8_t **bytes);
+
+/* The bytes of so many ids together, or UINT64_MAX if one is none; *at is the index of the first that is none. */
+uint64_t bpe_decoded_size(const bpe_decoder *d, const uint32_t *ids, size_t count, size_t *at);
 
 /* Store them. out: room for bpe_decoded_size bytes and 16 more. */
-void bpe_decode(const bpe_vocabulary *v, const uint32_t *ids, size_t count, uint8_t *out);
+void bpe_decode(const bpe_decoder *d, const uint32_t *ids, size_t count, uint8_t *out);
 
 #endif
