@@ -20,6 +20,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import accumulate
+from operator import add
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -158,8 +159,8 @@ class Vocabulary:
         """No pair is listed twice, and there are not too many."""
         flat = memoryview(self.merges or b"").cast("I").tolist()
         limit("merges", len(flat) // 3, MOST_MERGES)
-        if len(set(flat[2::3])) == len(flat) // 3:
-            return  # equal pairs would make the same
+        if len(set(map(add, map(MOST_IDS.__mul__, flat[::3]), flat[1::3]))) == len(flat) // 3:
+            return
         seen: dict[tuple[int, int], int] = {}
         for rank, pair in enumerate(zip(flat[::3], flat[1::3], strict=True)):
             if seen.setdefault(pair, rank) != rank:

@@ -3,13 +3,16 @@
 tokenizers does not read the id of an added token: it is that of the same text in the vocabulary of the model, else the next after all
 tokens. Invariant: a file in which these differ is refused, for its ids are not those that come out. So are two tokens of one text, of
 which the reference keeps the last, and two of one normalized text, of which it takes either. A token decodes as any other, by the
-byte alphabet if its characters are all of that: "é" decodes to the byte E9. Rejected: the ids of the file.
+byte alphabet if its characters are all of that: "é" decodes to the byte E9. Refused as well: a token of nothing but white space with
+`lstrip`, beside one with `rstrip` that may already have all of it, where the reference panics or loses the token. Rejected: the ids of
+the file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..added import WHITE_SPACE
 from ..normalization import nfc
 from ..vocabulary import AddedToken
 from .byte_alphabet import bytes_or_text
@@ -54,4 +57,9 @@ def added_tokens(
             raise entry.wrong("content", f"{shown(content)} is {shown(other)} when normalized")
         found[content] = AddedToken(number, content, **flags)
         decoded[number] = bytes_or_text(text)
+    for token in found.values():
+        swallows = [one for one in found.values() if one.rstrip and one.normalized == token.normalized]
+        if token.lstrip and swallows and not token.content.strip(WHITE_SPACE):
+            what = f"{shown(token.content)} with lstrip is not supported beside {shown(swallows[0].content)} with rstrip"
+            raise fields.wrong("added_tokens", what)
     return tuple(sorted(found.values(), key=lambda token: token.id)), decoded

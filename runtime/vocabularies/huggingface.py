@@ -19,7 +19,8 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Mapping
-from operator import add, methodcaller
+from itertools import repeat
+from operator import add
 from typing import Any
 
 from ..vocabulary import MOST_IDS, Description, Vocabulary, VocabularyError, starts_of
@@ -56,7 +57,7 @@ def read_huggingface(fields: Fields, data: bytes, name: str | None = None) -> De
     model = fields.at("model")
     tokens = numbered_tokens(model)
     vocabulary, decoded = byte_tokens(model, tokens)
-    check_options(model, vocabulary)
+    check_options(model, tokens)
     normalizer = "NFC" if normalizes(fields, "normalizer") else None
     added, spelled = added_tokens(fields, tokens, normalizer)
     check_decoder(fields)
@@ -155,22 +156,25 @@ def merge_pairs(model: Fields) -> tuple[list[str], list[str]]:
         raise model.wrong("merges", f"[{at}]: {shown(pair)} is not two strings")
     if kinds != {str}:
         raise model.wrong("merges", "holds neither strings only nor lists only")
-    lines = [line for line in merges if not line.startswith("#version")]
-    if set(map(methodcaller("count", " "), lines)) - {1}:
-        at, line = next((at, line) for at, line in enumerate(lines) if line.count(" ") != 1)
+    joined = " ".join(merges)
+    if "#version" in joined:  # what merges.txt begins with; the reference skips it wherever it stands
+        merges = [line for line in merges if not line.startswith("#version")]
+        joined = " ".join(merges)
+    if set(map(str.count, merges, repeat(" "))) - {1}:
+        at, line = next((at, line) for at, line in enumerate(merges) if line.count(" ") != 1)
         raise model.wrong("merges", f"[{at}]: {shown(line)} is not two parts with a space between")
-    parts = " ".join(lines).split(" ") if lines else []
+    parts = joined.split(" ") if merges else []
     return parts[::2], parts[1::2]
 
 
-def check_options(model: Fields, vocabulary: Vocabulary) -> None:
+def check_options(model: Fields, tokens: Mapping[str, int]) -> None:
     """What would change the ids is refused; what only matters where a byte is no token passes if there is none."""
     if model.get("dropout", (int, float), 0):
         raise model.wrong("dropout", f"{shown(model.value['dropout'])} is not supported: the ids would hang on chance")
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(key, str, ""):
             raise model.wrong(key, f"{shown(model.value[key])} is not supported: tokens would not spell the text")
-    missing = [byte for byte in IN_UTF8 if bytes([byte]) not in vocabulary.ids]
+    missing = [byte for byte in IN_UTF8 if ALPHABET[byte] not in tokens]
     for key, kind in (("unk_token", str), ("byte_fallback", bool)):
         if model.get(key, kind, None) and missing:
             raise model.wrong(key, f"{shown(model.value[key])} is not supported where a byte, as 0x{missing[0]:02X}, is no token")

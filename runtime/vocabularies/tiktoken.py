@@ -18,7 +18,6 @@ import re
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
 from functools import partial
-from operator import methodcaller
 from typing import Any
 
 from ..vocabulary import MOST_IDS, AddedToken, Description, Vocabulary, VocabularyError
@@ -27,7 +26,10 @@ from .published import Published, published
 
 __all__ = ["looks_like_ranks", "of_encoding", "parse_ranks", "read_tiktoken", "special_tokens", "strictly"]
 
-PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/= \r\n"
+# The whole of a file as tiktoken writes it: in each line base64 that ends where it should, a space, a number.
+AS_WRITTEN = re.compile(
+    rb"(?:(?=[^ ])(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?+ [0-9]++(?:\r?\n|\Z))++"
+)
 strictly = partial(a2b_base64, strict_mode=True)
 
 
@@ -118,27 +120,21 @@ def special_tokens(special: Mapping[str, int], where: str) -> tuple[AddedToken, 
 
 def parse_ranks(data: bytes, where: str) -> Mapping[bytes, int] | list[bytes]:
     """The ranks of a file: its tokens in order of them if they go from 0 on, line by line; else the rank of each."""
-    lines = data.splitlines()
+    if AS_WRITTEN.fullmatch(data) is None:
+        return line_by_line(data, where)
     fields = data.split()
-    # Nothing parts a line but one space, and it has something on both sides.
-    if len(fields) == 2 * len(lines) and set(map(methodcaller("count", b" "), lines)) == {1} and not data.translate(None, PLAIN):
-        try:
-            tokens = list(map(strictly, fields[::2]))
-            ranks = list(map(int, fields[1::2]))
-        except ValueError:
-            return line_by_line(lines, where)
-        if ranks == list(range(len(ranks))):
-            return tokens
-        numbers = dict(zip(tokens, ranks, strict=True))
-        if len(numbers) == len(tokens):
-            return numbers
-    return line_by_line(lines, where)
+    tokens = list(map(a2b_base64, fields[::2]))
+    ranks = list(map(int, fields[1::2]))
+    if ranks == list(range(len(ranks))):
+        return tokens
+    numbers = dict(zip(tokens, ranks, strict=True))
+    return numbers if len(numbers) == len(tokens) else line_by_line(data, where)
 
 
-def line_by_line(lines: list[bytes], where: str) -> dict[bytes, int]:
-    """The same, with the number of the line in a message."""
+def line_by_line(data: bytes, where: str) -> dict[bytes, int]:
+    """The same, with the number of the line in a message; and as tiktoken reads what it would not write: empty lines, other spaces."""
     numbers: dict[bytes, int] = {}
-    for at, line in enumerate(lines, 1):
+    for at, line in enumerate(data.splitlines(), 1):
         fields = line.split()
         if not fields:
             continue
