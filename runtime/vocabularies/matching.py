@@ -47,7 +47,7 @@ def family_of(pre_tokenizer: Mapping[str, Any], dialect: str) -> str | None:
     for name, family in families().items():
         if family.dialect == dialect and family.steps == (kept if name in COMPLETE else wanted):
             return name
-        if name in ALIKE and family.steps == kept:
+        if name in ALIKE and family.steps == kept and dialect in ("fancy", "oniguruma"):
             return name
     return None
 

@@ -27,7 +27,8 @@ from .tiktoken import special_tokens
 
 __all__ = ["MAGIC", "read_minbpe"]
 
-MAGIC = b"minbpe v1"
+MAGIC = b"minbpe "
+VERSION = "minbpe v1"
 REGEX_UNICODE = "18.0"  # of the regex module, 2026.9.29 and later
 
 
@@ -37,8 +38,8 @@ def read_minbpe(data: bytes, where: str, name: str | None = None) -> Description
         lines = [line.strip() for line in data.decode().replace("\r\n", "\n").replace("\r", "\n").split("\n")]
     except UnicodeDecodeError as error:
         raise VocabularyError(f"{where}: byte {error.start} is not UTF-8") from None
-    if lines[0] != MAGIC.decode():
-        raise VocabularyError(f"{where}: line 1: {lines[0]!r} is not {MAGIC.decode()!r}")
+    if lines[0] != VERSION:
+        raise VocabularyError(f"{where}: line 1: {lines[0]!r} is not {VERSION!r}")
     if lines[-1] == "":
         lines.pop()
     if len(lines) < 3:

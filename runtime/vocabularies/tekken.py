@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from binascii import a2b_base64
 
 from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
 from .json_fields import Fields
 from .matching import UNICODE, family_of, matches_of
-from .tiktoken import special_tokens, strictly
+from .tiktoken import BASE64, TOKEN, special_tokens
 
 __all__ = ["read_tekken"]
 
@@ -30,6 +31,7 @@ EARLY = (
     "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]",
 )  # fmt: skip
 LAST_WITHOUT = 7
+LINES = re.compile(rb"(?:" + BASE64 + rb"(?:\n|\Z))*+")
 
 
 def read_tekken(fields: Fields, data: bytes, name: str | None = None) -> Description:
@@ -39,18 +41,17 @@ def read_tekken(fields: Fields, data: bytes, name: str | None = None) -> Descrip
     ranks = fields.get("vocab", list)
     if not 0 <= count <= size <= len(ranks) + count:
         raise config.wrong("default_vocab_size", f"{size} is not from {count} special tokens to {len(ranks)} more")
-    tokens = [b""] * count
     try:
-        entries = [(entry["rank"], entry["token_bytes"]) for entry in ranks[: size - count]]
-        if [rank for rank, _ in entries] == list(range(size - count)):
-            tokens += [strictly(spelled) for _, spelled in entries]
-            vocabulary = Vocabulary.from_ranks(tokens)
-        else:
+        used = ranks[: size - count]
+        spelled = [entry["token_bytes"] for entry in used]
+        if [entry["rank"] for entry in used] != list(range(len(used))) or LINES.fullmatch("\n".join(spelled).encode()) is None:
             raise one_by_one(fields)
-    except VocabularyError as error:
-        raise VocabularyError(f"{fields.where}: vocab: {error}") from None
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError):
         raise one_by_one(fields) from None
+    try:
+        vocabulary = Vocabulary.from_ranks([b""] * count + list(map(a2b_base64, spelled)))
+    except VocabularyError as error:
+        raise fields.wrong("vocab", str(error)) from None
     special = special_names(fields, count)
     split = matches_of(config.get("pattern", str))
     digest = hashlib.sha256(data).hexdigest()
@@ -83,8 +84,7 @@ def one_by_one(fields: Fields) -> VocabularyError:
     for at, entry in enumerate(fields.items("vocab")):
         if entry.get("rank", int) != at:
             return entry.wrong("rank", f"{entry.value['rank']} where {at} should be")
-        try:
-            strictly(entry.get("token_bytes", str))
-        except ValueError as error:
-            return entry.wrong("token_bytes", f"{entry.value['token_bytes']!r} is not base64: {error}")
+        spelled = entry.get("token_bytes", str)
+        if TOKEN.fullmatch(spelled.encode("ascii", "replace")) is None:
+            return entry.wrong("token_bytes", f"{spelled!r} is not base64")
     raise AssertionError("every entry is as it should be")

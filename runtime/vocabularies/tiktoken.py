@@ -17,20 +17,18 @@ import hashlib
 import re
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from ..vocabulary import MOST_IDS, AddedToken, Description, Vocabulary, VocabularyError
 from .matching import UNICODE, family_of, matches_of
 from .published import Published, published
 
-__all__ = ["looks_like_ranks", "of_encoding", "parse_ranks", "read_tiktoken", "special_tokens", "strictly"]
+__all__ = ["BASE64", "TOKEN", "looks_like_ranks", "of_encoding", "parse_ranks", "read_tiktoken", "special_tokens"]
 
-# The whole of a file as tiktoken writes it: in each line base64 that ends where it should, a space, a number.
-AS_WRITTEN = re.compile(
-    rb"(?:(?=[^ ])(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?+ [0-9]++(?:\r?\n|\Z))++"
-)
-strictly = partial(a2b_base64, strict_mode=True)
+BASE64 = rb"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?+"  # binascii's own strict mode lets "YWJj=" pass
+TOKEN = re.compile(BASE64)
+# The whole of a file as tiktoken writes it: in each line a token, a space and a number.
+AS_WRITTEN = re.compile(rb"(?:(?=[^ ])" + BASE64 + rb" [0-9]++(?:\r?\n|\Z))++")
 
 
 def looks_like_ranks(data: bytes) -> bool:
@@ -140,12 +138,11 @@ def line_by_line(data: bytes, where: str) -> dict[bytes, int]:
             continue
         if len(fields) != 2:
             raise VocabularyError(f"{where}: line {at}: {len(fields)} fields where a token and its rank should be")
-        try:
-            token = strictly(fields[0])
-        except ValueError as error:
-            raise VocabularyError(f"{where}: line {at}: {fields[0]!r} is not base64: {error}") from None
+        if TOKEN.fullmatch(fields[0]) is None:
+            raise VocabularyError(f"{where}: line {at}: {fields[0]!r} is not base64")
         if not fields[1].isdigit():
             raise VocabularyError(f"{where}: line {at}: {fields[1]!r} is not a rank")
+        token = a2b_base64(fields[0])
         if token in numbers:
             raise VocabularyError(f"{where}: line {at}: token {token!r} again")
         numbers[token] = int(fields[1])
