@@ -38,28 +38,32 @@ def test_an_example() -> None:
     assert split_added("ab", [], "NFC") == [("ab", None)]
 
 
+def swallowing(tokens: list[dict[str, Any]]) -> bool:
+    """Whether one may have taken all of another, which is white space and would take what is before it."""
+    spaces = [one for one in tokens if one["lstrip"] and not one["content"].strip(WHITE_SPACE)]
+    return any(one["normalized"] == other["normalized"] for one in spaces for other in tokens if other["rstrip"])
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_random_tokens_in_random_texts(seed: int) -> None:
     rng = random.Random(seed)
     letters = ["<", "x", "\u0301", "e", "\u00e9", " ", "_", "1", "\u3000", "a"]
-    tried = refused = 0
+    tried = 0
     while tried < 40:
         contents = {unicodedata.normalize("NFC", one): one for one in ("".join(rng.choices(letters, k=rng.randint(2, 3))) for _ in range(4))}
         tokens = [added(256 + at, one, **{flag: rng.random() < 0.4 for flag in FLAGS}) for at, one in enumerate(contents.values())]
         made = tokenizer_json(added_tokens=tokens, normalizer=rng.choice((None, {"type": "NFC"})))
-        try:
-            reference, ours = both(made)
-        except VocabularyError as error:
-            assert "is not supported beside" in str(error)
-            refused += 1
+        if swallowing(tokens):
+            with pytest.raises(VocabularyError, match="is not supported beside"):
+                both(made)
             continue
+        reference, ours = both(made)
         tried += 1
         for _ in range(40):
             text = "".join(rng.choices([*contents.values(), *letters, "  ", "\t", "b", "\u8a9e"], k=rng.randint(0, 8)))
             ids = ours.encode(text)
             assert ids == reference.encode(text).ids, (text, tokens)
             assert ours.encoder.decode(ids).decode(errors="replace") == reference.decode(ids, skip_special_tokens=False), (text, tokens)
-    assert refused < 10
 
 
 def test_every_code_point_beside_a_token() -> None:

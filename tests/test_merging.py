@@ -128,7 +128,8 @@ def minbpe(merges: list[tuple[int, int]], piece: bytes) -> list[int]:
 @pytest.mark.parametrize("seed", range(20))
 def test_one_after_another_is_all_at_once(seed: int) -> None:
     rng = random.Random(seed)
-    tokens, merges = list(BYTES), []
+    tokens = list(BYTES)
+    merges: list[tuple[int, int]] = []
     while len(merges) < 30:
         left, right = rng.choice([*range(97, 100), *range(256, len(tokens))]), rng.choice([*range(97, 100), *range(256, len(tokens))])
         if tokens[left] + tokens[right] not in tokens and len(tokens[left] + tokens[right]) < 12:
@@ -142,7 +143,7 @@ def test_one_after_another_is_all_at_once(seed: int) -> None:
 def test_a_byte_that_is_no_token_is_named() -> None:
     vocabulary = Vocabulary.from_ranks({b"a": 0, b"b": 1})
     for encode in (PureEncoder(vocabulary).encode_piece, lambda piece: merge(vocabulary, piece)):
-        with pytest.raises(VocabularyError, match="^byte 0x63, at 2 of a piece, is no token of the vocabulary$"):
+        with pytest.raises(VocabularyError, match=r"^byte 0x63, at 2 of a piece, is no token of the vocabulary$"):
             encode(b"abcab")
 
 

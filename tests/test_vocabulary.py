@@ -32,7 +32,7 @@ def test_ranks_in_order() -> None:
 
 def test_merges() -> None:
     made = Vocabulary.from_merges([b"a", b"b", b"ab", b"ba"], [(b"b", b"a"), (b"a", b"b")])
-    assert array("I", made.merges).tolist() == [1, 0, 3, 0, 1, 2]
+    assert made.merges is not None and array("I", made.merges).tolist() == [1, 0, 3, 0, 1, 2]
     assert made.joined(0, 1) == (1, 2) and made.joined(1, 0) == (0, 3) and made.joined(2, 0) is None
     assert not made.whole
     made.check()

@@ -188,7 +188,8 @@ def normalizes(fields: Fields, key: str) -> bool:
     normalizer = fields.at(key)
     if normalizer.choice("type", ("NFC", "Sequence")) == "NFC":
         return True
-    return any([one.choice("type", ("NFC",)) for one in normalizer.items("normalizers")])
+    members = [one.choice("type", ("NFC",)) for one in normalizer.items("normalizers")]
+    return bool(members)
 
 
 def check_decoder(fields: Fields) -> None:

@@ -84,4 +84,6 @@ class Fields:
         return value
 
 
-NAMES: Mapping[type, str] = {dict: "an object", list: "a list", str: "a string", int: "a whole number", bool: "true or false", float: "a number"}
+NAMES: Mapping[type, str] = {
+    dict: "an object", list: "a list", str: "a string", int: "a whole number", bool: "true or false", float: "a number",
+}  # fmt: skip
