@@ -7,13 +7,16 @@ corpora (BITLEX_CORPUS characters of each, by default 4,000: merging is pure Pyt
 from __future__ import annotations
 
 import base64
+import copy
 import dataclasses
 import hashlib
 import json
 import os
 import random
+import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,6 +33,7 @@ from bitlex.vocabularies import VocabularyError, load, read
 from bitlex.vocabularies.byte_alphabet import ALPHABET, to_bytes
 from bitlex.vocabularies.matching import ALIKE, COMPLETE, family_of, matches_of
 from bitlex.vocabularies.published import KNOWN, published
+from bitlex.vocabularies.tiktoken import looks_like_ranks
 from bitlex.vocabulary import Vocabulary
 from generator import families
 from generator.families import DialectName
@@ -295,11 +299,11 @@ def vocab_without(text: str) -> dict[str, int]:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "version": ({"version": "2.0"}, 'version: "2.0" is not supported; supported: "1.0", null'),
+    "version": ({"version": "2.0"}, 'version: "2.0" is not supported; supported: "1.0"'),
     "field": ({"foo": 1}, "foo: unknown field, 1"),
     "truncation": ({"truncation": {"max_length": 5}}, 'truncation: {"max_length": 5} is not supported; set it to null'),
     "padding": ({"padding": {}}, "padding: {} is not supported; set it to null"),
-    "model": ({"model": {"type": "Unigram"}}, 'model.type: "Unigram" is not supported (it is no byte-pair encoding); supported: "BPE", null'),
+    "model": ({"model": {"type": "Unigram"}}, 'model.type: "Unigram" is not supported (it is no byte-pair encoding); supported: "BPE"'),
     "model field": ({"model": {"foo": 1}}, "model.foo: unknown field, 1"),
     "no vocab": ({"model": {"vocab": None}}, "model.vocab: missing"),
     "vocab list": ({"model": {"vocab": []}}, "model.vocab: [] is not an object"),
@@ -332,12 +336,18 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "decoder": ({"decoder": None}, "decoder: null is not supported"),
     "decoders": ({"decoder": {"type": "WordPiece"}}, 'decoder.type: "WordPiece" is not supported'),
     "second decoder": ({"decoder": {"type": "Sequence", "decoders": [BYTE_LEVEL, {"type": "Strip"}]}}, 'decoder.decoders[1].type: "Strip"'),
-    "no decoders": ({"decoder": {"type": "Sequence", "decoders": []}}, "decoder.decoders: is empty"),
+    "no decoders": ({"decoder": {"type": "Sequence", "decoders": []}}, 'decoder.type: "Sequence" is not supported'),
     "processor": ({"post_processor": {"type": "Foo"}}, 'post_processor.type: "Foo" is not supported'),
     "two templates": ({"post_processor": {"type": "Sequence", "processors": [TEMPLATE, TEMPLATE]}}, "2 templates are not supported; one is"),
     "template": ({"post_processor": {**TEMPLATE, "single": TEMPLATE["pair"]}}, "post_processor.single: holds the texts B, A; supported: each once"),
     "template of nothing": ({"post_processor": {**TEMPLATE, "pair": []}}, "post_processor.pair: holds the texts none; supported: each once"),
-    "template token": ({"post_processor": {**TEMPLATE, "special_tokens": {}}}, "post_processor.special_tokens.<s>: missing"),
+    "template token": ({"post_processor": {**TEMPLATE, "special_tokens": {}}}, 'post_processor.single[0].SpecialToken.id: "<s>" is not in special_tokens'),
+    "template ids": (
+        {"post_processor": {**TEMPLATE, "special_tokens": {"<s>": {"id": "<s>", "ids": ["A"], "tokens": ["x"]}}}},
+        'post_processor.special_tokens.<s>.ids: ["A"] are not the ids of the tokens ["x"]'),
+    "Roberta": ({"post_processor": {**FILES["Roberta"]["post_processor"], "sep": ["</s>", -2]}}, "post_processor.sep: is not a token and its id"),
+    "ByteLevel": ({"decoder": {"type": "ByteLevel", "trim_offsets": True}}, "decoder.add_prefix_space: missing"),
+    "invert": ({"pre_tokenizer": sequence({k: v for k, v in SPLIT.items() if k != "invert"}, PLAIN_LEVEL)}, "pre_tokenizer.pretokenizers[0].invert: missing"),
     "added id": ({"added_tokens": [added(900, "<x>")]}, 'added_tokens[0].id: 900, but tokenizers gives "<x>" the id 275'),
     "added id of a token": ({"added_tokens": [added(275, "the")]}, 'added_tokens[0].id: 275, but tokenizers gives "the" the id 257'),
     "added twice": ({"added_tokens": [added(275, "<x>"), added(275, "<x>", lstrip=True)]}, 'added_tokens[1].content: "<x>" is there already'),
@@ -357,6 +367,88 @@ def test_tokenizer_json_that_is_refused(name: str) -> None:
     with pytest.raises(VocabularyError) as caught:
         read(data, "some/tokenizer.json")
     assert str(caught.value).startswith("some/tokenizer.json: ") and message in str(caught.value)
+
+
+VALUES = [None, True, 0, 1, -1, 2.5, "", "a", "NFC", "ByteLevel", "Sequence", [], {}, [1], ["a", "b"], {"type": "NFC"}, {"type": "ByteLevel"}, BYTE_LEVEL, DIGITS,
+          "Removed", 300, 1 << 40, "Ġ t", {"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": False}, {"a": 1}, "\u00e9"]  # fmt: skip
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Paths into a JSON value; the first few of what is long."""
+    if path:
+        yield path
+    keys = list(value)[:12] if isinstance(value, dict) else range(min(len(value), 6)) if isinstance(value, list) else ()
+    for key in keys:
+        yield from places(value[key], (*path, key))
+
+
+def damage(value: Any, rng: random.Random) -> None:
+    """Remove, repeat, add or replace something."""
+    *path, last = rng.choice([path for path in places(value) if path[:2] != ("model", "vocab") or rng.random() < 0.1])
+    inside = value
+    for key in path:
+        inside = inside[key]
+    kind = rng.random()
+    if kind < 0.25:
+        del inside[last]
+    elif kind < 0.35 and isinstance(inside, list):
+        inside.append(copy.deepcopy(inside[last]))
+    elif kind < 0.45 and isinstance(inside, dict):
+        inside[rng.choice(("type", "foo", "id"))] = copy.deepcopy(rng.choice(VALUES))
+    else:
+        inside[last] = copy.deepcopy(rng.choice(VALUES))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_damaged_tokenizer_json(seed: int) -> None:
+    """What we still take, the reference takes, and the ids are the same; everything else is a VocabularyError."""
+    rng = random.Random(seed)
+    taken = 0
+    while taken < 20:
+        value = json.loads(made_file(FILES[rng.choice(list(FILES))]))
+        for _ in range(rng.choice((1, 1, 2))):
+            damage(value, rng)
+        data = json.dumps(value).encode()
+        try:
+            ours = Pipeline(read(data, "x"))
+        except VocabularyError:
+            continue
+        taken += 1
+        reference = tokenizers.Tokenizer.from_str(data.decode())
+        for text in rng.sample(TEXTS, 6):
+            try:
+                ids = ours.encode(text)
+            except VocabularyError as error:  # the damage was to a byte; the reference leaves it out without a word
+                assert re.fullmatch("byte 0x.., at [0-9]+ of a piece, is no token of the vocabulary", str(error))  # noqa: PT017
+                continue
+            assert [*ours.description.prefix, *ids, *ours.description.suffix] == reference.encode(text).ids, (value, text)
+
+
+@pytest.mark.parametrize("make", [lambda: rank_file(ranks()), lambda: json.dumps(tekken()).encode(), lambda: model(PATTERN, {"<a>": 900})])
+def test_damaged_files(make: Callable[[], bytes]) -> None:
+    """Whatever the damage: a VocabularyError, or what the reader of the format makes of it."""
+    rng = random.Random(3)
+    whole = make()
+    for _ in range(400):
+        data = bytearray(whole)
+        for _ in range(rng.choice((1, 1, 3))):
+            at = rng.randrange(len(data))
+            kind = rng.random()
+            if kind < 0.3:
+                del data[at : at + rng.choice((1, 2, 20))]
+            elif kind < 0.6:
+                data[at] = rng.choice(b"\n \"{}[]:,=A0\xff")
+            else:
+                data[at:at] = data[at : at + rng.choice((1, 8, 30))]
+        try:
+            made = read(bytes(data), "x", **({"pattern": PATTERN} if looks_like_ranks(bytes(data)) else {}))
+        except VocabularyError as error:
+            assert str(error).startswith("x: ")  # noqa: PT017
+            continue
+        made.vocabulary.check()
+        if made.format == "tiktoken":
+            lines = [line.split() for line in bytes(data).splitlines() if line.strip()]
+            assert dict(made.vocabulary.ids) == {base64.b64decode(token): int(rank) for token, rank in lines}
 
 
 def test_a_hole_in_the_vocabulary_that_an_added_token_falls_on() -> None:

@@ -32,7 +32,7 @@ def added_tokens(
     decoded: dict[int, bytes] = {}
     taken: set[int] | None = None  # the ids of the model; most files have no need of them
     following = len(tokens)
-    for entry in fields.items("added_tokens", []):
+    for entry in fields.items("added_tokens") if "added_tokens" in fields.value else []:
         content = entry.get("content", str)
         flags = {key: entry.get(key, bool) for key in FLAGS}
         if not content:

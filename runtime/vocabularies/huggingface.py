@@ -28,7 +28,7 @@ from .added_tokens import added_tokens
 from .byte_alphabet import ALPHABET, to_bytes
 from .json_fields import Fields, parse_json, shown
 from .matching import UNICODE, family_of
-from .processing import templates
+from .processing import check_byte_level, templates
 
 __all__ = ["of_tokenizer", "read_huggingface"]
 
@@ -50,7 +50,8 @@ def of_tokenizer(tokenizer: Any, name: str | None = None) -> Description:
 def read_huggingface(fields: Fields, data: bytes, name: str | None = None) -> Description:
     """The Description of a tokenizer.json that was parsed from `data`."""
     fields.only(TOP)
-    fields.choice("version", ("1.0", None))
+    if "version" in fields.value:
+        fields.choice("version", ("1.0",))
     for key in ("truncation", "padding"):
         if fields.value.get(key) is not None:
             raise fields.wrong(key, f"{shown(fields.value[key])} is not supported; set it to null and cut or pad the ids")
@@ -78,7 +79,8 @@ def read_huggingface(fields: Fields, data: bytes, name: str | None = None) -> De
 def numbered_tokens(model: Fields) -> dict[str, int]:
     """The vocabulary of the model, checked."""
     model.only(MODEL)
-    model.choice("type", ("BPE", None), " (it is no byte-pair encoding)")
+    if "type" in model.value:
+        model.choice("type", ("BPE",), " (it is no byte-pair encoding)")
     tokens: dict[str, int] = model.get("vocab", dict)
     numbers = list(tokens.values())
     vocab = Fields(tokens, model.where, model.name("vocab"))
@@ -199,12 +201,11 @@ def check_decoder(fields: Fields) -> None:
         raise fields.wrong("decoder", f"null is not supported{why}; supported: ByteLevel")
     decoder = fields.at("decoder")
     if decoder.choice("type", ("ByteLevel", "Sequence"), why) == "Sequence":
-        members = decoder.items("decoders")
-        if not members:
-            raise decoder.wrong("decoders", f"is empty{why}")
-        members[0].choice("type", ("ByteLevel",), why)
-        for one in members[1:]:
+        decoder, *others = decoder.items("decoders") or [decoder]
+        decoder.choice("type", ("ByteLevel",), why)
+        for one in others:
             one.choice("type", ("Fuse",), why)
+    check_byte_level(decoder)
 
 
 def byte_level(fields: Fields) -> tuple[dict[str, Any], bool]:
@@ -213,10 +214,14 @@ def byte_level(fields: Fields) -> tuple[dict[str, Any], bool]:
         raise fields.wrong("pre_tokenizer", "null is not supported; supported: what has a ByteLevel in it")
     split = fields.at("pre_tokenizer")
     steps = flattened(split)
+    for step in steps:
+        if step.value.get("type") == "Split":
+            step.booleans("invert")
     levels = [at for at, step in enumerate(steps) if step.value.get("type") == "ByteLevel"]
     if len(levels) != 1:
         raise fields.wrong("pre_tokenizer", f"has {len(levels)} ByteLevel, not one")
     level = steps[levels[0]]
+    check_byte_level(level)
     if not level.get("add_prefix_space", bool):
         return split.value, False
     if levels[0]:

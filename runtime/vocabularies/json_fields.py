@@ -13,7 +13,7 @@ from typing import Any
 
 from ..vocabulary import VocabularyError
 
-__all__ = ["Fields", "parse_json", "shown"]
+__all__ = ["Fields", "is_number", "parse_json", "shown"]
 
 
 def parse_json(data: bytes, where: str) -> Fields:
@@ -31,6 +31,11 @@ def shown(value: object) -> str:
     """A value as JSON writes it, cut if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def is_number(value: object) -> bool:
+    """Whether this can be an id, a rank or the like: a whole number of 32 bits."""
+    return type(value) is int and 0 <= value < 1 << 32
 
 
 class Fields:
@@ -62,7 +67,7 @@ class Fields:
             if default is ...:
                 raise self.wrong(key, "missing")
             return default
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+        if not isinstance(value, kind) or (kind is int and not is_number(value)) or (type(value) is bool and kind is not bool):
             kinds = kind if isinstance(kind, tuple) else (kind,)
             raise self.wrong(key, f"{shown(value)} is not {' or '.join(NAMES[one] for one in kinds)}")
         return value
@@ -75,6 +80,11 @@ class Fields:
         """The objects in a list."""
         found = self.get(key, list, default)
         return [Fields(one, self.where, f"{self.name(key)}[{at}]") for at, one in enumerate(found)]
+
+    def booleans(self, *keys: str) -> None:
+        """These are there, and true or false."""
+        for key in keys:
+            self.get(key, bool)
 
     def choice(self, key: str, allowed: Sequence[object], why: str = "") -> Any:
         """The value of a field, which is one of these."""

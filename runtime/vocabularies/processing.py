@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from .json_fields import Fields
+from .json_fields import Fields, is_number, shown
 
-__all__ = ["Template", "templates"]
+__all__ = ["Template", "check_byte_level", "templates"]
 
 Template: TypeAlias = tuple[tuple[int | Literal["A", "B"], int], ...]
 SUPPORTED = ("ByteLevel", "TemplateProcessing", "RobertaProcessing", "BertProcessing")
@@ -40,9 +40,12 @@ def template(processor: Fields) -> tuple[Template, Template] | None:
     """What one post_processor puts around texts; None for one that puts nothing."""
     kind = processor.choice("type", SUPPORTED)
     if kind == "ByteLevel":
+        check_byte_level(processor)
         return None
     if kind == "TemplateProcessing":
         return items(processor, "single"), items(processor, "pair")
+    if kind == "RobertaProcessing":
+        processor.booleans("trim_offsets", "add_prefix_space")
     first, last = (named_id(processor, key) for key in ("cls", "sep"))
     single: Template = ((first, 0), ("A", 0), (last, 0))
     if kind == "BertProcessing":
@@ -50,17 +53,24 @@ def template(processor: Fields) -> tuple[Template, Template] | None:
     return single, (*single, (last, 0), ("B", 0), (last, 0))
 
 
+def check_byte_level(level: Fields) -> None:
+    """The fields of a ByteLevel, wherever it stands: two must be there, and the third may."""
+    level.booleans("add_prefix_space", "trim_offsets")
+    if "use_regex" in level.value:
+        level.booleans("use_regex")
+
+
 def named_id(processor: Fields, key: str) -> int:
     """The id in `"sep": ["</s>", 2]`."""
     pair = processor.get(key, list)
-    if [type(one) for one in pair] != [str, int]:
+    if len(pair) != 2 or not isinstance(pair[0], str) or not is_number(pair[1]):
         raise processor.wrong(key, "is not a token and its id")
     number: int = pair[1]
     return number
 
 
 def items(processor: Fields, key: str) -> Template:
-    special = processor.at("special_tokens")
+    special = {key: special_ids(processor.at("special_tokens").at(key)) for key in processor.get("special_tokens", dict)}
     found: list[tuple[int | Literal["A", "B"], int]] = []
     for item in processor.items(key):
         item.only(("SpecialToken", "Sequence"))
@@ -69,11 +79,21 @@ def items(processor: Fields, key: str) -> Template:
             found.append((text.choice("id", ("A", "B")), text.get("type_id", int)))
         else:
             token = item.at("SpecialToken")
-            number = token.get("type_id", int)
-            found.extend((one, number) for one in special.at(token.get("id", str)).get("ids", list))
+            name, kind = token.get("id", str), token.get("type_id", int)
+            if name not in special:
+                raise token.wrong("id", f"{shown(name)} is not in special_tokens")
+            found.extend((number, kind) for number in special[name])
     texts = [what for what, _ in found if isinstance(what, str)]
     if sorted(texts) != (["A"] if key == "single" else ["A", "B"]):
         raise processor.wrong(key, f"holds the texts {', '.join(texts) or 'none'}; supported: each once")
-    if not all(isinstance(what, str) or type(what) is int for what, _ in found):
-        raise processor.wrong("special_tokens", "an id in ids is not a whole number")
     return tuple(found)
+
+
+def special_ids(token: Fields) -> list[int]:
+    """The ids of a token in special_tokens, each of which has a text."""
+    token.get("id", str)
+    ids: list[int] = token.get("ids", list)
+    texts = token.get("tokens", list)
+    if not all(map(is_number, ids)) or len(texts) != len(ids) or not all(isinstance(text, str) for text in texts):
+        raise token.wrong("ids", f"{shown(ids)} are not the ids of the tokens {shown(texts)}")
+    return ids
