@@ -1,0 +1,85 @@
+"""Added tokens in a text, by their definition: which stretches of the text they are, and the text between, normalized.
+
+    split_added("a <mask>b", [AddedToken(5, "<mask>", lstrip=True)], None)       # [("a", None), (" <mask>", 5), ("b", None)]
+
+This is what Hugging Face tokenizers 0.23.3 does before anything else, from end to end of a text and in pure Python: the definition
+with which the faster search is compared. In the text, the tokens that are not `normalized` are found, from left to right and of those
+that begin at one place the longest; the text between is normalized, each stretch by itself, and the `normalized` tokens, in their
+normalized form, are found in that. Then, for each that was found:
+
+- `single_word`: it is dropped, and its text passed over, if a word character (`\\w`) stands on either side.
+- `lstrip`: white space before it is part of it, but not what the one before has already. `rstrip`: white space behind it is, too. The
+  search does not know of that: a token that begins with white space is found although the one before has taken it.
+
+White space is what Unicode 16.0 calls so, and `\\w` what Rust's regex crate does by the tables of 16.0: Alphabetic, Mark,
+Decimal_Number, Connector_Punctuation and Join_Control. Invariant: each id comes with the slice of the text that the reference gives
+it, which may overlap the one before, as the reference's do. Rejected: Python's `\\w` and `str.isspace`, which are not these sets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from .normalization import nfc
+from .vocabulary import AddedToken
+
+if TYPE_CHECKING:
+    from .lexer import Lexer
+
+__all__ = ["WHITE_SPACE", "is_word", "split_added"]
+
+WHITE_SPACE = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+
+
+def split_added(text: str, added: Iterable[AddedToken], normalizer: str | None) -> list[tuple[str, int | None]]:
+    """The stretches of a text in order: each added token with its id, and what is between, normalized, without one."""
+    tokens = list(added)
+    normalized = nfc if normalizer == "NFC" else str
+    first = {token.content: token for token in tokens if not token.normalized}
+    second = {normalized(token.content): token for token in tokens if token.normalized}
+    found: list[tuple[str, int | None]] = []
+    for stretch, number in cut(text, first):
+        found.extend([(stretch, number)] if number is not None else cut(normalized(stretch), second))
+    return found
+
+
+def cut(text: str, tokens: dict[str, AddedToken]) -> Iterator[tuple[str, int | None]]:
+    done = 0
+    for at, end, token in matches(text, tokens):
+        if token.single_word and (is_word(text[:at][-1:]) or is_word(text[end : end + 1])):
+            continue
+        start = max(done, len(text[:at].rstrip(WHITE_SPACE))) if token.lstrip else at
+        if token.rstrip:
+            end = len(text) - len(text[end:].lstrip(WHITE_SPACE))
+        if done < start:
+            yield text[done:start], None
+        yield text[start:end], token.id
+        done = end
+    if done < len(text):
+        yield text[done:], None
+
+
+def matches(text: str, tokens: dict[str, AddedToken]) -> Iterator[tuple[int, int, AddedToken]]:
+    """Where the contents stand in the text: leftmost, then longest, and not into one another."""
+    if tokens:
+        longest_first = sorted(tokens, key=len, reverse=True)
+        for match in re.finditer("|".join(map(re.escape, longest_first)), text):
+            yield match.start(), match.end(), tokens[match.group()]
+
+
+def is_word(character: str) -> bool:
+    """Whether this is a word character; nothing is none."""
+    return bool(character) and word_characters().count(character) == 0
+
+
+@cache
+def word_characters() -> Lexer:
+    """Leaves no piece of a word character."""
+    from .compiler import compile
+
+    return compile(r"\w", dialect="fancy", unicode="16.0", behavior="removed")

@@ -1,0 +1,91 @@
+"""Vocabularies as people have them: a file, or a tokenizer in memory, in; a Description of the tokenizer out.
+
+    load("cl100k_base.tiktoken")                                  # known by its digest
+    load("mine.tiktoken", family="cl100k", special={"<|end|>": 100300})
+    load("tokenizer.json"); load("tekken.json"); load("mine.model")
+    load(tokenizers.Tokenizer.from_pretrained("gpt2")); load(tiktoken.get_encoding("o200k_base"))
+
+The content of a file decides what it is, not its name. One module for each format: `tiktoken` (rank files), `huggingface`
+(tokenizer.json with a byte-level BPE), `tekken` (Mistral), `minbpe`. Invariant: what is not supported is refused by a
+VocabularyError that names the file, the field or line, and the value; nothing is left out or approximated. None of the packages that
+wrote the files is needed, nor numpy. Rejected: a table of file names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
+from .huggingface import of_tokenizer, read_huggingface
+from .json_fields import parse_json
+from .minbpe import MAGIC, read_minbpe
+from .tekken import read_tekken
+from .tiktoken import looks_like_ranks, of_encoding, read_tiktoken
+
+__all__ = ["AddedToken", "Description", "Vocabulary", "VocabularyError", "load", "read"]
+
+# What other files of tokenizers begin with, and what to do.
+OTHERS = (
+    (b"GGUF", "a GGUF file; give the tokenizer.json of the model"),
+    (b"#version", "a merges.txt, which has no ids; give the tokenizer.json that belongs to it"),
+    (b"\n\x0e\n\x05<unk>", "a SentencePiece model, which is no byte-level BPE"),
+    (b"version https://git-lfs", "a pointer to a file that Git LFS has not fetched"),
+)
+
+
+def load(
+    source: str | os.PathLike[str] | Any, *, name: str | None = None, family: str | None = None, pattern: str | None = None,
+    special: Mapping[str, int] | None = None,
+) -> Description:  # fmt: skip
+    """The Description of a tokenizer: of a file, or of a tiktoken.Encoding or tokenizers.Tokenizer in memory.
+
+    name     what to call it, instead of what it calls itself; of rank files that are published under several names, the one meant:
+             p50k_base or p50k_edit, o200k_base or o200k_harmony, llama3 or llama3_1
+    family, pattern, special   of rank files, which do not say it themselves: the family of the catalogue that cuts the text, or the
+             regular expression (in tiktoken's dialect), and the ids of special tokens
+
+    VocabularyError (a ValueError) for a file that is malformed or not supported; OSError for one that cannot be read.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        return read(path.read_bytes(), str(path), name=name, family=family, pattern=pattern, special=special)
+    refuse_options("a tokenizer in memory", family, pattern, special)
+    if hasattr(source, "_mergeable_ranks"):
+        return of_encoding(source, name)
+    source = getattr(source, "backend_tokenizer", source)  # of a fast tokenizer of transformers
+    if hasattr(source, "to_str"):
+        return of_tokenizer(source, name)
+    raise TypeError(f"expected a path, a tiktoken.Encoding or a tokenizers.Tokenizer, got {type(source).__name__}")
+
+
+def read(
+    data: bytes, where: str, *, name: str | None = None, family: str | None = None, pattern: str | None = None,
+    special: Mapping[str, int] | None = None,
+) -> Description:  # fmt: skip
+    """`load` of the content of a file; `where` begins the messages of errors."""
+    if looks_like_ranks(data):
+        return read_tiktoken(data, where, name=name, family=family, pattern=pattern, special=special)
+    refuse_options(where, family, pattern, special)
+    if data.startswith(MAGIC):
+        return read_minbpe(data, where, name)
+    if data.lstrip()[:1] == b"{":
+        fields = parse_json(data, where)
+        if "model" in fields.value:
+            return read_huggingface(fields, data, name)
+        if "config" in fields.value and "vocab" in fields.value:
+            return read_tekken(fields, data, name)
+        raise VocabularyError(f'{where}: neither a tokenizer.json (no "model") nor a tekken.json (no "config" and "vocab")')
+    for beginning, what in OTHERS:
+        if data.startswith(beginning):
+            raise VocabularyError(f"{where}: {what}")
+    raise VocabularyError(
+        f"{where}: begins with {data[:16]!r}: no rank file (tiktoken), tokenizer.json, tekken.json or minbpe model"
+    )
+
+
+def refuse_options(where: str, *options: object) -> None:
+    if any(option is not None for option in options):
+        raise VocabularyError(f"{where}: family=, pattern= and special= are for rank files; others say it themselves")

@@ -1,0 +1,102 @@
+"""Models of minbpe: a pattern, special tokens, and one merge on each line.
+
+    minbpe v1
+    (the pattern, or nothing for a BasicTokenizer)
+    1
+    <|endoftext|> 258
+    101 32
+    256 116
+
+In: the bytes of a `.model` file. Out: a Description. The bytes are ids 0 to 255, and the merges make 256 and on. minbpe merges all
+places of the lowest merge at once, from left to right, which is one after another: no id in a merge is higher than what it makes.
+
+Invariant: what is read is what minbpe reads, whose lines are stripped; what it would overwrite is refused: a pair twice, one id for
+two things. Also refused: two merges that make the same bytes (one of the two is then an id that bytes do not find), and a pattern with
+a capturing group (`findall` would give the group, not the match). Rejected: guessing where a line was cut that holds no pair.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from array import array
+
+from ..vocabulary import Description, Vocabulary, VocabularyError, buffers
+from .matching import matches_of
+from .tiktoken import special_tokens
+
+__all__ = ["MAGIC", "read_minbpe"]
+
+MAGIC = b"minbpe "
+VERSION = "minbpe v1"
+REGEX_UNICODE = "18.0"  # of the regex module, 2026.9.29 and later
+
+
+def read_minbpe(data: bytes, where: str, name: str | None = None) -> Description:
+    """The Description of a `.model` file; `where` begins the messages of errors."""
+    try:
+        lines = [line.strip() for line in data.decode().replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    except UnicodeDecodeError as error:
+        raise VocabularyError(f"{where}: byte {error.start} is not UTF-8") from None
+    if lines[0] != VERSION:
+        raise VocabularyError(f"{where}: line 1: {lines[0]!r} is not {VERSION!r}")
+    if lines[-1] == "":
+        lines.pop()
+    if len(lines) < 3:
+        raise VocabularyError(f"{where}: ends after line {len(lines)}; a pattern and the number of special tokens should follow")
+    pattern = lines[1]
+    if has_group(pattern):
+        raise VocabularyError(f"{where}: line 2: a capturing group, of which minbpe takes what it caught instead of the match")
+    (count,) = numbers(lines[2], 1, where, 3)
+    if len(lines) < 3 + count:
+        raise VocabularyError(f"{where}: ends after line {len(lines)}, before the {count} special tokens that line 3 tells of")
+    special: dict[str, int] = {}
+    for at, line in enumerate(lines[3 : 3 + count], 4):
+        fields = line.split()
+        if len(fields) != 2 or not fields[1].isdigit() or fields[0] in special:
+            raise VocabularyError(f"{where}: line {at}: {line!r} is not a new special token and its id")
+        special[fields[0]] = int(fields[1])
+    tokens = [bytes([byte]) for byte in range(256)]
+    merges = array("I")
+    for at, line in enumerate(lines[3 + count :], 4 + count):
+        pair = numbers(line, 2, where, at)
+        if max(pair) >= len(tokens):
+            raise VocabularyError(f"{where}: line {at}: {max(pair)} is no token yet; this merge makes {len(tokens)}")
+        merges.extend((*pair, len(tokens)))
+        tokens.append(tokens[pair[0]] + tokens[pair[1]])
+    return describe(Vocabulary(*buffers(tokens), merges.tobytes(), False), pattern, special, data, where, name)
+
+
+def describe(
+    vocabulary: Vocabulary, pattern: str, special: dict[str, int], data: bytes, where: str, name: str | None
+) -> Description:
+    try:
+        vocabulary.check()
+    except VocabularyError as error:
+        raise VocabularyError(f"{where}: {error}") from None
+    added = special_tokens(special, where)
+    decoded: dict[int, bytes] = {}
+    for token in added:
+        if token.id < len(vocabulary) or token.id in decoded:
+            raise VocabularyError(f"{where}: special token {token.content!r} has the id {token.id} of another token")
+        decoded[token.id] = token.content.encode()
+    digest = hashlib.sha256(data).hexdigest()
+    return Description(
+        vocabulary=vocabulary, pre_tokenizer=matches_of(pattern) if pattern else None, dialect="python",
+        unicode=REGEX_UNICODE, family=None, added=added,
+        decoded=decoded, convention="tiktoken", name=name or digest[:12], format="minbpe", digest=digest,
+    )  # fmt: skip
+
+
+def numbers(line: str, count: int, where: str, at: int) -> list[int]:
+    fields = line.split()
+    if len(fields) != count or not all(field.isascii() and field.isdigit() for field in fields):
+        raise VocabularyError(f"{where}: line {at}: {line!r} is not {'a number' if count == 1 else 'two ids'}")
+    return [int(field) for field in fields]
+
+
+def has_group(pattern: str) -> bool:
+    """Whether a pattern captures: a parenthesis outside of a class that is not (?...), or (?P<name>...) or (?<name>...)."""
+    classes = r"\[\^?\]?(?:\\.|\[:[^\]]*:\]|[^\]\\])*\]"
+    bare = re.sub(rf"\\.|{classes}", "", pattern, flags=re.DOTALL)
+    return re.search(r"\((?!\?)|\(\?P?<(?![=!])", bare) is not None
