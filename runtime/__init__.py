@@ -21,8 +21,13 @@ from .version import __version__
 if TYPE_CHECKING:
     from .comparison import difference, same
     from .generator import LimitError, Limits, PatternError
+    from .tokenizer import Tokenizer
+    from .vocabulary import VocabularyError
 
-__all__ = ["Lexer", "LimitError", "Limits", "PatternError", "__version__", "compile", "difference", "families", "lexer", "same"]
+__all__ = [
+    "Lexer", "LimitError", "Limits", "PatternError", "Tokenizer", "VocabularyError", "__version__", "compile", "difference", "families",
+    "lexer", "same",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
@@ -30,6 +35,14 @@ def __getattr__(name: str) -> object:
         from . import generator
 
         return getattr(generator, name)
+    if name == "Tokenizer":
+        from .tokenizer import Tokenizer
+
+        return Tokenizer
+    if name == "VocabularyError":
+        from .vocabulary import VocabularyError
+
+        return VocabularyError
     if name in ("difference", "same"):
         from . import comparison
 

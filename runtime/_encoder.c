@@ -408,6 +408,27 @@ static PyObject *encoder_merge(Encoder *self, PyObject *const *arguments, Py_ssi
     return list;
 }
 
+/* refuse(text, disallowed): ValueError if the text has one of them */
+static PyObject *encoder_refuse(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    Utf8 u;
+    int failed;
+    if (count != 2 || !Py_IS_TYPE(arguments[1], state_of(self)->specials)) {
+        PyErr_SetString(PyExc_TypeError, "expected (text, Specials)");
+        return NULL;
+    }
+    if (bitlex_py_utf8_begin(&u, arguments[0]) < 0) return NULL;
+    failed = refuse(&u, arguments[1]) < 0;
+    bitlex_py_utf8_end(&u);
+    if (failed) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *encoder_specials(Encoder *self, PyObject *tokens)
+{
+    return PyObject_CallOneArg((PyObject *)state_of(self)->specials, tokens);
+}
+
 static PyObject *encoder_image(Encoder *self, PyObject *unused)
 {
     (void)unused;
@@ -553,6 +574,8 @@ static PyMethodDef encoder_methods[] = {
     METHOD(encode_batch_to_numpy, "encode_batch_to_numpy" BATCH_SIGNATURE "list of arrays"),
     METHOD(count_batch, "count_batch" BATCH_SIGNATURE "list of numbers"),
     METHOD(merge, "merge(piece, method) -> the ids of one piece by merging, without caches"),
+    METHOD(refuse, "refuse(text, disallowed): ValueError if the text has one of these special tokens"),
+    {"specials", (PyCFunction)(void (*)(void))encoder_specials, METH_O, "specials({bytes: id}) -> Specials"},
     {"decode", (PyCFunction)(void (*)(void))encoder_decode, METH_O, "decode(ids) -> bytes"},
     {"ends", (PyCFunction)(void (*)(void))encoder_ends, METH_O, "ends(ids) -> where each token ends in what they decode to"},
     {"token", (PyCFunction)(void (*)(void))encoder_token, METH_O, "token(id) -> bytes"},
@@ -571,6 +594,29 @@ static PyType_Slot encoder_slots[] = {
 static PyType_Spec encoder_spec = {
     "bitlex._native.Encoder", sizeof(Encoder), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, encoder_slots};
 
+/* A sum of the words of a buffer, each times its place: for noticing that a file is not as it was written. */
+static PyObject *checksum(PyObject *module, PyObject *buffer)
+{
+    uint64_t sums[4] = {1, 2, 3, 4}, words[4];
+    Py_buffer view;
+    Py_ssize_t at;
+    (void)module;
+    if (PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE) < 0) return NULL;
+    for (at = 0; at < view.len; at += 32) {
+        memset(words, 0, sizeof words);
+        memcpy(words, (const char *)view.buf + at, view.len - at < 32 ? (size_t)(view.len - at) : 32);
+        for (int i = 0; i < 4; i++) sums[i] = (sums[i] ^ words[i]) * UINT64_C(0x9E3779B97F4A7C15) + (sums[i] >> 29);
+    }
+    PyBuffer_Release(&view);
+    for (int i = 1; i < 4; i++) sums[0] = (sums[0] ^ sums[i]) * UINT64_C(0xD6E8FEB86659FD93) + (sums[0] >> 31);
+    return PyLong_FromUnsignedLongLong(sums[0]);
+}
+
+static PyMethodDef functions[] = {
+    {"checksum", checksum, METH_O, "checksum(buffer) -> int"},
+    {NULL, NULL, 0, NULL},
+};
+
 int bitlex_py_add_encoder(PyObject *module)
 {
     State *state = PyModule_GetState(module);
@@ -580,5 +626,5 @@ int bitlex_py_add_encoder(PyObject *module)
     state->specials = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_specials_spec, NULL);
     state->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_array_spec, NULL);
     if (added < 0 || state->specials == NULL || state->array == NULL) return -1;
-    return PyModule_AddType(module, state->specials);
+    return PyModule_AddFunctions(module, functions);
 }

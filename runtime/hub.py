@@ -1,0 +1,30 @@
+"""Names of models on the Hugging Face hub: a name in, the path of its tokenizer.json out, fetched by the package huggingface_hub."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+__all__ = ["tokenizer_json"]
+
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+
+
+def tokenizer_json(source: Any) -> Any:
+    """The source itself if it is no name: a path that is there, the tokenizer.json of a folder, or an object in memory."""
+    if not isinstance(source, (str, os.PathLike)):
+        return source
+    path = Path(source)
+    if path.is_dir():
+        return path / "tokenizer.json"
+    if path.exists() or not NAME.fullmatch(str(source)) or path.suffix == ".json":
+        return path
+    try:
+        from huggingface_hub import hf_hub_download
+    except ImportError:
+        raise FileNotFoundError(
+            f"{source}: no such file; to fetch the tokenizer of a model by its name, install huggingface_hub"
+        ) from None
+    return hf_hub_download(str(source), "tokenizer.json")

@@ -1,0 +1,364 @@
+"""Tokenizer: texts in, token ids out, and back; exactly those of the tokenizer that the vocabulary was made for.
+
+    tokenizer = Tokenizer.from_file("cl100k_base.tiktoken")     # or a tokenizer.json, tekken.json, minbpe model, or saved one
+    tokenizer.encode("hello world")                             # [15339, 1917]
+    tokenizer.encode_to_numpy(book, threads=0)                  # array([...], dtype=uint32), on all cores
+    tokenizer.decode([15339, 1917])                             # "hello world"
+
+A text is cut by the lexer of the tokenizer's pattern, and each piece is looked up, or merged if it was never seen. What happens to
+special tokens in a text is the tokenizer's own convention, unless the call says otherwise: tiktoken refuses them, Hugging Face tokenizers
+takes them for what they are. Invariant: a Tokenizer never changes after it is made, and may be used by any number of threads.
+Rejected: an object for each token with its text and place (`encode_with_offsets` gives two arrays); ids of 16 bits by default
+(most vocabularies do not fit).
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Literal
+
+from .encoders import Encoder, make_encoder
+from .lexer import cores, readable
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import TypeAlias
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from .lexer import Bytes, Lexer
+    from .vocabulary import AddedToken, Description
+
+    Ids: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
+    Special: TypeAlias = Literal["all"] | Collection[str]
+
+__all__ = ["Tokenizer"]
+
+MOST_THREADS = 1024
+
+
+class Tokenizer:
+    """Encodes and decodes. Made by `from_file` and its kin, not by calling the class.
+
+    A text is a str, or UTF-8 in anything bytes-like. In a str, a lone surrogate is read as U+FFFD, and two that are a pair as the
+    character they spell; bytes that are not UTF-8 are encoded as they are, and come back by `decode_bytes`.
+
+    allowed_special     the special tokens that are encoded as such where the text has them: their contents, or "all"
+    disallowed_special  those that are a ValueError there; what is in neither is encoded as any other text
+    threads             how many may work at the same time; 0: as many as this process may use cores. The ids are the same
+
+    Where neither is given, a tokenizer of a .tiktoken file disallows all, as tiktoken does; one of a tokenizer.json allows all, as
+    Hugging Face tokenizers does; one of a tekken.json does neither. Time and memory are proportional to the text; what is
+    remembered of pieces takes 15 MB for each thread that encodes at the same time, and no more.
+    """
+
+    __slots__ = ("_added", "_allowed", "_description", "_disallowed", "_encoder", "_lexer", "_slow", "_specials")
+
+    def __init__(self, description: Description, *, encoder: Encoder | None = None) -> None:
+        from .added_search import needs_definition
+
+        self._description = description
+        self._lexer = description.lexer()
+        self._encoder = encoder if encoder is not None else make_encoder(description, self._lexer)
+        self._added = {token.content: token for token in description.added}
+        self._slow = needs_definition(description)
+        self._specials: dict[Any, Any] = {}
+        everything = self._find("all")
+        self._allowed = everything if description.convention == "huggingface" else None
+        self._disallowed = everything if description.convention == "tiktoken" else None
+
+    # --- making one ---
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], **options: Any) -> Tokenizer:
+        """The tokenizer of a file: .tiktoken ranks, tokenizer.json, tekken.json, a minbpe model, or one that `save` wrote.
+
+        What it is, its content says. `options` are those of `bitlex.vocabularies.load`: rank files that are not known need `family=` or
+        `pattern=`, and `special=`. VocabularyError (a ValueError) for what is malformed or not supported.
+        """
+        from .saving import is_saved, load_saved
+
+        if is_saved(path):
+            if options:
+                raise TypeError(f"{next(iter(options))}= goes with other files: a saved tokenizer is complete")
+            return load_saved(path)
+        from .vocabularies import load
+
+        return cls(load(path, **options))
+
+    @classmethod
+    def from_tiktoken(cls, source: Any, **options: Any) -> Tokenizer:
+        """Of a rank file, or of a tiktoken.Encoding."""
+        return cls._of_format("tiktoken", source, options)
+
+    @classmethod
+    def from_huggingface(cls, source: Any, **options: Any) -> Tokenizer:
+        """Of a tokenizer.json, of a tokenizers.Tokenizer or fast tokenizer of transformers, or of a model's name on the hub.
+
+        A name ("Qwen/Qwen3-8B") is fetched by the package huggingface_hub, which keeps it.
+        """
+        from .hub import tokenizer_json
+
+        return cls._of_format("huggingface", tokenizer_json(source), options)
+
+    @classmethod
+    def from_tekken(cls, path: str | os.PathLike[str], **options: Any) -> Tokenizer:
+        """Of a tekken.json."""
+        return cls._of_format("tekken", path, options)
+
+    @classmethod
+    def from_minbpe(cls, path: str | os.PathLike[str], **options: Any) -> Tokenizer:
+        """Of a model that minbpe wrote."""
+        return cls._of_format("minbpe", path, options)
+
+    @classmethod
+    def _of_format(cls, format: str, source: Any, options: dict[str, Any]) -> Tokenizer:
+        from .vocabularies import VocabularyError, load
+
+        found = load(source, **options)
+        if found.format != format:
+            raise VocabularyError(f"{source}: this is of the format {found.format}, not {format}; Tokenizer.from_file takes either")
+        return cls(found)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all of it to one file, from which it loads in milliseconds, mapped into memory. The file appears when it is whole."""
+        from .saving import save
+
+        save(self, path)
+
+    # --- texts ---
+
+    def encode(
+        self, text: str | Bytes, *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
+        add_special_tokens: bool = False, threads: int = 1,
+    ) -> list[int]:  # fmt: skip
+        """The ids of a text. `add_special_tokens`: with those that the model's template puts around it."""
+        if self._slow or add_special_tokens:
+            return self._encode_slowly(text, allowed_special, disallowed_special, add_special_tokens)
+        allowed, disallowed = self._policy(allowed_special, disallowed_special)
+        return self._encoder.encode(text, allowed, disallowed, threads if threads == 1 else self._workers(threads))
+
+    def encode_ordinary(self, text: str | Bytes, *, threads: int = 1) -> list[int]:
+        """The ids of a text in which no token is special."""
+        return self.encode(text, allowed_special=(), disallowed_special=(), threads=threads)
+
+    def encode_to_numpy(
+        self, text: str | Bytes, *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
+        dtype: npt.DTypeLike | None = None, threads: int = 1,
+    ) -> npt.NDArray[np.unsignedinteger[Any]]:  # fmt: skip
+        """The ids as an array of uint32, or of `dtype`, into which all ids of the vocabulary must fit."""
+        if self._slow:
+            import numpy
+
+            found = numpy.array(self._encode_slowly(text, allowed_special, disallowed_special, False), numpy.uint32)
+        else:
+            allowed, disallowed = self._policy(allowed_special, disallowed_special)
+            found = self._encoder.encode_to_numpy(text, allowed, disallowed, threads if threads == 1 else self._workers(threads))
+        return found if dtype is None else self._narrowed(found, dtype)
+
+    def encode_with_offsets(
+        self, text: str | Bytes, *, allowed_special: Special | None = None, disallowed_special: Special | None = None
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """The ids, and where each starts and ends: an array of shape (n, 2), in bytes of anything bytes-like and in characters of a str.
+
+        A token that has only some bytes of a character spans all of it. ValueError where the text is not what is encoded: where it is
+        normalized to something else, or white space goes to a special token.
+        """
+        if self._slow and not self._is_direct(text):
+            raise ValueError("this text is normalized, or loses white space to special tokens, so its tokens have no places in it")
+        allowed, disallowed = self._policy(allowed_special, disallowed_special)
+        ids, offsets = self._encoder.encode_with_offsets(text, allowed, disallowed, 1)
+        return ids, offsets.reshape(-1, 2)
+
+    def encode_batch(
+        self, texts: Iterable[str | Bytes], *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
+        add_special_tokens: bool = False, threads: int = 0,
+    ) -> list[list[int]]:  # fmt: skip
+        """`[tokenizer.encode(text) for text in texts]`, on all cores. What is no text is named by its index."""
+        if self._slow or add_special_tokens:
+            return [self._encode_slowly(text, allowed_special, disallowed_special, add_special_tokens) for text in texts]
+        return self._encoder.encode_batch(texts, *self._policy(allowed_special, disallowed_special), self._workers(threads))
+
+    def encode_batch_to_numpy(
+        self, texts: Iterable[str | Bytes], *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
+        threads: int = 0,
+    ) -> list[npt.NDArray[np.uint32]]:  # fmt: skip
+        """An array of ids for each text."""
+        if self._slow:
+            return [self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special) for text in texts]  # type: ignore[misc]
+        return self._encoder.encode_batch_to_numpy(texts, *self._policy(allowed_special, disallowed_special), self._workers(threads))
+
+    def count(
+        self, text: str | Bytes, *, allowed_special: Special | None = None, disallowed_special: Special | None = None, threads: int = 1
+    ) -> int:
+        """How many ids a text has."""
+        if self._slow:
+            return len(self._encode_slowly(text, allowed_special, disallowed_special, False))
+        return self._encoder.count(text, *self._policy(allowed_special, disallowed_special), self._workers(threads))
+
+    def count_batch(
+        self, texts: Iterable[str | Bytes], *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
+        threads: int = 0,
+    ) -> list[int]:  # fmt: skip
+        """How many ids each text has."""
+        if self._slow:
+            return [self.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special) for text in texts]
+        return self._encoder.count_batch(texts, *self._policy(allowed_special, disallowed_special), self._workers(threads))
+
+    # --- ids ---
+
+    def decode(self, ids: Ids, *, errors: str = "replace", skip_special_tokens: bool = False) -> str:
+        """The text of ids: a sequence of int, or an array. `errors`: what becomes of bytes that are not UTF-8, as in bytes.decode.
+
+        An id that is none is a KeyError that says which and where.
+        """
+        return self.decode_bytes(ids, skip_special_tokens=skip_special_tokens).decode("utf-8", errors)
+
+    def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False) -> bytes:
+        """The bytes of ids."""
+        if skip_special_tokens:
+            special = {token.id for token in self._description.added if token.special}
+            ids = [number for number in ids if int(number) not in special]
+        return self._encoder.decode(ids)
+
+    def decode_batch(self, batch: Iterable[Ids], *, errors: str = "replace", skip_special_tokens: bool = False) -> list[str]:
+        """`[tokenizer.decode(ids) for ids in batch]`."""
+        return [self.decode(ids, errors=errors, skip_special_tokens=skip_special_tokens) for ids in batch]
+
+    def decode_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
+        """The text of ids, and the character in which each token starts. Bytes that are not UTF-8 are a UnicodeDecodeError."""
+        ends = self._encoder.ends(ids)
+        data = self._encoder.decode(ids)
+        text = data.decode("utf-8")
+        begun = [0, *accumulate((byte & 0xC0) != 0x80 for byte in data)]  # characters that start before a byte
+        starts = [0, *ends[:-1]] if ends else []
+        return text, [begun[at] - (at < len(data) and (data[at] & 0xC0) == 0x80) for at in starts]
+
+    def token_bytes(self, id: int) -> bytes:
+        """The bytes of one id; KeyError if it is none."""
+        return self._encoder.token(id)
+
+    def token_to_id(self, token: str | bytes) -> int | None:
+        """The id of a token, by its text or its bytes: an added token, or one of the vocabulary. None if it is none."""
+        if isinstance(token, str):
+            if token in self._added:
+                return self._added[token].id
+            token = token.encode("utf-8", "surrogatepass")
+        return self._encoder.find(token)
+
+    # --- what it is ---
+
+    @property
+    def name(self) -> str:
+        """What it calls itself."""
+        return self._description.name
+
+    @property
+    def lexer(self) -> Lexer:
+        """What cuts the text into pieces."""
+        return self._lexer
+
+    @property
+    def description(self) -> Description:
+        """All that it was made of."""
+        return self._description
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """The ids of added tokens by what they are called."""
+        return {content: token.id for content, token in self._added.items()}
+
+    @property
+    def vocabulary_size(self) -> int:
+        """The highest id and one."""
+        return max([len(self._description.vocabulary) - 1, *self._description.decoded], default=-1) + 1
+
+    def __len__(self) -> int:
+        return self.vocabulary_size
+
+    def __repr__(self) -> str:
+        return f"<bitlex.Tokenizer {self.name}: {self.vocabulary_size:,} ids, {self._lexer.name}, {self._lexer.tier}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tokenizer, (self._description,)
+
+    # --- inside ---
+
+    def _workers(self, threads: int) -> int:
+        if threads < 0:
+            raise ValueError(f"threads is {threads}; it may be 0, for as many as there are cores, or how many")
+        return min(threads or cores(), MOST_THREADS)
+
+    def _policy(self, allowed: Special | None, disallowed: Special | None) -> tuple[Any, Any]:
+        """What finds the special tokens that are allowed, and those that are not; None: there are none."""
+        if allowed is None and disallowed is None:
+            return self._allowed, self._disallowed
+        key = (as_key(allowed), as_key(disallowed))
+        found = self._specials.get(key)
+        if found is None:
+            contents = self._contents(allowed, "allowed_special")
+            if disallowed is None:
+                convention = self._description.convention
+                refused = frozenset(self._added) - contents if convention == "tiktoken" else frozenset()
+            else:
+                refused = self._contents(disallowed, "disallowed_special")
+                refused = refused - contents if disallowed == "all" else refused
+            found = (self._find(contents), self._find(refused))
+            if len(self._specials) < 64:
+                self._specials[key] = found
+        return found
+
+    def _contents(self, special: Special | None, what: str) -> frozenset[str]:
+        if special is None:
+            return frozenset(self._added) if self._description.convention == "huggingface" else frozenset()
+        if isinstance(special, str):
+            if special != "all":
+                raise ValueError(f"{what} is {special!r}; it may be 'all', or a collection of special tokens")
+            return frozenset(self._added)
+        unknown = [content for content in special if content not in self._added]
+        if unknown:
+            raise ValueError(f"{what}: {unknown[0]!r} is no special token of {self.name}")
+        return frozenset(special)
+
+    def _find(self, contents: Special) -> Any:
+        wanted = self._added if contents == "all" else contents
+        chosen = {content.encode(): self._added[content].id for content in wanted}
+        return self._encoder.specials(chosen) if chosen else None
+
+    def _is_direct(self, text: Any) -> bool:
+        from .added_search import is_direct
+
+        return is_direct(self._description, text)
+
+    def _encode_slowly(self, text: Any, allowed: Special | None, disallowed: Special | None, around: bool) -> list[int]:
+        """Where the text is not what is encoded, or ids are put around it."""
+        from .added_search import stretches
+
+        finders = self._policy(allowed, disallowed)
+        if not self._slow or self._is_direct(text):
+            found = self._encoder.encode(text, *finders, 1)
+        else:
+            text = text if isinstance(text, str) else bytes(readable(text)).decode("utf-8")
+            if finders[1] is not None:
+                self._encoder.refuse(text, finders[1])
+            contents = self._contents(allowed, "allowed_special")
+            tokens: list[AddedToken] = [token for token in self._description.added if token.content in contents]
+            found = []
+            for stretch, number in stretches(self._description, text, tokens):
+                found.extend(self._encoder.encode(stretch, None, None, 1) if number is None else [number])
+        return [*self._description.prefix, *found, *self._description.suffix] if around else found
+
+    def _narrowed(self, ids: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        import numpy
+
+        wanted = numpy.dtype(dtype)
+        if wanted.kind not in "ui" or numpy.iinfo(wanted).max < self.vocabulary_size - 1:
+            raise ValueError(f"ids up to {self.vocabulary_size - 1} do not fit {wanted}")
+        return ids.astype(wanted)
+
+
+def as_key(special: Special | None) -> Any:
+    """What tells a choice of special tokens from another."""
+    return special if special is None or isinstance(special, str) else frozenset(special)
