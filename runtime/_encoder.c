@@ -614,6 +614,7 @@ static PyObject *checksum(PyObject *module, PyObject *buffer)
 
 static PyMethodDef functions[] = {
     {"checksum", checksum, METH_O, "checksum(buffer) -> int"},
+    {"parse_ranks", bitlex_py_parse_ranks, METH_O, "parse_ranks(data) -> (blob, starts) of a rank file as it should be, or None"},
     {NULL, NULL, 0, NULL},
 };
 

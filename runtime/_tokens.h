@@ -2,6 +2,7 @@
  *
  *     _encoder.c     a vocabulary and a Machine -> an Encoder; its methods
  *     _specials.c    special tokens -> Specials
+ *     _ranks.c       a rank file -> the tables of its vocabulary
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _utf8.c        a str -> its UTF-8
@@ -122,6 +123,11 @@ extern PyType_Spec bitlex_py_specials_spec;
 
 /* The ids of texts, each of which goes in tasks[i]: -1 with an exception set. */
 int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t *failed, Encoded *outcome);
+
+/* --- _ranks.c --- */
+
+/* parse_ranks(data) -> (blob, starts), or None. */
+PyObject *bitlex_py_parse_ranks(PyObject *module, PyObject *data);
 
 /* --- _encoder.c --- */
 

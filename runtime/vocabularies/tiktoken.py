@@ -53,9 +53,8 @@ def read_tiktoken(
         raise VocabularyError(f"{where}: both family= and pattern= are given")
     if known is None and family is None and pattern is None:
         raise VocabularyError(f"{where}: a rank file that is not known (SHA-256 {digest}): say family= or pattern=, and special=")
-    tokens = parse_ranks(data, where)
     return describe(
-        tokens, where, digest, name=name or (known.name if known else digest[:12]),
+        fast_vocabulary(data) or parse_ranks(data, where), where, digest, name=name or (known.name if known else digest[:12]),
         family=family or (known.family if known and pattern is None else None), pattern=pattern,
         special=special if special is not None else (known.special if known else {}), spelled=known.spelled if known else {},
     )  # fmt: skip
@@ -79,11 +78,11 @@ def chosen(found: tuple[Published, ...], name: str | None) -> Published | None:
 
 
 def describe(
-    tokens: Mapping[bytes, int] | list[bytes], where: str, digest: str, *, name: str, special: Mapping[str, int],
+    tokens: Mapping[bytes, int] | list[bytes] | Vocabulary, where: str, digest: str, *, name: str, special: Mapping[str, int],
     spelled: Mapping[int, str], family: str | None = None, pattern: str | None = None,
 ) -> Description:  # fmt: skip
     try:
-        vocabulary = Vocabulary.from_ranks(tokens)
+        vocabulary = tokens if isinstance(tokens, Vocabulary) else Vocabulary.from_ranks(tokens)
     except VocabularyError as error:
         raise VocabularyError(f"{where}: {error}") from None
     split = None if pattern is None else matches_of(pattern)
@@ -114,6 +113,16 @@ def special_tokens(special: Mapping[str, int], where: str) -> tuple[AddedToken, 
         except UnicodeEncodeError:
             raise VocabularyError(f"{where}: special token {content!r} has a lone surrogate") from None
     return tuple(AddedToken(number, content) for content, number in sorted(special.items(), key=lambda item: item[1]))
+
+
+def fast_vocabulary(data: bytes) -> Vocabulary | None:
+    """The vocabulary of a file as it should be, read by the C extension; None where there is none, or the file is another."""
+    try:
+        from .._native import parse_ranks
+    except ImportError:
+        return None
+    tables = parse_ranks(data)
+    return None if tables is None else Vocabulary(*tables, None, True)
 
 
 def parse_ranks(data: bytes, where: str) -> Mapping[bytes, int] | list[bytes]:
