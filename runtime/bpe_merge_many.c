@@ -11,11 +11,11 @@
 #define TURNS 8
 #define WIDTH 16
 
-/* The symbols of a piece, and behind them anything; the order of each pair of neighbours, and behind them none. One more of
- * each, so that all may be moved down at once. */
+/* The symbols of a piece, and behind them anything; the order of each pair of neighbours, and behind them none. Room for WIDTH more
+ * of each, so that as many may be moved down from any place. */
 typedef struct {
-    uint32_t symbols[WIDTH + 1];
-    int32_t orders[WIDTH + 1];
+    uint32_t symbols[2 * WIDTH + 1];
+    int32_t orders[2 * WIDTH + 1];
     uint64_t keys[2], hashes[2]; /* of the pairs before and behind the symbol that was made last */
     uint32_t count, made;        /* symbols; the place of the one made last */
     bpe_job *job;
@@ -38,8 +38,7 @@ static int begin(const bpe_vocabulary *v, lane *l, bpe_job *job)
         missing |= l->symbols[i] == BPE_NONE;
     }
     for (i = 0; i + 1 < length; i++) l->orders[i] = order_of(v->byte_pairs[p[i] | (uint32_t)p[i + 1] << 8], i);
-    for (; i <= WIDTH; i++) l->orders[i] = NO_ORDER;
-    for (i = length; i <= WIDTH; i++) l->symbols[i] = 0;
+    for (i = length - 1; i <= 2 * WIDTH; i++) l->orders[i] = NO_ORDER;
     l->count = (uint32_t)length;
     l->made = BPE_NONE;
     l->job = job;
@@ -54,30 +53,58 @@ static inline void ask(const bpe_vocabulary *v, lane *l, int which, uint32_t pla
     PREFETCH(v->pairs + ((uint32_t)l->hashes[which] & v->pairs_mask));
 }
 
-/* Take the symbol behind `place` away, all from there on moving down. Loops of a fixed length, for vectors. */
-static inline void move_down(lane *l, int32_t place)
+/* Take the symbol behind `place` away: all from there on move down. Of fixed length, for vectors. */
+static inline void move_down(lane *l, uint32_t place)
 {
-    uint32_t symbols[WIDTH];
-    int32_t orders[WIDTH], i;
-    for (i = 0; i < WIDTH; i++) symbols[i] = i > place ? l->symbols[i + 1] : l->symbols[i];
-    for (i = 0; i < WIDTH; i++) orders[i] = i >= place ? l->orders[i + 1] - 1 : l->orders[i];
-    memcpy(l->symbols, symbols, sizeof symbols);
-    memcpy(l->orders, orders, sizeof orders);
+    int32_t moved[WIDTH];
+    int i;
+    memmove(l->symbols + place + 1, l->symbols + place + 2, WIDTH * sizeof *l->symbols);
+    for (i = 0; i < WIDTH; i++) moved[i] = l->orders[place + 1 + (uint32_t)i] - 1;
+    memcpy(l->orders + place, moved, sizeof moved);
 }
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+
+static inline __m128i lesser(__m128i a, __m128i b)
+{
+    const __m128i greater = _mm_cmpgt_epi32(a, b);
+    return _mm_or_si128(_mm_and_si128(greater, b), _mm_andnot_si128(greater, a));
+}
+
+static inline int32_t least_of(const int32_t orders[WIDTH])
+{
+    const __m128i *four = (const void *)orders;
+    __m128i least = lesser(lesser(_mm_loadu_si128(four), _mm_loadu_si128(four + 1)), lesser(_mm_loadu_si128(four + 2), _mm_loadu_si128(four + 3)));
+    least = lesser(least, _mm_shuffle_epi32(least, 0x4E));
+    return _mm_cvtsi128_si32(lesser(least, _mm_shuffle_epi32(least, 0xB1)));
+}
+
+#else
+
+static inline int32_t least_of(const int32_t orders[WIDTH])
+{
+    int32_t least = NO_ORDER;
+    int i;
+    for (i = 0; i < WIDTH; i++) least = orders[i] < least ? orders[i] : least;
+    return least;
+}
+
+#endif
 
 /* Take one step: 1, or 0 when nothing merges any more. */
 static int step(const bpe_vocabulary *v, lane *l)
 {
-    int32_t least = NO_ORDER, i;
+    int32_t least;
     uint32_t place;
     if (l->made != BPE_NONE) {
         if (l->made > 0) l->orders[l->made - 1] = order_of(find_hashed(v, l->keys[0], l->hashes[0]), l->made - 1);
         if (l->made + 1 < l->count) l->orders[l->made] = order_of(find_hashed(v, l->keys[1], l->hashes[1]), l->made);
     }
-    for (i = 0; i < WIDTH; i++) least = l->orders[i] < least ? l->orders[i] : least;
+    least = least_of(l->orders);
     if (least >= LEAST_NO_ORDER || (uint32_t)least >> 4 >= v->rank_count) return 0;
     place = (uint32_t)least & 15;
-    move_down(l, (int32_t)place);
+    move_down(l, place);
     l->symbols[place] = merged_token(v, (uint32_t)least >> 4);
     l->count--;
     l->made = place;
