@@ -240,7 +240,7 @@ FILES: dict[str, dict[str, Any]] = {
     "ids out of order": {"model": {"vocab": {token: 500 - at for at, token in enumerate([*sorted(ALPHABET), *SPELLED])}}, "added_tokens": []},
     "tokens that are no bytes": {
         "model": {"vocab": {token: at for at, token in enumerate([*sorted(ALPHABET), *SPELLED, "<｜a｜>", "", "a<｜a｜>", "\u00ad"])}, "ignore_merges": True},
-        "merges": [*MERGES, ["a", "<｜a｜>"]], "added_tokens": [added(len(ALPHABET) + len(SPELLED), "<｜a｜>", special=True)],
+        "merges": [*MERGES, ["a", "<｜a｜>"], ["", "a"]], "added_tokens": [added(len(ALPHABET) + len(SPELLED), "<｜a｜>", special=True)],
     },
 }  # fmt: skip
 

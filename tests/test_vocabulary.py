@@ -101,12 +101,6 @@ def test_too_many_merges(monkeypatch: pytest.MonkeyPatch) -> None:
         Vocabulary.from_merges([b"a", b"b", b"ab", b"ba"], [(b"b", b"a"), (b"a", b"b")])
 
 
-def test_no_equal_pairs_are_told_apart_by_accident() -> None:
-    """Pairs are compared as one number each: the highest ids must not run into one another."""
-    made = Vocabulary(b"", bytes(4), array("I", [1, 0, 2, 0, MOST_IDS - 1, 3, 0, 1, 4]).tobytes(), False)
-    made.check_pairs()
-
-
 def test_description() -> None:
     made = Description(
         vocabulary=Vocabulary.from_ranks(BYTES), pre_tokenizer=None, dialect="fancy", unicode="16.0", family=None, added=(),
