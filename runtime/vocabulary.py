@@ -36,7 +36,7 @@ class VocabularyError(ValueError):
     """A vocabulary, or a file of one, that is malformed or not supported. The message says which place and which value."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Vocabulary:
     """The tokens of a tokenizer by id, and which of them merge. Made by `from_ranks`, `from_merges` and the loaders.
 
@@ -51,8 +51,8 @@ class Vocabulary:
     starts: bytes
     merges: bytes | None
     whole: bool
-    _ids: dict[bytes, int] | None = field(default=None, init=False, repr=False, compare=False)
-    _pairs: dict[tuple[int, int], tuple[int, int]] | None = field(default=None, init=False, repr=False, compare=False)
+    _ids: dict[bytes, int] | None = field(default=None, init=False, compare=False)
+    _pairs: dict[tuple[int, int], tuple[int, int]] | None = field(default=None, init=False, compare=False)
 
     @classmethod
     def from_ranks(cls, tokens: Mapping[bytes, int] | Sequence[bytes], *, whole: bool = True) -> Vocabulary:
@@ -84,6 +84,13 @@ class Vocabulary:
     def __len__(self) -> int:
         """How many ids there are, counted from 0: the highest and one."""
         return len(self.starts) // 4 - 1
+
+    def __repr__(self) -> str:
+        how = "merging by rank" if self.merges is None else f"{len(self.merges) // 12:,} merges"
+        return f"<bitlex.Vocabulary: {len(self):,} ids, {how}{', whole pieces first' * self.whole}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vocabulary, (self.blob, self.starts, self.merges, self.whole)  # what follows from these is made again
 
     def token_bytes(self, number: int) -> bytes:
         """The bytes of a token; none for an id that is no token."""
@@ -235,7 +242,7 @@ class AddedToken:
     normalized: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Description:
     """All that makes a tokenizer, before it is compiled: what `bitlex.vocabularies.load` returns.
 
@@ -267,6 +274,9 @@ class Description:
     prefix_space: bool = False
     single: tuple[tuple[int | Literal["A", "B"], int], ...] = (("A", 0),)
     pair: tuple[tuple[int | Literal["A", "B"], int], ...] = (("A", 0), ("B", 1))
+
+    def __repr__(self) -> str:
+        return f"<bitlex.Description {self.name}: {self.format}, {len(self.vocabulary):,} ids, {len(self.added):,} added tokens>"
 
     def lexer(self) -> Lexer:
         """The lexer that cuts the text between added tokens."""

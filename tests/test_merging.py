@@ -159,6 +159,9 @@ def test_the_cache_is_bounded_and_returns_fresh_lists() -> None:
         encoder.encode_piece(piece).append(7)
         assert len(encoder.known) <= 10
     assert [encoder.encode_piece(piece) for piece in BYTES] == [[number] for number in range(256)]
+    assert encoder.encode_piece(b"a") == encoder.encode_piece(b"a") == [97]
+    encoder.encode_piece(b"a").append(7)
+    assert encoder.encode_piece(b"a") == [97]
     encoder.encode_piece(b"x" * 65)
     assert b"x" * 65 not in encoder.known
 

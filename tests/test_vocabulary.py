@@ -49,7 +49,14 @@ def test_it_never_changes_and_can_be_pickled() -> None:
     made = Vocabulary.from_ranks({b"a": 0})
     with pytest.raises(AttributeError):
         made.whole = False  # type: ignore[misc]
+    bare = pickle.dumps(made)
     assert made.ids and pickle.loads(pickle.dumps(made)) == made
+    assert len(pickle.dumps(made)) == len(bare)  # without the dict of ids
+
+
+def test_how_it_is_shown() -> None:
+    assert repr(Vocabulary.from_ranks(BYTES)) == "<bitlex.Vocabulary: 256 ids, merging by rank, whole pieces first>"
+    assert repr(Vocabulary.from_merges([b"a", b"b", b"ab"], [(b"a", b"b")])) == "<bitlex.Vocabulary: 3 ids, 1 merges>"
 
 
 def test_an_empty_vocabulary() -> None:
@@ -101,12 +108,6 @@ def test_too_many_merges(monkeypatch: pytest.MonkeyPatch) -> None:
         Vocabulary.from_merges([b"a", b"b", b"ab", b"ba"], [(b"b", b"a"), (b"a", b"b")])
 
 
-def test_no_equal_pairs_are_told_apart_by_accident() -> None:
-    """Pairs are compared as one number each: the highest ids must not run into one another."""
-    made = Vocabulary(b"", bytes(4), array("I", [1, 0, 2, 0, MOST_IDS - 1, 3, 0, 1, 4]).tobytes(), False)
-    made.check_pairs()
-
-
 def test_description() -> None:
     made = Description(
         vocabulary=Vocabulary.from_ranks(BYTES), pre_tokenizer=None, dialect="fancy", unicode="16.0", family=None, added=(),
@@ -114,6 +115,7 @@ def test_description() -> None:
         single=((1, 0), (2, 0), ("A", 0), (3, 0)), pair=(("A", 0), ("B", 1)),
     )  # fmt: skip
     assert made.prefix == (1, 2) and made.suffix == (3,)
+    assert repr(made) == "<bitlex.Description x: huggingface, 256 ids, 0 added tokens>"
     assert made.lexer().split("two words") == ["two words"]
     assert pickle.loads(pickle.dumps(made)) == made
 

@@ -21,7 +21,7 @@ from array import array
 from collections.abc import Mapping
 from itertools import repeat
 from operator import add
-from typing import Any
+from typing import Any, Literal
 
 from ..vocabulary import MOST_IDS, Description, Vocabulary, VocabularyError, starts_of
 from .added_tokens import added_tokens
@@ -59,7 +59,7 @@ def read_huggingface(fields: Fields, data: bytes, name: str | None = None) -> De
     tokens = numbered_tokens(model)
     vocabulary, decoded = byte_tokens(model, tokens)
     check_options(model, tokens)
-    normalizer = "NFC" if normalizes(fields, "normalizer") else None
+    normalizer: Literal["NFC"] | None = "NFC" if normalizes(fields, "normalizer") else None
     added, spelled = added_tokens(fields, tokens, normalizer)
     check_decoder(fields)
     split, prefix_space = byte_level(fields)
@@ -72,7 +72,7 @@ def read_huggingface(fields: Fields, data: bytes, name: str | None = None) -> De
     return Description(
         vocabulary=vocabulary, pre_tokenizer=split, dialect="oniguruma", unicode=UNICODE, family=family, added=added,
         decoded=decoded | spelled, convention="huggingface", name=name or digest[:12], format="huggingface", digest=digest,
-        normalizer="NFC" if normalizer else None, prefix_space=prefix_space, single=single, pair=pair,
+        normalizer=normalizer, prefix_space=prefix_space, single=single, pair=pair,
     )  # fmt: skip
 
 
@@ -135,10 +135,10 @@ def merge_triples(model: Fields, tokens: Mapping[str, int], dead: Mapping[int, b
         for at, (one, other) in enumerate(zip(lefts, rights, strict=True)):
             for part in (one, other, one + other):
                 if part not in tokens:
-                    raise model.wrong("merges", f"[{at}]: {shown(part)} is no token of model.vocab") from None
+                    raise model.wrong(f"merges[{at}]", f"{shown(part)} is no token of model.vocab") from None
         raise
     if dead:
-        alive = [at for at, number in enumerate(made) if not dead.keys() & {left[at], right[at], number}]
+        alive = [at for at, triple in enumerate(zip(left, right, made, strict=True)) if dead.keys().isdisjoint(triple)]
         left, right, made = ([numbers[at] for at in alive] for numbers in (left, right, made))
     triples = array("I", bytes(12 * len(made)))
     triples[::3], triples[1::3], triples[2::3] = array("I", left), array("I", right), array("I", made)
@@ -155,7 +155,7 @@ def merge_pairs(model: Fields) -> tuple[list[str], list[str]]:
             if set(map(type, lefts)) | set(map(type, rights)) <= {str}:
                 return lefts, rights
         at, pair = next((at, pair) for at, pair in enumerate(merges) if [type(part) for part in pair] != [str, str])
-        raise model.wrong("merges", f"[{at}]: {shown(pair)} is not two strings")
+        raise model.wrong(f"merges[{at}]", f"{shown(pair)} is not two strings")
     if kinds != {str}:
         raise model.wrong("merges", "holds neither strings only nor lists only")
     joined = " ".join(merges)
@@ -164,7 +164,7 @@ def merge_pairs(model: Fields) -> tuple[list[str], list[str]]:
         joined = " ".join(merges)
     if set(map(str.count, merges, repeat(" "))) - {1}:
         at, line = next((at, line) for at, line in enumerate(merges) if line.count(" ") != 1)
-        raise model.wrong("merges", f"[{at}]: {shown(line)} is not two parts with a space between")
+        raise model.wrong(f"merges[{at}]", f"{shown(line)} is not two parts with a space between")
     parts = joined.split(" ") if merges else []
     return parts[::2], parts[1::2]
 

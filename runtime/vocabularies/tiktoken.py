@@ -19,6 +19,7 @@ from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
 from typing import Any
 
+from ..catalogue import canonical_name
 from ..vocabulary import MOST_IDS, AddedToken, Description, Vocabulary, VocabularyError
 from .matching import UNICODE, family_of, matches_of
 from .published import Published, published
@@ -51,6 +52,11 @@ def read_tiktoken(
     known = chosen(published(digest), name)
     if family is not None and pattern is not None:
         raise VocabularyError(f"{where}: both family= and pattern= are given")
+    if family is not None:
+        try:
+            family = canonical_name(family)
+        except ValueError as error:
+            raise VocabularyError(f"{where}: {error}") from None
     if known is None and family is None and pattern is None:
         raise VocabularyError(f"{where}: a rank file that is not known (SHA-256 {digest}): say family= or pattern=, and special=")
     return describe(
