@@ -37,8 +37,9 @@ typedef struct {
     int cut;                /* all of the text */
     uint64_t *kept;         /* NULL when pieces are only counted */
     Form form;
-    char *out;
-    uint64_t pieces; /* of all parts */
+    PyTypeObject *type;
+    Offsets *offsets; /* NULL until their number is known */
+    uint64_t pieces;  /* of all parts */
 } Parts;
 
 static Parts *parts_of(Worker *w) { return (Parts *)w->job; }
@@ -97,18 +98,6 @@ static void count_parts(Worker *w)
 
 /* --- offsets ---------------------------------------------------------------------------------------------------------- */
 
-/* From the numbers of pieces, where the offsets of each part are to be stored. The piece that lies across a cut ends in the part behind
- * it, but its pair starts in the one before. */
-static void find_places(Parts *parts)
-{
-    const uint64_t begun = has_pairs(parts->form) && !parts->job.machine->drops;
-    for (uint64_t i = 0; i < parts->count; i++) {
-        const uint64_t pieces = parts->parts[i].pieces;
-        parts->parts[i].pieces = parts->pieces + (i > 0 ? begun : 0);
-        parts->pieces += pieces;
-    }
-}
-
 static void store_part(Worker *w, uint64_t number)
 {
     Parts *parts = parts_of(w);
@@ -116,7 +105,7 @@ static void store_part(Worker *w, uint64_t number)
     const int last = number + 1 == parts->count;
     const size_t size = form_size(parts->form);
     uint64_t left = (last ? parts->pieces : part[1].pieces) - part->pieces;
-    char *out = parts->out + part->pieces * size;
+    char *out = (char *)parts->offsets->bytes + part->pieces * size;
     size_t stored = 0, got = 1;
     begin_part(w, number, last);
     bitlex_recall(w->cursor, parts->kept);
@@ -147,6 +136,22 @@ static void store_parts(Worker *w)
     }
 }
 
+/* From the numbers of pieces, where the offsets of each part are to be stored. The piece that lies across a cut ends in the part behind
+ * it, but its pair starts in the one before. */
+static int make_places(void *job)
+{
+    Parts *parts = job;
+    const uint64_t begun = has_pairs(parts->form) && !parts->job.machine->drops;
+    for (uint64_t i = 0; i < parts->count; i++) {
+        const uint64_t pieces = parts->parts[i].pieces;
+        parts->parts[i].pieces = parts->pieces + (i > 0 ? begun : 0);
+        parts->pieces += pieces;
+    }
+    parts->offsets = bitlex_py_offsets_new(parts->type, parts->pieces * form_size(parts->form));
+    parts->job.work = store_parts;
+    return parts->offsets == NULL ? -1 : 0;
+}
+
 /* A pair that lies across a cut came in two, the second of which is the first of its part: join them. Where nothing was open at the cut,
  * that one means nothing. */
 static void join_pairs(Parts *parts)
@@ -154,14 +159,14 @@ static void join_pairs(Parts *parts)
     const size_t size = form_size(parts->form), half = size / 2;
     for (uint64_t i = 1; i < parts->count; i++) {
         const Part *part = parts->parts + i;
-        char *last = parts->out + part->pieces * size - size;
+        char *last = (char *)parts->offsets->bytes + part->pieces * size - size;
         if (part->pieces > 0 && memcmp(last + half, part->first, half) == 0) memcpy(last + half, part->first + half, half);
     }
 }
 
 /* --- both ------------------------------------------------------------------------------------------------------------- */
 
-/* Cut the text of a reading into parts and have them counted; the parts are to be freed whatever comes back. */
+/* Cut the text of a reading into parts and have them worked on; they are to be freed whatever comes back. */
 static int share_text(Parts *parts, const Reading *r, uint64_t threads, uint64_t part_blocks)
 {
     parts->job.machine = &r->machine->machine;
@@ -188,23 +193,18 @@ int bitlex_py_share_count(const Reading *r, uint64_t threads, uint64_t part_bloc
 Offsets *bitlex_py_share_offsets(const Reading *r, PyTypeObject *type, Form form, uint64_t threads, uint64_t part_blocks)
 {
     const uint64_t kept_size = bitlex_kept_size(&r->machine->machine, r->text.length);
-    Parts parts = {.form = form, .kept = kept_size > PY_SSIZE_T_MAX ? NULL : PyMem_RawMalloc((size_t)kept_size)};
-    Offsets *offsets = NULL;
+    Parts parts = {.job = {.between = make_places}, .form = form, .type = type};
+    if (kept_size <= PY_SSIZE_T_MAX) parts.kept = PyMem_RawMalloc((size_t)kept_size);
     if (parts.kept == NULL) return NULL;
     bitlex_py_ask_for_large_pages(parts.kept, kept_size);
-    if (share_text(&parts, r, threads, part_blocks) == 0) {
-        find_places(&parts);
-        offsets = bitlex_py_offsets_new(type, parts.pieces * form_size(form));
-    }
-    if (offsets != NULL) {
-        parts.out = (char *)offsets->bytes;
-        parts.job.work = store_parts;
-        if (bitlex_py_share(&parts.job, threads) < 0) Py_CLEAR(offsets);
-        else if (has_pairs(form)) join_pairs(&parts);
+    if (share_text(&parts, r, threads, part_blocks) < 0) {
+        Py_CLEAR(parts.offsets);
+    } else if (has_pairs(form)) {
+        join_pairs(&parts);
     }
     PyMem_RawFree(parts.parts);
     PyMem_RawFree(parts.kept);
-    return offsets;
+    return parts.offsets;
 }
 
 uint64_t bitlex_py_useful_threads(const Machine *self, const Text *t, Py_ssize_t threads, Py_ssize_t part_blocks)

@@ -35,7 +35,7 @@ int bitlex_py_may_go_on(Worker *w, uint64_t units)
 {
     int go_on;
     w->units += units;
-    if (w->exited == NULL && w->units >= SLICE) {
+    if (w->done == NULL && w->units >= SLICE) {
         w->units = 0;
         look_at_signals(w->job);
     }
@@ -49,7 +49,37 @@ static void thread_main(void *argument)
 {
     Worker *w = argument;
     w->job->work(w);
-    PyThread_release_lock(w->exited);
+    if (w->again != NULL) {
+        PyThread_release_lock(w->done);
+        PyThread_acquire_lock(w->again, WAIT_LOCK);
+        w->job->work(w);
+    }
+    PyThread_release_lock(w->done); /* the last that is done here: the worker's memory may be gone at once */
+}
+
+/* The calling thread's share, which is over when all threads are done. */
+static void work_together(Job *job, Worker *workers, uint64_t count)
+{
+    job->work(workers);
+    for (uint64_t i = 1; i < count; i++) {
+        while (PyThread_acquire_lock_timed(workers[i].done, PATIENCE, 0) != PY_LOCK_ACQUIRED) look_at_signals(job);
+    }
+}
+
+/* What a thread works with; the locks are held. 0 where there is no memory for it. */
+static int prepare(Worker *w, Job *job, int calling)
+{
+    w->job = job;
+    w->cursor = bitlex_py_new_cursor(job->machine);
+    w->buffer = PyMem_RawMalloc(job->buffer_size);
+    if (w->cursor == NULL || w->buffer == NULL) return 0;
+    if (calling) return 1;
+    if ((w->done = PyThread_allocate_lock()) == NULL) return 0;
+    PyThread_acquire_lock(w->done, WAIT_LOCK);
+    if (job->between == NULL) return 1;
+    if ((w->again = PyThread_allocate_lock()) == NULL) return 0;
+    PyThread_acquire_lock(w->again, WAIT_LOCK);
+    return 1;
 }
 
 int bitlex_py_share(Job *job, uint64_t count)
@@ -57,32 +87,27 @@ int bitlex_py_share(Job *job, uint64_t count)
     Worker *workers = PyMem_RawCalloc((size_t)count, sizeof *workers);
     uint64_t started = 0, i;
     job->lock = PyThread_allocate_lock();
-    if (job->lock == NULL) job->outcome = NO_MEMORY;
-    for (i = 0; workers != NULL && job->lock != NULL && i < count; i++) {
-        Worker *w = workers + i;
-        w->job = job;
-        w->cursor = bitlex_py_new_cursor(job->machine);
-        w->buffer = PyMem_RawMalloc(job->buffer_size);
-        if (i > 0) w->exited = PyThread_allocate_lock();
-        if (w->cursor == NULL || w->buffer == NULL || (i > 0 && w->exited == NULL)) {
-            if (i == 0) job->outcome = NO_MEMORY;
-            break; /* with fewer threads, then */
-        }
-        if (i > 0) PyThread_acquire_lock(w->exited, WAIT_LOCK);
-        if (i > 0 && PyThread_start_new_thread(thread_main, w) == PYTHREAD_INVALID_THREAD_ID) break;
+    for (i = 0; workers != NULL && job->lock != NULL && i < count; i++) { /* with fewer threads, if there cannot be as many */
+        if (!prepare(workers + i, job, i == 0)) break;
+        if (i > 0 && PyThread_start_new_thread(thread_main, workers + i) == PYTHREAD_INVALID_THREAD_ID) break;
         started = i + 1;
     }
-    if (workers == NULL) job->outcome = NO_MEMORY;
+    if (started == 0) job->outcome = NO_MEMORY;
     job->released = PyEval_SaveThread();
-    if (started > 0) job->work(workers);
-    for (i = 1; i < started; i++) {
-        while (PyThread_acquire_lock_timed(workers[i].exited, PATIENCE, 0) != PY_LOCK_ACQUIRED) look_at_signals(job);
+    if (started > 0) work_together(job, workers, started);
+    if (started > 0 && job->between != NULL) {
+        PyEval_RestoreThread(job->released);
+        if (job->outcome == GOES_ON && job->between(job) < 0) job->outcome = INTERRUPTED;
+        job->released = PyEval_SaveThread();
+        for (i = 1; i < started; i++) PyThread_release_lock(workers[i].again);
+        work_together(job, workers, started);
     }
     PyEval_RestoreThread(job->released);
     for (i = 0; workers != NULL && i < count; i++) {
         PyMem_RawFree(workers[i].cursor);
         PyMem_RawFree(workers[i].buffer);
-        if (workers[i].exited != NULL) PyThread_free_lock(workers[i].exited);
+        if (workers[i].done != NULL) PyThread_free_lock(workers[i].done);
+        if (workers[i].again != NULL) PyThread_free_lock(workers[i].again);
     }
     PyMem_RawFree(workers);
     if (job->lock != NULL) PyThread_free_lock(job->lock);
