@@ -465,7 +465,7 @@ static int check_tables(const Py_buffer *blob, const Py_buffer *starts, const Py
     size_t i;
     const char *wrong = NULL;
     if (starts->len % 4 != 0 || count == 0 || s[0] != 0 || s[count - 1] != (uint64_t)blob->len) wrong = "starts do not fit the bytes of the tokens";
-    else if (count - 1 > BPE_TOKENS) wrong = "more token ids than 2**21";
+    else if (count > BPE_TOKENS) wrong = "2**21 token ids or more";
     else if (m != NULL && merges->len % 12 != 0) wrong = "merges are triples of uint32";
     else if (triples > BPE_RANKS) wrong = "more merges than 2**22";
     for (i = 0; wrong == NULL && i + 1 < count; i++) {

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define BPE_NONE UINT32_C(0xFFFFFFFF)
-#define BPE_TOKENS (UINT32_C(1) << 21) /* ids are below; two of them and a rank are packed into 64 bits */
+#define BPE_TOKENS (UINT32_C(1) << 21) /* there are fewer ids; two of them and a rank are packed into 64 bits */
 #define BPE_RANKS (UINT32_C(1) << 22)
 #define BPE_NO_MEMORY SIZE_MAX
 #define BPE_NO_TOKEN (SIZE_MAX - 1) /* a byte of a piece is no token */
@@ -30,6 +30,8 @@ typedef struct {
     uint8_t bytes[15], length;
 } bpe_record;
 
+typedef struct bpe_pair_line bpe_pair_line; /* see bpe_pairs.h */
+
 typedef struct {
     uint32_t token_count, rank_count, whole, longest, ranks_are_ids;
     const uint32_t *starts;        /* [token_count + 1] into bytes; an id without bytes is no token */
@@ -37,15 +39,14 @@ typedef struct {
     const bpe_record *records;     /* [token_count] */
     const uint32_t *byte_tokens;   /* [256] BPE_NONE where a byte is no token */
     const uint32_t *ids;           /* open addressing by the bytes of a token: its id, or BPE_NONE */
-    const uint64_t *pairs;         /* open addressing by the pair: left id, right id, rank; all ones where empty */
-    const uint64_t *pair_filter;   /* bits by hash: whether a pair may merge */
+    const bpe_pair_line *pairs;    /* [pairs_mask + 1] */
     const uint32_t *byte_pairs;    /* [65536] by two bytes, the left one lower: rank of the merge of their tokens, or BPE_NONE */
     const uint32_t *rank_tokens;   /* [rank_count] what a merge makes; its rank, if ranks_are_ids */
     const uint64_t *merged;        /* bits by id: known to be what its bytes merge to. Found out only if not `whole` */
-    const uint64_t *token_filter;  /* bits by hash of the key: whether a piece of up to 15 bytes may be a token */
+    const uint64_t *token_filter;  /* bits by hash: whether a piece may be a token */
     const uint64_t *char_joints;   /* bits by hash of two characters, and by three bytes: see bpe_joints.h */
     const uint64_t *byte_joints;
-    uint32_t ids_mask, pairs_mask;
+    uint32_t ids_mask, pairs_mask, pairs_reach; /* lines that a full one may go on in */
     void *image;                   /* all of the above */
     size_t size;
 } bpe_vocabulary;
@@ -84,15 +85,16 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
                   uint32_t *out);
 
 #define BPE_KEY 15
+#define BPE_MEDIUM 32
 
 typedef struct {
     const uint8_t *bytes;
-    uint32_t length, count; /* 1..BPE_KEY; count is set */
+    uint32_t length, count; /* 1..BPE_MEDIUM; count is set */
     uint32_t *ids;          /* room for length of them */
 } bpe_job;
 
-/* Merge many pieces of up to BPE_KEY bytes, without any cache, several at a time: 0, or -1 if some byte is no token. */
-int bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count);
+/* Merge many pieces, of up to `longest` bytes, without any cache, several at a time: 0, or -1 if some byte is no token. */
+int bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count, size_t longest);
 
 /* Encode one piece of any length without any cache, by one method. out: room for `length` ids and BPE_PADDING. */
 size_t bpe_merge(const bpe_vocabulary *v, bpe_method method, const uint8_t *piece, size_t length, uint32_t *out);

@@ -17,7 +17,7 @@
 
 #define BUCKET_BITS 17
 #define BUCKETS (1u << BUCKET_BITS)
-#define MEDIUM 32               /* longest piece in a medium entry */
+#define MEDIUM BPE_MEDIUM       /* longest piece in a medium entry */
 #define MEDIUM_IDS 7
 #define MEDIUMS (1u << 15)
 #define SLOTS (1u << 14)

@@ -12,7 +12,7 @@
 #include "bpe_joints.h"
 
 #define GROUP 64          /* pieces or parts that are worked on together */
-#define MISSING (3 * GROUP) /* that wait: enough to be merged by turns, though few pieces of a group are missing */
+#define MISSING (4 * GROUP) /* that wait: enough to be merged by turns, though few pieces of a group are missing */
 #define LOOK 12           /* a longer piece is cut at once if a joint is in its first bytes, and looked up whole if not */
 
 /* Pieces and parts, by their places in a text. */
@@ -32,14 +32,17 @@ typedef struct {
     uint8_t part[GROUP];
 } places;
 
-/* A piece or part of up to BPE_KEY bytes that was not found, and what became of it. */
+/* A piece or part of up to MEDIUM bytes that was not found, and what became of it. */
 typedef struct {
     span of;
-    size_t at;      /* how many ids were found before it */
+    size_t at;      /* how many ids were found before it, or APART */
     uint32_t count; /* of its ids; 0: it waits to be merged */
     uint32_t whole; /* its id if it is a token, or BPE_NONE */
-    uint32_t ids[BPE_KEY + BPE_PADDING];
+    uint32_t ids[MEDIUM + BPE_PADDING];
 } missing;
+
+/* Of a part that is merged only to be remembered, while the piece that it belongs to is merged as a whole. */
+#define APART SIZE_MAX
 
 typedef struct {
     size_t count;
@@ -160,73 +163,133 @@ static size_t encode_new(bpe_encoder *e, const span *s, uint32_t *out)
     return bpe_merge(e->v, BPE_AUTOMATIC, s->bytes, s->length, out);
 }
 
-/* A piece that is not looked for in a bucket. */
+/* A piece of more than MEDIUM bytes. */
 static size_t encode_longer(bpe_encoder *e, const span *s, uint32_t *out)
 {
-    size_t count = s->length <= MEDIUM ? bpe_recall_medium(e, s, out) : 0;
-    if (count == 0 && s->length <= LONGEST) count = bpe_recall_long(e, s, out);
+    size_t count = s->length <= LONGEST ? bpe_recall_long(e, s, out) : 0;
     if (count > 0) return count;
     count = encode_new(e, s, out);
     if (count < BPE_NO_TOKEN) bpe_remember_longer(e, s, out, count);
     return count;
 }
 
-/* A piece of up to BPE_KEY bytes. What is remembered as tried is right for a piece and for a part: so a token that its bytes do not merge
+static inline int may_be_token(const bpe_vocabulary *v, const span *s)
+{
+    return has_bit(v->token_filter, s->length <= BPE_KEY ? token_bit(span_key(s)) : token_bit_of(s->bytes, s->length));
+}
+
+/* Keep what was made of a piece. What is remembered as tried is right for a piece and for a part: so a token that its bytes do not merge
  * to stays untried where it is taken whole. */
-static void remember_short(bpe_encoder *e, const missing *m)
+static void remember_missing(bpe_encoder *e, const missing *m)
 {
     const int part = m->of.part != 0;
-    const key k = span_key(&m->of);
-    if (m->count > 4) bpe_remember(e, k, ELSEWHERE, (const uint32_t[4]){0}, 1);
-    else if (m->whole == BPE_NONE || (part && m->count == 1 && m->ids[0] == m->whole)) bpe_remember(e, k, 0, m->ids, m->count);
-    else if (!part) bpe_remember(e, k, UNTRIED, m->ids, 1);
+    if (m->of.length > BPE_KEY) {
+        bpe_remember_longer(e, &m->of, m->ids, m->count);
+    } else if (m->count > 4) {
+        bpe_remember(e, span_key(&m->of), ELSEWHERE, (const uint32_t[4]){0}, 1);
+        bpe_remember_longer(e, &m->of, m->ids, m->count);
+    } else if (m->whole == BPE_NONE || (part && m->count == 1 && m->ids[0] == m->whole)) {
+        bpe_remember(e, span_key(&m->of), 0, m->ids, m->count);
+    } else if (!part) {
+        bpe_remember(e, span_key(&m->of), UNTRIED, m->ids, 1);
+    }
 }
 
-/* Encode what was not found, unless it is to be merged, together with others: 0, or an error. */
-static size_t begin_missing(bpe_encoder *e, missing *m, int elsewhere)
+/* A piece that waits, or a part; the ids after the first are zeros, so that four may be copied. */
+static missing *add_missing(const bpe_encoder *e, misses *missed, const span *s, size_t at)
 {
-    const span *s = &m->of;
-    size_t at = 0, made = 0;
-    uint32_t before = 0;
+    missing *m = missed->list + missed->count++;
+    m->of = *s;
+    m->at = at;
+    m->count = 0;
     m->whole = BPE_NONE;
     memset(m->ids, 0, 4 * sizeof *m->ids);
-    if (e->v->whole && !elsewhere && has_bit(e->v->token_filter, token_bit(span_key(s)))) m->whole = bpe_find(e->v, s->bytes, s->length);
-    if (m->whole != BPE_NONE && !s->part) {
-        m->ids[0] = m->whole;
-        made = 1;
-    } else if (!s->part && bpe_next_joint(e->v, s->bytes, s->length, &at, &before) < s->length) {
-        made = encode_parts(e, s, at, before, m->ids);
-    } else if (elsewhere) {
-        made = encode_longer(e, s, m->ids);
-    }
-    if (made >= BPE_NO_TOKEN) return made;
-    m->count = (uint32_t)made;
-    if (made > 0 && !elsewhere) remember_short(e, m);
-    return 0;
+    if (e->v->whole && may_be_token(e->v, s)) m->whole = bpe_find(e->v, s->bytes, s->length);
+    return m;
 }
 
-/* Merge what waits, and put the ids of what was missing between those that were found. */
-static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size_t done)
+/* The ids of a part, if they are known: their number, or 0. */
+static size_t recall_part(const bpe_encoder *e, const span *s, uint32_t *out)
+{
+    const entry *found;
+    key k;
+    if (s->length > BPE_KEY) return bpe_recall_medium(e, s, out);
+    k = span_key(s);
+    found = bucket_of(e, k);
+    found += !same_key(found->bytes, k);
+    if (!same_key(found->bytes, k) || (found->ids[3] & UNTRIED) != 0) return 0;
+    if (found->ids[3] & ELSEWHERE) return bpe_recall_medium(e, s, out);
+    copy_ids(out, found->ids);
+    return 1 + (size_t)(found->ids[3] >> COUNT_SHIFT);
+}
+
+/* Put the ids of a piece together from those of its parts, as far as all are known. Parts that are not are to be merged, too. */
+static void try_parts(bpe_encoder *e, misses *missed, missing *m)
+{
+    const span *s = &m->of;
+    size_t at = 0, from = 0, count = 0;
+    uint32_t before = 0, known = 1;
+    if (bpe_next_joint(e->v, s->bytes, s->length, &at, &before) == s->length) return;
+    for (;;) {
+        const span part = {s->bytes + from, s->readable - from, (uint32_t)(at - from), 1};
+        const size_t made = recall_part(e, &part, m->ids + count);
+        known &= made > 0;
+        count += made;
+        if (made == 0 && missed->count < MISSING) add_missing(e, missed, &part, APART);
+        if (at == s->length) break;
+        from = at;
+        bpe_next_joint(e->v, s->bytes, s->length, &at, &before);
+    }
+    m->count = known ? (uint32_t)count : 0;
+}
+
+/* A piece or part of up to MEDIUM bytes that was not found: it is encoded now, or waits. */
+static void begin_missing(bpe_encoder *e, misses *missed, const span *s, size_t at)
+{
+    missing *m = add_missing(e, missed, s, at);
+    if (s->part) return;
+    if (m->whole != BPE_NONE) {
+        m->ids[0] = m->whole;
+        m->count = 1;
+    } else {
+        try_parts(e, missed, m);
+    }
+    if (m->count > 0 && m->count <= 4) remember_missing(e, m); /* with more, it is faster to ask for its parts again */
+}
+
+/* Merge what waits: 0, or an error. */
+static int merge_missing(bpe_encoder *e, misses *missed)
 {
     bpe_job jobs[MISSING];
-    size_t n = 0, i, extra = 0, end = done;
+    size_t first = 0, last = MISSING, i; /* short ones from the beginning, longer ones from the end */
     for (i = 0; i < missed->count; i++) {
         missing *m = missed->list + i;
         const bpe_job job = {m->of.bytes, m->of.length, 0, m->ids};
-        if (m->count == 0) jobs[n++] = job;
+        if (m->count == 0) jobs[m->of.length <= 16 ? first++ : --last] = job;
     }
-    if (n > 0 && bpe_merge_many(e->v, jobs, n) != 0) return BPE_NO_TOKEN;
-    for (i = n = 0; i < missed->count; i++) {
+    if (first > 0 && bpe_merge_many(e->v, jobs, first, 16) != 0) return -1;
+    if (last < MISSING && bpe_merge_many(e->v, jobs + last, MISSING - last, MEDIUM) != 0) return -1;
+    first = 0;
+    last = MISSING;
+    for (i = 0; i < missed->count; i++) {
         missing *m = missed->list + i;
-        if (m->count == 0) {
-            m->count = jobs[n++].count;
-            remember_short(e, m);
-        }
-        extra += m->count;
+        if (m->count != 0) continue;
+        m->count = jobs[m->of.length <= 16 ? first++ : --last].count;
+        remember_missing(e, m);
     }
+    return 0;
+}
+
+/* Put the ids of what was missing between those that were found. */
+static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size_t done)
+{
+    size_t i, extra = 0, end = done;
+    if (merge_missing(e, missed) != 0) return BPE_NO_TOKEN;
+    for (i = 0; i < missed->count; i++) extra += missed->list[i].at == APART ? 0 : missed->list[i].count;
     done += extra;
     for (i = missed->count; i-- > 0;) {
         const missing *m = missed->list + i;
+        if (m->at == APART) continue;
         memmove(out + m->at + extra, out + m->at, (end - m->at) * sizeof *out);
         end = m->at;
         extra -= m->count;
@@ -243,12 +306,12 @@ static size_t encode_miss(bpe_encoder *e, const group *g, size_t i, misses *miss
 {
     const span s = span_of(g, i);
     const entry *found = g->buckets[i] + !same_key(g->buckets[i]->bytes, g->keys[i]);
-    missing *m = missed->list + missed->count;
-    if (s.length > BPE_KEY) return encode_longer(e, &s, out + done);
-    missed->count++;
-    m->of = s;
-    m->at = done;
-    return begin_missing(e, m, same_key(found->bytes, g->keys[i]) && (found->ids[3] & ELSEWHERE) != 0);
+    size_t count = 0;
+    if (s.length > MEDIUM) return encode_longer(e, &s, out + done);
+    if (s.length > BPE_KEY || (same_key(found->bytes, g->keys[i]) && (found->ids[3] & ELSEWHERE) != 0)) count = bpe_recall_medium(e, &s, out + done);
+    if (count == 0 && s.length > BPE_KEY) count = bpe_recall_long(e, &s, out + done);
+    if (count == 0) begin_missing(e, missed, &s, done);
+    return count;
 }
 
 static inline size_t encode_places(bpe_encoder *e, const group *g, int parts, misses *missed, uint32_t *out, size_t done)
@@ -274,7 +337,7 @@ static inline size_t encode_places(bpe_encoder *e, const group *g, int parts, mi
 /* The ids of a group behind the first `done`, but for those of what is missing: how many there are now, or an error. */
 static size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
 {
-    if (missed->count > MISSING - GROUP) done = finish_missing(e, missed, out, done);
+    if (missed->count > MISSING - 2 * GROUP) done = finish_missing(e, missed, out, done);
     if (done >= BPE_NO_TOKEN) return done;
     return g->part != NULL ? encode_places(e, g, 1, missed, out, done) : encode_places(e, g, 0, missed, out, done);
 }

@@ -10,7 +10,6 @@
 
 #include "bpe.h"
 
-#define FILTER_BITS 22
 #define TOKEN_FILTER_BITS 20
 
 #if defined(__GNUC__)
@@ -55,34 +54,6 @@ static inline uint64_t hash_bytes(const uint8_t *p, size_t length)
     memcpy(last, p, length);
     return fold(last[0] ^ state, last[1] ^ UINT64_C(0xE7037ED1A0B428DB));
 }
-
-static inline uint64_t pair_key(uint32_t left, uint32_t right) { return (uint64_t)left << 21 | right; }
-
-static inline uint64_t hash_pair(uint64_t key) { return fold(key, UINT64_C(0x9FB21C651E98DF25)); }
-
-/* The rank of the merge of two tokens, or BPE_NONE. Most pairs do not merge, and a bit in the nearer cache says so. */
-static inline uint32_t find_hashed(const bpe_vocabulary *v, uint64_t key, uint64_t hash)
-{
-    const uint64_t bit = hash >> (64 - FILTER_BITS);
-    uint32_t at, tries;
-    if (!(v->pair_filter[bit / 64] >> bit % 64 & 1)) return BPE_NONE;
-    at = (uint32_t)hash & v->pairs_mask;
-    for (tries = 0; tries <= v->pairs_mask; tries++, at = (at + 1) & v->pairs_mask) {
-        const uint64_t found = v->pairs[at];
-        if (found >> 22 == key) return (uint32_t)found & (BPE_RANKS - 1);
-        if (found == UINT64_MAX) break;
-    }
-    return BPE_NONE;
-}
-
-static inline uint32_t find_merge(const bpe_vocabulary *v, uint32_t left, uint32_t right)
-{
-    const uint64_t key = pair_key(left, right);
-    return find_hashed(v, key, hash_pair(key));
-}
-
-/* What a merge makes. */
-static inline uint32_t merged_token(const bpe_vocabulary *v, uint32_t rank) { return v->ranks_are_ids ? rank : v->rank_tokens[rank]; }
 
 /* Memory of zeros, in large pages where the system has them: tables that are looked up at random are slow on small ones. */
 void *bpe_allocate(size_t size);

@@ -5,7 +5,7 @@
  *
  * Measured on the pieces of real text that are no tokens, sweeping is faster up to about a hundred bytes.
  */
-#include "bpe_hash.h"
+#include "bpe_pairs.h"
 
 #include <stdlib.h>
 

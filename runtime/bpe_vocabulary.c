@@ -10,22 +10,31 @@
  */
 #include "bpe_joints.h"
 #include "bpe_key.h"
+#include "bpe_pairs.h"
 
 #include <stdlib.h>
 
-#define PARTS 13
-#define MAGIC UINT64_C(0x3145504258454C54) /* also tells the order of bytes */
+#define PARTS 12
+#define MAGIC UINT64_C(0x3245504258454C54) /* also tells the order of bytes */
 
 typedef struct {
     uint64_t magic, size;
-    uint32_t token_count, rank_count, whole, longest, ranks_are_ids, ids_mask, pairs_mask, reserved;
-    uint64_t starts, bytes, records, byte_tokens, ids, pairs, pair_filter, byte_pairs, rank_tokens, merged, token_filter, char_joints, byte_joints;
+    uint32_t token_count, rank_count, whole, longest, ranks_are_ids, ids_mask, pairs_mask, pairs_reach;
+    uint64_t starts, bytes, records, byte_tokens, ids, pairs, byte_pairs, rank_tokens, merged, token_filter, char_joints, byte_joints;
 } image_header;
 
 static uint32_t mask_for(size_t count)
 {
     uint32_t mask = 63;
     while (mask < count + count / 2) mask = mask * 2 + 1;
+    return mask;
+}
+
+/* Lines for so many pairs: two thirds full at most, a third at least. */
+static uint32_t lines_for(size_t count)
+{
+    uint32_t mask = 7;
+    while ((uint64_t)(mask + 1) * LINE_PAIRS * 2 < (uint64_t)count * 3) mask = mask * 2 + 1;
     return mask;
 }
 
@@ -39,14 +48,13 @@ static void part_sizes(const image_header *h, uint64_t bytes, uint64_t sizes[PAR
     sizes[2] = (uint64_t)h->token_count * sizeof(bpe_record);
     sizes[3] = 256 * 4;
     sizes[4] = ((uint64_t)h->ids_mask + 1) * 4;
-    sizes[5] = ((uint64_t)h->pairs_mask + 1) * 8;
-    sizes[6] = (UINT64_C(1) << FILTER_BITS) / 8;
-    sizes[7] = 65536 * 4;
-    sizes[8] = (uint64_t)h->rank_count * 4;
-    sizes[9] = ((uint64_t)h->token_count + 63) / 64 * 8;
-    sizes[10] = (UINT64_C(1) << TOKEN_FILTER_BITS) / 8;
-    sizes[11] = (UINT64_C(1) << CHAR_JOINT_BITS) / 8;
-    sizes[12] = (UINT64_C(1) << BYTE_JOINT_BITS) / 8;
+    sizes[5] = ((uint64_t)h->pairs_mask + 1) * sizeof(bpe_pair_line);
+    sizes[6] = 65536 * 4;
+    sizes[7] = (uint64_t)h->rank_count * 4;
+    sizes[8] = ((uint64_t)h->token_count + 63) / 64 * 8;
+    sizes[9] = (UINT64_C(1) << TOKEN_FILTER_BITS) / 8;
+    sizes[10] = (UINT64_C(1) << CHAR_JOINT_BITS) / 8;
+    sizes[11] = (UINT64_C(1) << BYTE_JOINT_BITS) / 8;
 }
 
 static void lay_out(image_header *h, uint64_t bytes)
@@ -74,13 +82,13 @@ static void point(bpe_vocabulary *v, void *image)
     v->ranks_are_ids = h->ranks_are_ids;
     v->ids_mask = h->ids_mask;
     v->pairs_mask = h->pairs_mask;
+    v->pairs_reach = h->pairs_reach;
     v->starts = (const void *)(base + h->starts);
     v->bytes = base + h->bytes;
     v->records = (const void *)(base + h->records);
     v->byte_tokens = (const void *)(base + h->byte_tokens);
     v->ids = (const void *)(base + h->ids);
     v->pairs = (const void *)(base + h->pairs);
-    v->pair_filter = (const void *)(base + h->pair_filter);
     v->byte_pairs = (const void *)(base + h->byte_pairs);
     v->rank_tokens = (const void *)(base + h->rank_tokens);
     v->merged = (const void *)(base + h->merged);
@@ -142,7 +150,7 @@ static void put_token(bpe_vocabulary *v, uint32_t id, uint32_t *ids, uint32_t *b
     at = (uint32_t)hash_bytes(bytes, length) & v->ids_mask;
     while (ids[at] != BPE_NONE) at = (at + 1) & v->ids_mask;
     ids[at] = id;
-    if (length <= 15) set_bit((uint64_t *)(uintptr_t)v->token_filter, token_bit(key_of(records[id].bytes, length)));
+    set_bit((uint64_t *)(uintptr_t)v->token_filter, length <= 15 ? token_bit(key_of(records[id].bytes, length)) : token_bit_of(bytes, length));
     if (length == 1) byte_tokens[bytes[0]] = id;
 }
 
@@ -262,29 +270,39 @@ static size_t cut_tokens(const cutter *c, uint64_t *out)
             if (!in_sieve(c, beginning) || !in_sieve(c, end)) continue;
             if ((left = hashed_find(c, beginning, bytes, i)) == BPE_NONE) continue;
             if ((right = hashed_find(c, end, bytes + i, length - i)) == BPE_NONE) continue;
-            out[count++] = pair_key(left, right) << 22 | id;
+            out[count++] = pair_key(left, right) << RANK_BITS | id;
         }
     }
     return count;
 }
 
-/* A later merge of the same pair takes the place of an earlier one. */
-static void put_pair(const bpe_vocabulary *v, uint64_t *pairs, uint64_t *filter, uint64_t packed)
+/* Store a pair and its rank. A later merge of the same pair takes the place of an earlier one. */
+static void put_pair(bpe_vocabulary *v, bpe_pair_line *lines, uint64_t packed)
 {
-    const uint64_t hash = hash_pair(packed >> 22);
-    uint32_t at = (uint32_t)hash & v->pairs_mask;
-    set_bit(filter, (uint32_t)(hash >> (64 - FILTER_BITS)));
-    while (pairs[at] != UINT64_MAX && pairs[at] >> 22 != packed >> 22) at = (at + 1) & v->pairs_mask;
-    pairs[at] = packed;
+    const uint64_t key = packed >> RANK_BITS;
+    const uint32_t high = (uint32_t)(key >> 10), low = (uint32_t)packed;
+    uint32_t at = (uint32_t)hash_pair(key) & v->pairs_mask, reach, i;
+    for (reach = 0;; reach++, at = (at + 1) & v->pairs_mask) {
+        bpe_pair_line *line = lines + at;
+        for (i = 0; i < LINE_PAIRS && line->high[i] != NO_PAIR; i++) {
+            if (line->high[i] == high && (line->low[i] ^ low) >> RANK_BITS == 0) break;
+        }
+        if (i == LINE_PAIRS) continue;
+        line->high[i] = high;
+        line->low[i] = low;
+        if (reach > v->pairs_reach) v->pairs_reach = reach;
+        return;
+    }
 }
 
 static void put_merges(bpe_vocabulary *v, const uint64_t *packed, size_t count)
 {
-    uint64_t *pairs = (uint64_t *)(uintptr_t)v->pairs;
+    bpe_pair_line *lines = (bpe_pair_line *)(uintptr_t)v->pairs;
     uint32_t *byte_pairs = (uint32_t *)(uintptr_t)v->byte_pairs, i;
     size_t k;
-    memset(pairs, 0xFF, ((size_t)v->pairs_mask + 1) * sizeof *pairs);
-    for (k = 0; k < count; k++) put_pair(v, pairs, (uint64_t *)(uintptr_t)v->pair_filter, packed[k]);
+    memset(lines, 0xFF, ((size_t)v->pairs_mask + 1) * sizeof *lines);
+    for (k = 0; k < count; k++) put_pair(v, lines, packed[k]);
+    ((image_header *)v->image)->pairs_reach = v->pairs_reach;
     for (i = 0; i < 65536; i++) {
         const uint32_t left = v->byte_tokens[i & 255], right = v->byte_tokens[i >> 8];
         byte_pairs[i] = left == BPE_NONE || right == BPE_NONE ? BPE_NONE : find_merge(v, left, right);
@@ -311,7 +329,7 @@ static uint64_t *packed_merges(const bpe_vocabulary *v, const uint32_t *merges, 
     uint32_t i;
     if (merges != NULL) {
         packed = malloc(((size_t)rank_count + 1) * sizeof *packed);
-        for (i = 0; packed != NULL && i < rank_count; i++) packed[i] = pair_key(merges[3 * i], merges[3 * i + 1]) << 22 | i;
+        for (i = 0; packed != NULL && i < rank_count; i++) packed[i] = pair_key(merges[3 * i], merges[3 * i + 1]) << RANK_BITS | i;
         *count = rank_count;
     } else {
         cutter c;
@@ -349,7 +367,7 @@ int bpe_build(bpe_vocabulary *v, const uint32_t *starts, const uint8_t *bytes, u
     if (packed == NULL) return -1;
     h.rank_count = merges == NULL ? token_count : rank_count;
     h.ids_mask = mask_for(token_count);
-    h.pairs_mask = mask_for(count);
+    h.pairs_mask = lines_for(count);
     lay_out(&h, starts[token_count]);
     v->image = bpe_allocate((size_t)h.size);
     if (v->image == NULL) {

@@ -1,0 +1,90 @@
+/* bpe_pairs.h - two tokens in, the rank of their merge out: the one look-up that merging consists of.
+ *
+ * Pairs lie in lines of 64 bytes, eight in each, as 42 bits of ids and 22 of rank; the hash says which line, and all of it is
+ * compared at once, without a branch: half of all pairs do not merge, so a branch on whether this one does would be guessed wrong
+ * every other time. A line that is full goes on in the next one.
+ *
+ * Rejected: open addressing pair by pair, with a filter of bits before it (two places in memory to wait for, and two branches).
+ */
+#ifndef BPE_PAIRS_H
+#define BPE_PAIRS_H
+
+#include "bpe_hash.h"
+
+#define LINE_PAIRS 8
+#define RANK_BITS 22
+#define RANK_MASK ((UINT32_C(1) << RANK_BITS) - 1)
+#define HAS_RANK (UINT32_C(1) << RANK_BITS)
+#define NO_PAIR UINT32_C(0xFFFFFFFF)
+
+/* An id that no token has; no pair with it merges. */
+#define NO_SYMBOL (BPE_TOKENS - 1)
+
+struct bpe_pair_line {
+    uint32_t high[LINE_PAIRS]; /* the upper 32 of the 42 bits; NO_PAIR behind the last */
+    uint32_t low[LINE_PAIRS];  /* the other ten, and the rank */
+};
+
+static inline uint64_t pair_key(uint32_t left, uint32_t right) { return (uint64_t)left << 21 | right; }
+
+static inline uint64_t hash_pair(uint64_t key) { return fold(key, UINT64_C(0x9FB21C651E98DF25)); }
+
+static inline const bpe_pair_line *line_of(const bpe_vocabulary *v, uint64_t key) { return v->pairs + ((uint32_t)hash_pair(key) & v->pairs_mask); }
+
+/* HAS_RANK and the rank of the pair, if it is in the line; or 0. */
+#if defined(__SSE2__)
+#include <emmintrin.h>
+
+static inline uint32_t rank_in(const bpe_pair_line *line, uint64_t key)
+{
+    const __m128i *high = (const void *)line->high, *low = (const void *)line->low;
+    const __m128i upper = _mm_set1_epi32((int)(uint32_t)(key >> 10)), lower = _mm_set1_epi32((int)((uint32_t)key << RANK_BITS));
+    const __m128i ranks = _mm_set1_epi32((int)RANK_MASK), flag = _mm_set1_epi32((int)HAS_RANK);
+    const __m128i low0 = _mm_loadu_si128(low), low1 = _mm_loadu_si128(low + 1);
+    const __m128i is0 = _mm_and_si128(_mm_cmpeq_epi32(_mm_loadu_si128(high), upper), _mm_cmpeq_epi32(_mm_andnot_si128(ranks, low0), lower));
+    const __m128i is1 = _mm_and_si128(_mm_cmpeq_epi32(_mm_loadu_si128(high + 1), upper), _mm_cmpeq_epi32(_mm_andnot_si128(ranks, low1), lower));
+    __m128i found = _mm_or_si128(_mm_and_si128(is0, _mm_or_si128(_mm_and_si128(low0, ranks), flag)),
+                                 _mm_and_si128(is1, _mm_or_si128(_mm_and_si128(low1, ranks), flag)));
+    found = _mm_or_si128(found, _mm_shuffle_epi32(found, 0x4E));
+    found = _mm_or_si128(found, _mm_shuffle_epi32(found, 0xB1));
+    return (uint32_t)_mm_cvtsi128_si32(found);
+}
+
+#else
+
+static inline uint32_t rank_in(const bpe_pair_line *line, uint64_t key)
+{
+    const uint32_t upper = (uint32_t)(key >> 10), lower = (uint32_t)key << RANK_BITS;
+    uint32_t found = 0, i;
+    for (i = 0; i < LINE_PAIRS; i++) {
+        const uint32_t same = line->high[i] == upper && (line->low[i] & ~RANK_MASK) == lower;
+        found |= (line->low[i] & RANK_MASK | HAS_RANK) & (0 - same);
+    }
+    return found;
+}
+
+#endif
+
+/* The same, from its line and those that it goes on in. */
+static inline uint32_t rank_from(const bpe_vocabulary *v, const bpe_pair_line *line, uint64_t key)
+{
+    uint32_t found = rank_in(line, key), tries;
+    for (tries = 0; UNLIKELY(found == 0 && line->high[LINE_PAIRS - 1] != NO_PAIR) && tries < v->pairs_reach; tries++) {
+        line = v->pairs + ((uint32_t)(line - v->pairs + 1) & v->pairs_mask);
+        found = rank_in(line, key);
+    }
+    return found;
+}
+
+/* The rank of the merge of two tokens, or BPE_NONE. */
+static inline uint32_t find_merge(const bpe_vocabulary *v, uint32_t left, uint32_t right)
+{
+    const uint64_t key = pair_key(left, right);
+    const uint32_t found = rank_from(v, line_of(v, key), key);
+    return found == 0 ? BPE_NONE : found & RANK_MASK;
+}
+
+/* What a merge makes. */
+static inline uint32_t merged_token(const bpe_vocabulary *v, uint32_t rank) { return v->ranks_are_ids ? rank : v->rank_tokens[rank]; }
+
+#endif
