@@ -58,11 +58,21 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
     return NAME(entries)(first, index, code, rows);
 }
 
+/* Kept out of mask registers, where compilers would go on: those share their ports with permutations and comparisons. */
+BITLEX_INLINE uint64_t NAME(bits)(M m)
+{
+    uint64_t bits = (uint64_t)m;
+    __asm__("" : "+r"(bits));
+    return bits;
+}
+
 #define EACH_SIZE(CASE) CASE(8) CASE(16) CASE(24) CASE(32) CASE(40) CASE(48) CASE(64)
 #define MASKED 0
+#define PACKS 1
 #define W V
 #define WIDTH 64
 #define w_gather NAME(gather)
+#define w_load NAME(load)
 #define w_store NAME(store)
 #define w_zip_low _mm512_unpacklo_epi8
 #define w_zip_high _mm512_unpackhi_epi8
@@ -85,6 +95,7 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
 #define v_right(v, by) _mm512_srli_epi16(v, by)
 #define v_choose(m, a, b) _mm512_mask_mov_epi8(b, m, a)
 #define m_high _mm512_movepi8_mask
+#define m_inside(v) _mm512_cmplt_epi8_mask(v, v_all(0xC0))
 #define m_equal _mm512_cmpeq_epi8_mask
 #define m_at_least _mm512_cmpge_epu8_mask
 #define m_and(a, b) ((a) & (b))
@@ -94,7 +105,81 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
 #define m_any(m) ((m) != 0)
 #define m_none() UINT64_C(0)
 #define m_everywhere() (~UINT64_C(0))
-#define m_bits(m) ((uint64_t)(m))
+#define m_bits NAME(bits)
+#define m_of(bits) ((M)(bits))
+#define m_spread(bits, places) _pdep_u64(bits, places)
+#define v_pack(places, v) _mm512_maskz_compress_epi8(places, v)
+
+#define DEEP 1
+
+/* The codes of a row, which is given a place. */
+static V NAME(meet)(const bitlex_lanes *lanes, bitlex_recent *recent, uint32_t chunk, uint32_t row)
+{
+    const V codes = v_permute(lanes->cell_row, v_load(cells_of(lanes->machine, chunk, row)));
+    uint32_t place, number;
+    uint8_t *stretch;
+    if (chunk >= 0x20) return codes;
+    stretch = recent->number[chunk >> 4] + ((chunk & 15) << 3 | (row >> 3 & 7));
+    if (*stretch == BITLEX_UNKNOWN) {
+        if (recent->numbers == 256 - 8) bitlex_forget(recent);
+        *stretch = (uint8_t)recent->numbers;
+        recent->numbers += 8;
+    }
+    number = *stretch | (row & 7);
+    place = recent->oldest++ % BITLEX_RECENT;
+    recent->place[recent->held[place]] = BITLEX_UNKNOWN;
+    recent->place[number] = (uint8_t)place;
+    recent->held[place] = (uint8_t)number;
+    v_store(recent->codes[place], codes);
+    return codes;
+}
+
+/* As in bitlex_kernel.h; whether a lane is in the BMP is told by its chunk. */
+BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V code, M wanted, M wide, V chunk, V row, V low)
+{
+    const V unknown = v_all(BITLEX_LOOK_DEEPER), stretch = v_or(v_left(v_and(chunk, v_all(15)), 3), v_and(v_right(row, 3), v_all(7)));
+    const M astral = m_and(wanted, _mm512_test_epi8_mask(chunk, v_all(0xF0)));
+    V number = v_entry(recent->number[0], stretch), place, found, index;
+    (void)wide;
+    code = v_choose(wanted, v_entry(lanes->stretch[0], stretch), code);
+    if (m_any(astral)) {
+        const M next = m_and(m_equal(v_and(chunk, v_all(0xF0)), v_all(0x10)), astral);
+        code = v_choose(next, v_entry(lanes->stretch[1], stretch), v_choose(astral, unknown, code));
+        number = v_choose(next, v_entry(recent->number[1], stretch), v_choose(astral, v_all(BITLEX_UNKNOWN), number));
+    }
+    wanted = m_and(wanted, m_equal(code, unknown));
+    if (!m_any(wanted)) return code;
+    number = v_or(number, v_and(row, v_all(7)));
+    place = v_choose(m_high(number), v_entry(recent->place + 128, number), v_entry(recent->place, number));
+    index = v_or(v_and(low, v_all(0x3F)), v_left(v_and(place, v_all(3)), 6));
+    found = v_choose(m_high(index), v_entry(recent->codes[2], index), v_entry(recent->codes[0], index));
+    found = v_choose(_mm512_test_epi8_mask(place, v_all(4)),
+                     v_choose(m_high(index), v_entry(recent->codes[6], index), v_entry(recent->codes[4], index)), found);
+    code = v_choose(m_without(wanted, m_high(place)), found, code);
+    wanted = m_and(wanted, m_high(place));
+    if (m_any(wanted)) {
+        uint8_t chunks[64], rows[64], lows[64], codes[64];
+        uint64_t left;
+        uint32_t i, at;
+        v_store(chunks, chunk);
+        v_store(rows, row);
+        for (i = 0; i < 4 && m_any(wanted); i++) {
+            M same;
+            at = first_bit(wanted);
+            same = m_and(m_and(wanted, m_equal(chunk, v_all(chunks[at]))), m_equal(row, v_all(rows[at])));
+            code = v_choose(same, _mm512_permutexvar_epi8(low, NAME(meet)(lanes, recent, chunks[at], rows[at])), code);
+            wanted = m_without(wanted, same);
+        }
+        v_store(codes, code); /* this text jumps about: one by one is faster */
+        v_store(lows, low);
+        for (left = m_bits(wanted); left; left &= left - 1) {
+            at = first_bit(left);
+            codes[at] = lanes->cell_code[cells_of(lanes->machine, chunks[at], rows[at])[lows[at] & 63]];
+        }
+        if (m_any(wanted)) code = v_load(codes);
+    }
+    return code;
+}
 
 #include "bitlex_kernel.h"
 

@@ -22,41 +22,25 @@
 
 /* --- units -> codes ----------------------------------------------------------------------------------------------- */
 
-/* The 64 code points that begin with the bits of `chunk` and `row`, as cells. */
-BITLEX_INLINE const uint8_t *NAME(cells)(const bitlex_machine *m, uint32_t chunk, uint32_t row)
-{
-    uint32_t point = chunk << 12 | (row & 63) << 6;
-    return m->stage2 + ((uint32_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1));
-}
-
-/* The rows of 64 code points that were met last, as codes. A text has few of them at a time. */
-typedef struct {
-    uint8_t codes[BITLEX_RECENT][64], chunk[BITLEX_RECENT], row[BITLEX_RECENT];
-    uint32_t oldest;
-} NAME(recent);
-
-BITLEX_INLINE void NAME(forget)(NAME(recent) *recent)
-{
-    memset(recent, 0xFF, sizeof *recent); /* no such chunk is in use */
-    recent->oldest = 0;
-}
+#if !DEEP
+#define AT_HAND 4 /* rows, which are compared with one after the other */
 
 /* Fill in the codes of the lanes in `wanted`, whose code points are put together from three vectors: bits 12..19, bits
  * 6..11 (as bytes whose low six bits they are; the same code points must have the same bytes) and bits 0..5 (likewise).
  * `wide`: lanes in the BMP that are likely to be in one of the large stretches of one column, which one look-up serves. */
-BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, NAME(recent) *recent, V code, M wanted, M wide, V chunk, V row, V low)
+BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V code, M wanted, M wide, V chunk, V row, V low)
 {
     uint8_t chunks[64], rows[64], lows[64], codes[64];
     uint64_t left;
     M same;
     uint32_t i;
     if (m_any(wide)) {
-        V found = v_entry(lanes->stretch, v_or(v_left(v_and(chunk, v_all(15)), 3), v_and(v_right(row, 3), v_all(7))));
+        V found = v_entry(lanes->stretch[0], v_or(v_left(v_and(chunk, v_all(15)), 3), v_and(v_right(row, 3), v_all(7))));
         code = v_choose(wide, found, code);
         wanted = m_without(wanted, m_without(wide, m_equal(found, v_all(BITLEX_LOOK_DEEPER))));
         if (!m_any(wanted)) return code;
     }
-    for (i = 0; i < BITLEX_RECENT; i++) {
+    for (i = 0; i < AT_HAND; i++) {
         same = m_and(m_and(m_equal(chunk, v_all(recent->chunk[i])), m_equal(row, v_all(recent->row[i]))), wanted);
         code = v_choose(same, v_permute(recent->codes[i], low), code);
         wanted = m_without(wanted, same);
@@ -64,11 +48,11 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, NAME(recent) *recent, V co
     if (!m_any(wanted)) return code;
     v_store(chunks, chunk);
     v_store(rows, row);
-    for (i = 0; i < BITLEX_RECENT; i++) {
-        uint32_t at = first_bit(m_bits(wanted)), old = recent->oldest++ % BITLEX_RECENT;
+    for (i = 0; i < AT_HAND; i++) {
+        uint32_t at = first_bit(m_bits(wanted)), old = recent->oldest++ % AT_HAND;
         recent->chunk[old] = chunks[at];
         recent->row[old] = rows[at];
-        v_store(recent->codes[old], v_permute(lanes->cell_row, v_load(NAME(cells)(lanes->machine, chunks[at], rows[at]))));
+        v_store(recent->codes[old], v_permute(lanes->cell_row, v_load(cells_of(lanes->machine, chunks[at], rows[at]))));
         v_prepare(recent->codes[old], 64);
         same = m_and(m_and(m_equal(chunk, v_all(chunks[at])), m_equal(row, v_all(rows[at]))), wanted);
         code = v_choose(same, v_permute(recent->codes[old], low), code);
@@ -79,19 +63,20 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, NAME(recent) *recent, V co
     v_store(lows, low);
     for (left = m_bits(wanted); left; left &= left - 1) {
         uint32_t at = first_bit(left);
-        codes[at] = lanes->cell_code[NAME(cells)(lanes->machine, chunks[at], rows[at])[lows[at] & 63]];
+        codes[at] = lanes->cell_code[cells_of(lanes->machine, chunks[at], rows[at])[lows[at] & 63]];
     }
     return v_load(codes);
 }
+#undef AT_HAND
+#endif
 
 /* UTF-8. What is ill-formed, or beyond U+FFFFF, is left to read_slowly: 64 bytes at a time, and the character before. */
-static void NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *codes, const uint8_t *text, const uint8_t *end, uint32_t units)
+static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, uint8_t *codes, const uint8_t *text, const uint8_t *end,
+                            uint32_t units)
 {
     const V high = v_all(0x3F);
-    NAME(recent) recent;
     uint64_t asked = 0; /* the first bits: continuation bytes that the characters before ask for */
     uint32_t at;
-    NAME(forget)(&recent);
     for (at = 0; at < units; at += 64) {
         const uint8_t *p = text + at;
         uint8_t copy[128];
@@ -154,12 +139,151 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *codes, const uin
                 low = v_choose(fours, v_load(p + 3), low);
             }
         }
-        code = NAME(deep)(lanes, &recent, code, leads, wide, chunk, row, low);
+        code = NAME(deep)(lanes, recent, code, leads, wide, chunk, row, low);
         code = v_choose(m_without(m_high(here), leads), v_permute(lanes->inside_row, here), code);
         v_store(codes + at, code);
     }
     if (asked) read_slowly(lanes, codes, text, end, last_lead(text, units), units); /* the text ends inside a character */
 }
+
+#if PACKS
+/* The codes of characters of UTF-8, of which `here` is the first byte: those in `leads`, which are below U+100000, and in others `code`. */
+BITLEX_INLINE V NAME(points)(const bitlex_lanes *lanes, bitlex_recent *recent, V here, V code, M leads, const uint8_t *second,
+                             const uint8_t *third, const uint8_t *fourth)
+{
+    const M threes = m_at_least(here, v_all(0xE0)), fours = m_at_least(here, v_all(0xF0));
+    const V next = v_load(second);
+    V chunk = v_choose(threes, v_and(here, v_all(0x0F)), v_all(0)), row = v_choose(threes, next, here);
+    V low = v_choose(threes, v_load(third), next);
+    if (m_any(fours)) {
+        chunk = v_choose(fours, v_or(v_left(v_and(here, v_all(3)), 6), v_and(next, v_all(0x3F))), chunk);
+        row = v_choose(fours, v_load(third), row);
+        low = v_choose(fours, v_load(fourth), low);
+    }
+    return NAME(deep)(lanes, recent, code, leads, m_without(leads, fours), chunk, row, low);
+}
+
+/* Characters that are not ASCII come to stand side by side, each by its bytes: the first bytes of all of them, the second, and so on.
+ * Which bytes belong to the lead before, and whether they are all it asks for, is found by words of bits. What is ill-formed becomes
+ * U+FFFD. Reads the bytes from..to, and up to 66 behind; `inner` says which of the first belong to a character before. */
+static uint32_t NAME(pack_part)(bitlex_lane_memory *memory, const uint8_t *p, uint32_t from, uint32_t to, uint32_t count,
+                                uint64_t *inner_bits)
+{
+    const V last_lead = v_all(0xC0);
+    uint64_t inner = *inner_bits;
+    uint32_t at;
+    for (at = from; at < to; at += 64, p += 64) {
+        V here = v_load(p), second, third;
+        const uint64_t beyond = m_bits(m_high(here));
+        uint64_t one, two, inside, whole, odd;
+        M threes;
+        if ((beyond | inner) == 0) {
+            v_store(memory->codes + count, here);
+            memory->places[at / 64] = ~UINT64_C(0);
+            count += 64;
+            continue;
+        }
+        second = v_load(p + 1);
+        third = v_load(p + 2);
+        threes = m_at_least(here, v_all(0xE0));
+        /* Leads of two or three bytes to which the next byte belongs, and those to which two belong. */
+        one = m_bits(m_and(m_and(m_at_least(here, last_lead), m_at_least(second, v_permute(second_from, here))),
+                           m_at_least(v_permute(second_to, here), second)));
+        two = one & m_bits(m_and(threes, m_inside(third)));
+        inside = inner | one << 1 | two << 2;
+        inner = one >> 63 | two >> 62;
+        whole = (one & ~m_bits(threes)) | two;
+        odd = beyond & ~(inside | whole);
+        if (odd) { /* leads of four bytes, or something ill-formed */
+            const M fours = m_and(m_and(m_at_least(here, v_all(0xF0)), m_at_least(second, v_permute(second_from_four, here))),
+                                  m_at_least(v_permute(second_to_four, here), second));
+            const V fourth = v_load(p + 3);
+            const uint64_t four = m_bits(fours), third_too = four & m_bits(m_inside(third)), fourth_too = third_too & m_bits(m_inside(fourth));
+            inside |= four << 1 | third_too << 2 | fourth_too << 3;
+            inner |= four >> 63 | third_too >> 62 | fourth_too >> 61;
+            odd = beyond & ~(inside | whole | fourth_too);
+            if (odd) {
+                const M wrong = m_of(odd);
+                here = v_choose(wrong, v_all(0xEF), here);
+                second = v_choose(wrong, v_all(0xBF), second);
+                third = v_choose(wrong, v_all(0xBD), third);
+            }
+            v_store(memory->fourth + count, v_pack(~inside, fourth));
+        }
+        v_store(memory->codes + count, v_pack(~inside, here));
+        v_store(memory->turned + count, v_pack(~inside, second));
+        v_store(memory->states + count, v_pack(~inside, third));
+        memory->places[at / 64] = ~inside;
+        count += (uint32_t)__builtin_popcountll(~inside);
+    }
+    *inner_bits = inner;
+    return count;
+}
+
+/* UTF-8 for a machine that reads characters: these come to stand side by side, so that each is one step. Comes back: how many there
+ * are. memory->places has a bit for each unit: whether a character starts there. */
+static uint32_t NAME(pack_utf8)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
+                                uint32_t units)
+{
+    const size_t size = (size_t)(end - text), safe = size < 67 ? 0 : (size - 67) / 64 * 64 + 64;
+    const uint32_t near = safe < units ? (uint32_t)safe : (units + 63) / 64 * 64; /* from here on a copy is read, with zeros behind */
+    uint64_t inner = 0;
+    uint32_t at, ascii, count;
+    for (at = 0; at < near; at += 64) {
+        const V here = v_load(text + at);
+        if (m_any(m_high(here))) break;
+        v_store(memory->codes + at, v_entry(lanes->direct, here));
+        memory->places[at / 64] = ~UINT64_C(0);
+    }
+    ascii = at;
+    count = NAME(pack_part)(memory, text + at, at, near, at, &inner);
+    if (near < units) {
+        uint8_t copy[192];
+        memset(copy, 0, sizeof copy);
+        memcpy(copy, text + near, size - near);
+        count = NAME(pack_part)(memory, copy, near, units, count, &inner);
+    }
+    if (units % 64 != 0) { /* what is behind the block was read, too */
+        uint64_t *last = memory->places + units / 64;
+        count -= (uint32_t)__builtin_popcountll(*last);
+        *last &= ~UINT64_C(0) >> (64 - units % 64);
+        count += (uint32_t)__builtin_popcountll(*last);
+    }
+    v_store(memory->codes + count, v_all(0));
+    for (at = ascii; at < count; at += 64) {
+        const V here = v_load(memory->codes + at);
+        const M beyond = m_high(here), huge = m_at_least(here, v_all(0xF4)); /* U+100000 and more are so rare that they may cost */
+        V code = v_entry(lanes->direct, here);
+        if (m_any(beyond)) {
+            uint64_t left = m_bits(huge);
+            code = NAME(points)(lanes, &memory->recent, here, code, m_without(beyond, huge), memory->turned + at, memory->states + at, memory->fourth + at);
+            v_store(memory->codes + at, code);
+            for (; left; left &= left - 1) {
+                const uint32_t i = at + first_bit(left);
+                memory->codes[i] = code_of(lanes, 0x100000u | (memory->turned[i] & 0x0Fu) << 12 | (memory->states[i] & 0x3Fu) << 6 | (memory->fourth[i] & 0x3Fu));
+            }
+        } else {
+            v_store(memory->codes + at, code);
+        }
+    }
+    return count;
+}
+
+/* Bits of characters -> bits of units. */
+static void NAME(spread)(const uint8_t *bits, const uint64_t *places, uint64_t *to, uint32_t words)
+{
+    uint32_t w, at = 0;
+    for (w = 0; w < words; w++) {
+        uint64_t next;
+        uint8_t further;
+        memcpy(&next, bits + at / 8, 8);
+        further = bits[at / 8 + 8];
+        next = next >> at % 8 | (uint64_t)further << 1 << (63 - at % 8);
+        to[w] = m_spread(next, places[w]);
+        at += (uint32_t)__builtin_popcountll(places[w]);
+    }
+}
+#endif
 
 static void NAME(read_latin1)(const bitlex_lanes *lanes, uint8_t *columns, const uint8_t *text, uint32_t units)
 {
@@ -181,11 +305,10 @@ static void NAME(read_latin1)(const bitlex_lanes *lanes, uint8_t *columns, const
 }
 
 /* Units of two or of four bytes; each is a code point. */
-BITLEX_INLINE void NAME(read_wide)(const bitlex_lanes *lanes, uint8_t *columns, const uint8_t *text, uint32_t units, const int width)
+BITLEX_INLINE void NAME(read_wide)(const bitlex_lanes *lanes, bitlex_recent *recent, uint8_t *columns, const uint8_t *text, uint32_t units,
+                                   const int width)
 {
-    NAME(recent) recent;
     uint32_t at, i;
-    NAME(forget)(&recent);
     for (at = 0; at < units; at += 64) {
         uint8_t copy[256];
         const uint8_t *p = text + (size_t)at * (uint32_t)width;
@@ -209,7 +332,7 @@ BITLEX_INLINE void NAME(read_wide)(const bitlex_lanes *lanes, uint8_t *columns, 
                     uint32_t point;
                     memcpy(&point, p + 4 * i, 4);
                     if (point > 0x10FFFF) point = 0xFFFD;
-                    columns[at + i] = lanes->cell_code[NAME(cells)(lanes->machine, point >> 12, point >> 6)[point & 63]];
+                    columns[at + i] = lanes->cell_code[cells_of(lanes->machine, point >> 12, point >> 6)[point & 63]];
                 }
                 continue;
             }
@@ -217,7 +340,7 @@ BITLEX_INLINE void NAME(read_wide)(const bitlex_lanes *lanes, uint8_t *columns, 
         if (m_any(beyond)) {
             V row = v_and(width == 2 ? v_narrow16(p, 6) : v_narrow32(p, 6), v_all(63));
             V chunk = width == 2 ? v_narrow16(p, 12) : v_narrow32(p, 12);
-            code = NAME(deep)(lanes, &recent, code, beyond, m_without(beyond, astral), chunk, row, low);
+            code = NAME(deep)(lanes, recent, code, beyond, m_without(beyond, astral), chunk, row, low);
         }
         v_store(columns + at, code);
     }
@@ -225,21 +348,29 @@ BITLEX_INLINE void NAME(read_wide)(const bitlex_lanes *lanes, uint8_t *columns, 
 
 /* --- codes in the order of the text -> [step][lane] ------------------------------------------------------------------ */
 
-/* By matrices of 16 by 16 bytes, WIDTH / 16 of them at once. */
+/* Matrices of 16 by 16 bytes, WIDTH / 16 of them side by side. */
+BITLEX_INLINE void NAME(transpose)(W *row)
+{
+    W next[16];
+    uint32_t i, round;
+    for (round = 0; round < 4; round++) {
+        for (i = 0; i < 8; i++) {
+            next[2 * i] = w_zip_low(row[i], row[i + 8]);
+            next[2 * i + 1] = w_zip_high(row[i], row[i + 8]);
+        }
+        for (i = 0; i < 16; i++) row[i] = next[i];
+    }
+}
+
+/* Of the last 16 steps, eight may be too many. */
 static void NAME(turn)(const uint8_t *codes, uint8_t *turned, uint32_t steps)
 {
-    uint32_t at, lane, i, round;
+    uint32_t at, lane, i;
     for (at = 0; at < steps; at += 16) {
         for (lane = 0; lane < 64; lane += WIDTH) {
-            W row[16], next[16];
+            W row[16];
             for (i = 0; i < 16; i++) row[i] = w_gather(codes + (size_t)(lane + i) * steps + at, 16 * (size_t)steps);
-            for (round = 0; round < 4; round++) {
-                for (i = 0; i < 8; i++) {
-                    next[2 * i] = w_zip_low(row[i], row[i + 8]);
-                    next[2 * i + 1] = w_zip_high(row[i], row[i + 8]);
-                }
-                for (i = 0; i < 16; i++) row[i] = next[i];
-            }
+            NAME(transpose)(row);
             for (i = 0; i < 16; i++) w_store(turned + (size_t)(at + i) * 64 + lane, row[i]);
         }
     }
@@ -257,25 +388,27 @@ BITLEX_INLINE V NAME(eight)(const uint8_t *states, const int doubled)
     return bits;
 }
 
-/* The high bits of [step][lane] -> bits in the order of the text. */
-BITLEX_INLINE void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps, const int doubled)
+/* The high bits of [step][lane] -> bits in the order of the text, and up to 15 bytes of anything behind. Eight steps are a byte of each
+ * lane; a matrix of such bytes, 16 for each lane, is transposed as in turn. */
+static void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps, const int doubled)
 {
     const size_t stride = steps / 8;
-    uint32_t at, i;
-    for (at = 0; at < steps; at += 16) {
-        uint8_t first[64], second[64], pairs[128], *to = bits + at / 8;
-        v_store(first, NAME(eight)(states + (size_t)at * 64, doubled));
-        v_store(second, NAME(eight)(states + (size_t)(at + 8) * 64, doubled));
-        for (i = 0; i < 64; i++) {
-            pairs[2 * i] = first[i];
-            pairs[2 * i + 1] = second[i];
+    uint8_t bytes[16][64], lanes_of[16][WIDTH];
+    size_t at = (stride - 1) / 16 * 16;
+    uint32_t i, lane, k;
+    memset(bytes, 0, sizeof bytes);
+    for (;; at -= 16) { /* from the last on: what one stores behind its end, the next, or the lane behind, stores again */
+        for (i = 0; i < 16 && at + i < stride; i++) v_store(bytes[i], NAME(eight)(states + (at + i) * 512, doubled));
+        for (lane = 0; lane < 64; lane += WIDTH) {
+            W row[16];
+            for (i = 0; i < 16; i++) row[i] = w_load(bytes[i] + lane);
+            NAME(transpose)(row);
+            for (i = 0; i < 16; i++) w_store(lanes_of[i], row[i]);
+            for (k = 0; k < WIDTH; k += 16) {
+                for (i = 0; i < 16; i++) memcpy(bits + (lane + k + i) * stride + at, lanes_of[i] + k, 16);
+            }
         }
-        for (i = 0; i < 64; i += 4, to += 4 * stride) { /* copied one by one: a compiler would not unroll it by itself */
-            memcpy(to, pairs + 2 * i, 2);
-            memcpy(to + stride, pairs + 2 * i + 2, 2);
-            memcpy(to + 2 * stride, pairs + 2 * i + 4, 2);
-            memcpy(to + 3 * stride, pairs + 2 * i + 6, 2);
-        }
+        if (at == 0) break;
     }
 }
 
@@ -366,19 +499,44 @@ static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, 
 static uint32_t NAME(read)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
                            uint32_t encoding, uint32_t units)
 {
-    uint32_t steps;
+    uint32_t steps, count = units;
+    memory->words = 0;
     switch (encoding) {
-    case BITLEX_UTF8: NAME(read_utf8)(lanes, memory->codes, text, end, units); break;
+    case BITLEX_UTF8:
+#if PACKS
+        if (lanes->machine->continuation == NULL) {
+            count = NAME(pack_utf8)(lanes, memory, text, end, units);
+            if (count != units) memory->words = (units + 63) / 64;
+            break;
+        }
+#endif
+        NAME(read_utf8)(lanes, &memory->recent, memory->codes, text, end, units);
+        /* What a block of UTF-8 has too much is inside its last character. */
+        if (count > BITLEX_BLOCK && lanes->machine->continuation == NULL) count = BITLEX_BLOCK;
+        break;
     case BITLEX_LATIN1: NAME(read_latin1)(lanes, memory->codes, text, units); break;
-    case BITLEX_UCS2: NAME(read_wide)(lanes, memory->codes, text, units, 2); break;
-    default: NAME(read_wide)(lanes, memory->codes, text, units, 4);
+    case BITLEX_UCS2: NAME(read_wide)(lanes, &memory->recent, memory->codes, text, units, 2); break;
+    default: NAME(read_wide)(lanes, &memory->recent, memory->codes, text, units, 4);
     }
-    /* What a block of UTF-8 has too much is inside its last character. */
-    if (units > BITLEX_BLOCK && lanes->machine->continuation == NULL) units = BITLEX_BLOCK;
-    steps = ((units + BITLEX_LANES - 1) / BITLEX_LANES + 15) / 16 * 16;
-    memset(memory->codes + units, (int)lanes->identity, (size_t)steps * BITLEX_LANES - units);
+    steps = (count + 8 * BITLEX_LANES - 1) / (8 * BITLEX_LANES) * 8;
+    memset(memory->codes + count, (int)lanes->identity, (size_t)steps * BITLEX_LANES - count);
     NAME(turn)(memory->codes, memory->turned, steps);
     return steps;
+}
+
+/* The high bits of the states, or bit 6, as bits of the units of the text; how many there are comes back. */
+static uint32_t NAME(put_out)(bitlex_lane_memory *memory, uint64_t *words, uint32_t steps, const int doubled)
+{
+    uint32_t i, found = 0;
+#if PACKS
+    if (memory->words) { /* of characters */
+        NAME(turn_back)(memory->states, memory->turned, steps, doubled);
+        NAME(spread)(memory->turned, memory->places, words, memory->words);
+    } else
+#endif
+        NAME(turn_back)(memory->states, (uint8_t *)words, steps, doubled);
+    for (i = 0; i < (memory->words ? memory->words : steps); i++) found += (uint32_t)__builtin_popcountll(words[i]);
+    return found;
 }
 
 static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
@@ -395,16 +553,9 @@ static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, c
                         uint32_t encoding, uint32_t units, uint32_t backward, uint32_t *forward)
 {
     const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
-    uint32_t i;
     settle(lanes, memory, steps, backward, lanes->machine->stages->backward_states, NAME(backward), -1);
     *forward = settle(lanes, memory, steps, *forward, lanes->machine->stages->forward_states, NAME(forward), 1);
-    NAME(turn_back)(memory->states, (uint8_t *)memory->starts, steps, 0);
-    if (lanes->machine->drops) NAME(turn_back)(memory->states, (uint8_t *)memory->drops, steps, 1);
-    memory->words = steps; /* of BITLEX_LANES bits */
-    memory->started = memory->dropped = 0;
-    for (i = 0; i < steps; i++) {
-        memory->started += (uint32_t)__builtin_popcountll(memory->starts[i]);
-        if (lanes->machine->drops) memory->dropped += (uint32_t)__builtin_popcountll(memory->drops[i]);
-    }
+    memory->started = NAME(put_out)(memory, memory->starts, steps, 0);
+    memory->dropped = lanes->machine->drops ? NAME(put_out)(memory, memory->drops, steps, 1) : 0;
+    if (memory->words == 0) memory->words = steps; /* of BITLEX_LANES bits */
 }
-

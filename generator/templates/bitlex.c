@@ -648,6 +648,7 @@ void bitlex_restart(bitlex_cursor *c, const void *text, uint64_t length, bitlex_
     c->memory = NULL;
     if (m->lanes != NULL && length >= BITLEX_LANES_FROM && scratch != NULL) {
         c->memory = (bitlex_lane_memory *)(void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
+        bitlex_forget(&c->memory->recent);
     }
     c->length = length;
     c->blocks = length / BITLEX_BLOCK + (length % BITLEX_BLOCK != 0);

@@ -25,8 +25,6 @@
  */
 #include "bitlex_lanes.h"
 
-#include <string.h>
-
 #if !defined(BITLEX_NO_VECTORS) && defined(__GNUC__) && defined(__x86_64__)
 #define BITLEX_X86 1
 #include <immintrin.h>
@@ -65,6 +63,26 @@ static uint8_t code_of(const bitlex_lanes *lanes, uint32_t point)
     const bitlex_machine *m = lanes->machine;
     return lanes->cell_code[m->stage2[((uint32_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1))]];
 }
+
+/* The 64 code points that begin with the bits of `chunk` and `row`, as cells. */
+static inline const uint8_t *cells_of(const bitlex_machine *m, uint32_t chunk, uint32_t row)
+{
+    uint32_t point = chunk << 12 | (row & 63) << 6;
+    return m->stage2 + ((uint32_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1));
+}
+
+/* By the low six bits of a lead byte of two or three bytes, and of one of four: from where to where the byte behind must be. No byte
+ * is from 0xFF to 0. */
+#define EIGHT(byte) byte, byte, byte, byte, byte, byte, byte, byte
+static const uint8_t second_from[64] = {0xFF, 0xFF, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, EIGHT(0x80), EIGHT(0x80), EIGHT(0x80),
+                                        0xA0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, EIGHT(0x80), EIGHT(0xFF), EIGHT(0xFF)};
+static const uint8_t second_to[64] = {0, 0, 0xBF, 0xBF, 0xBF, 0xBF, 0xBF, 0xBF, EIGHT(0xBF), EIGHT(0xBF), EIGHT(0xBF),
+                                      EIGHT(0xBF), 0xBF, 0xBF, 0xBF, 0xBF, 0xBF, 0x9F, 0xBF, 0xBF, EIGHT(0), EIGHT(0)};
+static const uint8_t second_from_four[64] = {EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF),
+                                             0x90, 0x80, 0x80, 0x80, 0x80, 0xFF, 0xFF, 0xFF, EIGHT(0xFF)};
+static const uint8_t second_to_four[64] = {EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0),
+                                           0xBF, 0xBF, 0xBF, 0xBF, 0x8F, 0, 0, 0, EIGHT(0)};
+#undef EIGHT
 
 /* Codes by decoding one by one, from a unit that starts at `at` up to `to` or a little further: where the next one starts. */
 static uint32_t read_slowly(const bitlex_lanes *lanes, uint8_t *codes, const uint8_t *text, const uint8_t *end, uint32_t at, uint32_t to)
@@ -269,7 +287,7 @@ static void fill_tables(bitlex_lanes *lanes, const bitlex_machine *m)
         lanes->inside_row[i] = lanes->inside[i] = m->continuation != NULL ? lanes->cell_code[m->continuation[i]] : lanes->identity;
     }
     for (i = 0; i < 256; i++) lanes->direct[i] = code_of(lanes, i);
-    for (i = 0; i < 128; i++) lanes->stretch[i] = common_code(lanes, i << 9);
+    for (i = 0; i < 256; i++) lanes->stretch[i / 128][i % 128] = common_code(lanes, i << 9);
 }
 
 static int fits(const bitlex_machine *m)
