@@ -228,6 +228,7 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
     CASE(40) CASE(48) CASE(64)
 #define MASKED 1
 #define PACKS 0
+#define TWICE 0
 #define DEEP 0
 #define W __m256i
 #define WIDTH 32

@@ -5,6 +5,13 @@ typedef __mmask64 M_avx512;
 #define V V_avx512
 #define M M_avx512
 
+/* Of an origin that compilers cannot see: they would make a constant anew in each turn of a loop, rather than keep it. */
+BITLEX_INLINE V NAME(all)(int byte)
+{
+    V all = _mm512_set1_epi8((char)byte);
+    __asm__("" : "+v"(all));
+    return all;
+}
 BITLEX_INLINE V NAME(load)(const void *p) { return _mm512_loadu_si512(p); }
 BITLEX_INLINE void NAME(store)(void *p, V v) { _mm512_storeu_si512(p, v); }
 BITLEX_INLINE V NAME(gather)(const uint8_t *p, size_t stride)
@@ -35,27 +42,66 @@ BITLEX_INLINE V NAME(entry128)(const uint8_t *table, V index)
 }
 BITLEX_INLINE V NAME(offset)(const uint8_t *table, V code)
 {
-    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)table)), code);
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)table)),
+                               _mm512_and_si512(code, _mm512_set1_epi8(15)));
 }
+BITLEX_INLINE V NAME(any)(V a, V b, V c) { return _mm512_ternarylogic_epi32(a, b, c, 0xFE); }
+
+/* Two indices with one code, or one index in two tables, in more pages than eight: four pages at a time, in a loop. What is not on a page
+ * adds nothing. */
+BITLEX_INLINE V NAME(entries_many)(const uint8_t (*first)[BITLEX_PAGE], const uint8_t (*second)[BITLEX_PAGE], V index, V other_index, V code,
+                                   const uint32_t rows, V *other)
+{
+    V page = _mm512_and_si512(code, NAME(all)(0xF8)), found = _mm512_setzero_si512(), found_other = found, answer[4], answer_other[4];
+    uint32_t i, k;
+    for (i = 0; 8 * i < rows; i += 4) {
+        for (k = 0; k < 4; k++) {
+            const M there = _mm512_cmpeq_epi8_mask(page, NAME(all)(8 * (int)k));
+            answer[k] = _mm512_maskz_permutex2var_epi8(there, NAME(load)(first[i + k]), index, NAME(load)(first[i + k] + 64));
+            if (other) answer_other[k] = _mm512_maskz_permutex2var_epi8(there, NAME(load)(second[i + k]), other_index, NAME(load)(second[i + k] + 64));
+        }
+        found = NAME(any)(found, NAME(any)(answer[0], answer[1], answer[2]), answer[3]);
+        if (other) found_other = NAME(any)(found_other, NAME(any)(answer_other[0], answer_other[1], answer_other[2]), answer_other[3]);
+        page = _mm512_sub_epi8(page, NAME(all)(32));
+    }
+    if (other) *other = found_other;
+    return found;
+}
+
 BITLEX_INLINE V NAME(entries)(const uint8_t (*table)[BITLEX_PAGE], V index, V code, const uint32_t rows)
 {
-    V found = NAME(entry128)(table[0], index), page;
+    V found, page, answer[8];
     uint32_t i;
+    if (rows > 64) return NAME(entries_many)(table, table, index, index, code, rows, NULL);
+    found = NAME(entry128)(table[0], index);
     if (rows <= 8) return found;
     if (rows <= 16) return _mm512_mask_mov_epi8(found, _mm512_movepi8_mask(code), NAME(entry128)(table[1], index));
-    page = _mm512_and_si512(code, _mm512_set1_epi8(0x70));
-    for (i = 1; i < rows / 8; i++) {
-        M there = _mm512_cmpeq_epi8_mask(page, _mm512_set1_epi8((char)(i << 4)));
-        found = _mm512_mask_mov_epi8(found, there, NAME(entry128)(table[i], index));
+    page = _mm512_and_si512(code, NAME(all)(0x70));
+    for (i = 0; i < (rows <= 48 ? rows / 8 : 8); i++) { /* what is not on a page adds nothing: three are put together by one instruction */
+        const M there = _mm512_cmpeq_epi8_mask(page, NAME(all)(i << 4));
+        answer[i] = _mm512_maskz_permutex2var_epi8(there, NAME(load)(table[i]), index, NAME(load)(table[i] + 64));
     }
-    return found;
+    found = NAME(any)(answer[0], answer[1], answer[2]);
+    if (rows <= 24) return found;
+    if (rows <= 32) return _mm512_or_si512(found, answer[3]);
+    if (rows <= 40) return NAME(any)(found, answer[3], answer[4]);
+    if (rows <= 48) return NAME(any)(found, _mm512_or_si512(answer[3], answer[4]), answer[5]);
+    return NAME(any)(found, NAME(any)(answer[3], answer[4], answer[5]), _mm512_or_si512(answer[6], answer[7]));
 }
 
 BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const uint8_t (*second)[BITLEX_PAGE], V index, V code,
                                     const uint32_t rows, V *other)
 {
+    if (rows > 64) return NAME(entries_many)(first, second, index, index, code, rows, other);
     *other = NAME(entries)(second, index, code, rows);
     return NAME(entries)(first, index, code, rows);
+}
+
+BITLEX_INLINE V NAME(entries_both)(const uint8_t (*table)[BITLEX_PAGE], V index, V other_index, V code, const uint32_t rows, V *other)
+{
+    if (rows > 64) return NAME(entries_many)(table, table, index, other_index, code, rows, other);
+    *other = NAME(entries)(table, other_index, code, rows);
+    return NAME(entries)(table, index, code, rows);
 }
 
 /* Kept out of mask registers, where compilers would go on: those share their ports with permutations and comparisons. */
@@ -66,7 +112,8 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
     return bits;
 }
 
-#define EACH_SIZE(CASE) CASE(8) CASE(16) CASE(24) CASE(32) CASE(40) CASE(48) CASE(64)
+#define EACH_SIZE(CASE) CASE(8) CASE(16) CASE(24) CASE(32) CASE(40) CASE(48) CASE(64) CASE(many)
+#define TWICE 1
 #define MASKED 0
 #define PACKS 1
 #define W V
@@ -84,10 +131,11 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 #define v_entry NAME(entry128)
 #define v_entries NAME(entries)
 #define v_entries_twice NAME(entries_twice)
+#define v_entries_both NAME(entries_both)
 #define v_permute(table, index) _mm512_permutexvar_epi8(index, _mm512_loadu_si512(table))
 #define v_offset NAME(offset)
 #define v_prepare(table, size) ((void)0)
-#define v_all(byte) _mm512_set1_epi8((char)(byte))
+#define v_all NAME(all)
 #define v_add _mm512_add_epi8
 #define v_and _mm512_and_si512
 #define v_or _mm512_or_si512
@@ -111,6 +159,19 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 #define v_pack(places, v) _mm512_maskz_compress_epi8(places, v)
 
 #define DEEP 1
+
+/* By the low six bits of a lead byte of two or three bytes, and of one of four: from where to where the byte behind must be. No byte
+ * is from 0xFF to 0. */
+#define EIGHT(byte) byte, byte, byte, byte, byte, byte, byte, byte
+static const uint8_t second_from[64] = {0xFF, 0xFF, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, EIGHT(0x80), EIGHT(0x80), EIGHT(0x80),
+                                        0xA0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, EIGHT(0x80), EIGHT(0xFF), EIGHT(0xFF)};
+static const uint8_t second_to[64] = {0, 0, 0xBF, 0xBF, 0xBF, 0xBF, 0xBF, 0xBF, EIGHT(0xBF), EIGHT(0xBF), EIGHT(0xBF),
+                                      EIGHT(0xBF), 0xBF, 0xBF, 0xBF, 0xBF, 0xBF, 0x9F, 0xBF, 0xBF, EIGHT(0), EIGHT(0)};
+static const uint8_t second_from_four[64] = {EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF),
+                                             0x90, 0x80, 0x80, 0x80, 0x80, 0xFF, 0xFF, 0xFF, EIGHT(0xFF)};
+static const uint8_t second_to_four[64] = {EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0),
+                                           0xBF, 0xBF, 0xBF, 0xBF, 0x8F, 0, 0, 0, EIGHT(0)};
+#undef EIGHT
 
 /* The codes of a row, which is given a place. */
 static V NAME(meet)(const bitlex_lanes *lanes, bitlex_recent *recent, uint32_t chunk, uint32_t row)
@@ -190,14 +251,16 @@ static size_t ends32_avx512(const uint64_t *words, uint32_t *word, uint32_t last
                                       44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
     const V places = _mm512_loadu_si512(first);
     size_t done = 0;
-    uint32_t w, count, i;
+    uint32_t w, count;
     for (w = *word; w < last && room - done >= 64; w++) {
         V found = _mm512_maskz_compress_epi8(words[w], places), from = _mm512_set1_epi32((int)(uint32_t)(base + 64 * (uint64_t)w));
         count = (uint32_t)__builtin_popcountll(words[w]);
+        /* A word has one in four or so: to store 32 always is cheaper than to be wrong about it. */
         _mm512_storeu_si512(out + done, _mm512_add_epi32(from, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(found))));
-        for (i = 16; i < count; i += 16) {
-            found = _mm512_shuffle_i32x4(found, found, 0x39);
-            _mm512_storeu_si512(out + done + i, _mm512_add_epi32(from, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(found))));
+        _mm512_storeu_si512(out + done + 16, _mm512_add_epi32(from, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(found, 1))));
+        if (count > 32) {
+            _mm512_storeu_si512(out + done + 32, _mm512_add_epi32(from, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(found, 2))));
+            _mm512_storeu_si512(out + done + 48, _mm512_add_epi32(from, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(found, 3))));
         }
         done += count;
     }

@@ -147,20 +147,27 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, ui
 }
 
 #if PACKS
-/* The codes of characters of UTF-8, of which `here` is the first byte: those in `leads`, which are below U+100000, and in others `code`. */
-BITLEX_INLINE V NAME(points)(const bitlex_lanes *lanes, bitlex_recent *recent, V here, V code, M leads, const uint8_t *second,
-                             const uint8_t *third, const uint8_t *fourth)
+/* Store the codes of 64 packed characters, of which `here` is the first byte: those in `leads`, and in others `code`. */
+BITLEX_INLINE void NAME(read_points)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t at, V here, V code, M leads)
 {
     const M threes = m_at_least(here, v_all(0xE0)), fours = m_at_least(here, v_all(0xF0));
-    const V next = v_load(second);
-    V chunk = v_choose(threes, v_and(here, v_all(0x0F)), v_all(0)), row = v_choose(threes, next, here);
-    V low = v_choose(threes, v_load(third), next);
+    const V second = v_load(memory->turned + at), third = v_load(memory->states + at);
+    V chunk = v_choose(threes, v_and(here, v_all(0x0F)), v_all(0)), row = v_choose(threes, second, here), low = v_choose(threes, third, second);
+    uint64_t huge = 0;
     if (m_any(fours)) {
-        chunk = v_choose(fours, v_or(v_left(v_and(here, v_all(3)), 6), v_and(next, v_all(0x3F))), chunk);
-        row = v_choose(fours, v_load(third), row);
-        low = v_choose(fours, v_load(fourth), low);
+        const M beyond = m_at_least(here, v_all(0xF4)); /* U+100000 and more are so rare that they may cost */
+        chunk = v_choose(fours, v_or(v_left(v_and(here, v_all(3)), 6), v_and(second, v_all(0x3F))), chunk);
+        row = v_choose(fours, third, row);
+        low = v_choose(fours, v_load(memory->fourth + at), low);
+        huge = m_bits(beyond);
+        leads = m_without(leads, beyond);
     }
-    return NAME(deep)(lanes, recent, code, leads, m_without(leads, fours), chunk, row, low);
+    v_store(memory->codes + at, NAME(deep)(lanes, &memory->recent, code, leads, m_without(leads, fours), chunk, row, low));
+    for (; huge; huge &= huge - 1) {
+        const uint32_t i = at + first_bit(huge);
+        const uint32_t point = 0x100000u | (memory->turned[i] & 0x0Fu) << 12 | (memory->states[i] & 0x3Fu) << 6 | (memory->fourth[i] & 0x3Fu);
+        memory->codes[i] = code_of(lanes, point);
+    }
 }
 
 /* Characters that are not ASCII come to stand side by side, each by its bytes: the first bytes of all of them, the second, and so on.
@@ -177,6 +184,7 @@ static uint32_t NAME(pack_part)(bitlex_lane_memory *memory, const uint8_t *p, ui
         const uint64_t beyond = m_bits(m_high(here));
         uint64_t one, two, inside, whole, odd;
         M threes;
+        __builtin_prefetch(p + BITLEX_BLOCK);
         if ((beyond | inner) == 0) {
             v_store(memory->codes + count, here);
             memory->places[at / 64] = ~UINT64_C(0);
@@ -231,6 +239,7 @@ static uint32_t NAME(pack_utf8)(const bitlex_lanes *lanes, bitlex_lane_memory *m
     uint32_t at, ascii, count;
     for (at = 0; at < near; at += 64) {
         const V here = v_load(text + at);
+        __builtin_prefetch(text + at + BITLEX_BLOCK); /* the next block */
         if (m_any(m_high(here))) break;
         v_store(memory->codes + at, v_entry(lanes->direct, here));
         memory->places[at / 64] = ~UINT64_C(0);
@@ -251,17 +260,10 @@ static uint32_t NAME(pack_utf8)(const bitlex_lanes *lanes, bitlex_lane_memory *m
     }
     v_store(memory->codes + count, v_all(0));
     for (at = ascii; at < count; at += 64) {
-        const V here = v_load(memory->codes + at);
-        const M beyond = m_high(here), huge = m_at_least(here, v_all(0xF4)); /* U+100000 and more are so rare that they may cost */
-        V code = v_entry(lanes->direct, here);
+        const V here = v_load(memory->codes + at), code = v_entry(lanes->direct, here);
+        const M beyond = m_high(here);
         if (m_any(beyond)) {
-            uint64_t left = m_bits(huge);
-            code = NAME(points)(lanes, &memory->recent, here, code, m_without(beyond, huge), memory->turned + at, memory->states + at, memory->fourth + at);
-            v_store(memory->codes + at, code);
-            for (; left; left &= left - 1) {
-                const uint32_t i = at + first_bit(left);
-                memory->codes[i] = code_of(lanes, 0x100000u | (memory->turned[i] & 0x0Fu) << 12 | (memory->states[i] & 0x3Fu) << 6 | (memory->fourth[i] & 0x3Fu));
-            }
+            NAME(read_points)(lanes, memory, at, here, code, beyond);
         } else {
             v_store(memory->codes + at, code);
         }
@@ -463,11 +465,65 @@ BITLEX_INLINE int NAME(forward_run)(const bitlex_lanes *lanes, bitlex_lane_memor
     return 1;
 }
 
+#if TWICE
+/* Both passes with two guesses at once, which takes little longer than one, as a step waits for the one before: nothing is written but
+ * what will be read, the second time to a place of its own; and choose takes that for some lanes. */
+BITLEX_INLINE int NAME(backward_twice)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V one, V two, const uint32_t rows)
+{
+    while (steps-- > 0) {
+        V code = v_load(memory->turned + (size_t)steps * 64), offset = rows <= 16 ? code : v_offset(lanes->column_offset, code), label;
+        one = v_entries_twice(lanes->backward_next, lanes->backward_label, v_add(offset, one), code, rows, &label);
+        v_store(memory->codes + (size_t)steps * 64, label);
+        two = v_entries_twice(lanes->backward_next, lanes->backward_label, v_add(offset, two), code, rows, &label);
+        v_store(memory->fourth + (size_t)steps * 64, label);
+    }
+    v_store(memory->exits, one);
+    v_store(memory->others, two);
+    return 1;
+}
+
+BITLEX_INLINE int NAME(forward_twice)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V one, V two,
+                                      const uint32_t rows, const int masked)
+{
+    const V flags = v_all(lanes->machine->drops ? 0x3F : 0x7F);
+    uint32_t i;
+    for (i = 0; i < steps; i++) {
+        V code = v_load(memory->codes + (size_t)i * 64), offset = rows <= 16 ? code : v_offset(lanes->label_offset, code);
+        one = v_add(offset, masked ? v_and(one, flags) : one);
+        two = v_add(offset, masked ? v_and(two, flags) : two);
+        one = v_entries_both(lanes->forward_next, one, two, code, rows, &two);
+        v_store(memory->states + (size_t)i * 64, one);
+        v_store(memory->turned + (size_t)i * 64, two);
+    }
+    v_store(memory->exits, v_and(one, flags));
+    v_store(memory->others, v_and(two, flags));
+    return 1;
+}
+
+static int NAME(choose)(uint8_t *one, const uint8_t *two, uint32_t steps, uint64_t lanes)
+{
+    const M chosen = m_of(lanes);
+    uint32_t i;
+    for (i = 0; lanes != 0 && i < steps; i++, one += 64, two += 64) v_store(one, v_choose(chosen, v_load(two), v_load(one)));
+    return 1;
+}
+#endif
+
 static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t warmup, int mode)
 {
     const V entries = v_load(memory->entries);
+    const uint32_t many = lanes->backward_rows;
+    (void)many;
+#if TWICE
+    if (mode == BITLEX_CHOOSE) return NAME(choose)(memory->codes, memory->fourth, steps, memory->chosen);
+#define CASE(rows) if (many <= rows && mode == BITLEX_TWICE) return NAME(backward_twice)(lanes, memory, steps, entries, v_load(memory->others), rows);
+    EACH_SIZE(CASE)
+#undef CASE
+#else
+    if (mode == BITLEX_TWICE) return 0;
+#endif
 #define CASE(rows) \
-    if (rows <= 8 * BITLEX_BACKWARD_PAGES && lanes->backward_rows <= rows) { \
+    if ((TWICE || rows <= 8 * BITLEX_BACKWARD_PAGES) && many <= rows) { \
         if (mode != BITLEX_GUESS) return NAME(backward_run)(lanes, memory, steps, entries, mode == BITLEX_AGAIN, rows); \
         v_store(memory->exits, NAME(backward_guess)(lanes, memory, warmup, entries, rows)); \
         return 1; \
@@ -480,14 +536,23 @@ static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory,
 static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t warmup, int mode)
 {
     const V entries = v_load(memory->entries);
-    const uint32_t from = mode == BITLEX_GUESS ? steps - warmup : 0;
-    const int again = mode == BITLEX_AGAIN;
-    if (!MASKED && lanes->machine->drops) {
-        if (lanes->forward_rows <= 16) return NAME(forward_run)(lanes, memory, from, steps, entries, again, 16, 1);
-        return NAME(forward_run)(lanes, memory, from, steps, entries, again, 8 * BITLEX_FORWARD_PAGES, 1);
+    const uint32_t from = mode == BITLEX_GUESS ? steps - warmup : 0, many = lanes->forward_rows;
+    const int again = mode == BITLEX_AGAIN, masked = MASKED || lanes->machine->drops;
+#if TWICE
+    if (mode == BITLEX_CHOOSE) return NAME(choose)(memory->states, memory->turned, steps, memory->chosen);
+#define CASE(rows) if (many <= rows && mode == BITLEX_TWICE) return NAME(forward_twice)(lanes, memory, steps, entries, v_load(memory->others), rows, masked);
+    EACH_SIZE(CASE)
+#undef CASE
+#else
+    if (mode == BITLEX_TWICE) return 0;
+#endif
+    if (!MASKED && masked) {
+        if (many <= 16) return NAME(forward_run)(lanes, memory, from, steps, entries, again, 16, 1);
+        if (many <= 64) return NAME(forward_run)(lanes, memory, from, steps, entries, again, 64, 1);
+        return NAME(forward_run)(lanes, memory, from, steps, entries, again, many, 1);
     }
 #define CASE(rows) \
-    if (lanes->forward_rows <= rows) return NAME(forward_run)(lanes, memory, from, steps, entries, again, rows, MASKED);
+    if (many <= rows) return NAME(forward_run)(lanes, memory, from, steps, entries, again, rows, MASKED);
     EACH_SIZE(CASE)
 #undef CASE
     return 0;

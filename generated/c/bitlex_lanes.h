@@ -15,6 +15,7 @@
 #define BITLEX_LANE_UNITS (BITLEX_LANES * BITLEX_STEPS)
 #define BITLEX_RECENT 8      /* rows of 64 code points that are kept at hand, at most */
 #define BITLEX_PAGE 128      /* entries of a table that are looked up at once */
+#define BITLEX_PAGES 32      /* of a table, at most; and as many as the loops for AVX2 and NEON are made for */
 #define BITLEX_BACKWARD_PAGES 4
 #define BITLEX_FORWARD_PAGES 8
 #define BITLEX_SYMBOLS 64    /* columns, labels and cells, at most; and the identity is one of the first two */
@@ -32,6 +33,12 @@ typedef struct {
 
 #define BITLEX_UNKNOWN 0xFF /* is no row and no number */
 
+/* Two states that were not forgotten over a lane, and for how many blocks more that is remembered. */
+typedef struct {
+    uint8_t states[2];
+    uint32_t blocks;
+} bitlex_doubt;
+
 /* The memory in which a block is worked off; rows of 64 are aligned. */
 typedef struct bitlex_lane_memory {
     uint8_t codes[BITLEX_LANE_UNITS + 64]; /* of the column of each unit, in the order of the text; later, [step][lane], of labels */
@@ -40,17 +47,20 @@ typedef struct bitlex_lane_memory {
     uint8_t fourth[BITLEX_LANE_UNITS]; /* bytes of characters, while UTF-8 is read */
     bitlex_recent recent;
     uint8_t entries[BITLEX_LANES], exits[BITLEX_LANES]; /* of the pass at hand */
+    uint8_t others[BITLEX_LANES]; /* entries, then exits, of a second run beside it */
+    uint64_t chosen; /* lanes in which that run was right */
+    bitlex_doubt doubts[2]; /* of the backward pass, and of the forward pass */
     uint64_t starts[BITLEX_LANE_UNITS / 64 + 2], drops[BITLEX_LANE_UNITS / 64 + 2]; /* a bit for each unit */
     uint64_t places[BITLEX_LANE_UNITS / 64 + 2]; /* where characters start, if they were packed */
     uint32_t words, started, dropped; /* their words in use, and how many bits these have */
 } bitlex_lane_memory;
 
-typedef enum { BITLEX_FIRST, BITLEX_AGAIN, BITLEX_GUESS } bitlex_mode;
+typedef enum { BITLEX_FIRST, BITLEX_AGAIN, BITLEX_GUESS, BITLEX_TWICE, BITLEX_CHOOSE } bitlex_mode;
 
 struct bitlex_lanes {
-    uint8_t backward_next[BITLEX_BACKWARD_PAGES][BITLEX_PAGE];  /* [page of column][offset of column + state] -> state */
-    uint8_t backward_label[BITLEX_BACKWARD_PAGES][BITLEX_PAGE]; /* -> code of label */
-    uint8_t forward_next[BITLEX_FORWARD_PAGES][BITLEX_PAGE];    /* [page of label][offset of label + state] -> state and flags */
+    uint8_t backward_next[BITLEX_PAGES][BITLEX_PAGE];  /* [page of column][offset of column + state] -> state */
+    uint8_t backward_label[BITLEX_PAGES][BITLEX_PAGE]; /* -> code of label */
+    uint8_t forward_next[BITLEX_PAGES][BITLEX_PAGE];    /* [page of label][offset of label + state] -> state and flags */
     uint8_t column_offset[16], label_offset[16]; /* by the low four bits of a code, where codes are not offsets themselves */
     uint8_t direct[256];                     /* U+0000..U+00FF -> code of column */
     uint8_t cell_code[BITLEX_SYMBOLS];       /* cell -> code of column */
@@ -74,6 +84,12 @@ static inline void bitlex_forget(bitlex_recent *recent)
 {
     memset(recent, BITLEX_UNKNOWN, sizeof *recent);
     recent->oldest = recent->numbers = 0;
+}
+
+static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
+{
+    bitlex_forget(&memory->recent);
+    memory->doubts[0].blocks = memory->doubts[1].blocks = 0;
 }
 
 /* Decode the unit at p < end: its code point, or U+FFFD for a maximal ill-formed subsequence. Stores the length. */

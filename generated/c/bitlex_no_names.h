@@ -5,6 +5,7 @@
 #undef MASKED
 #undef NAME
 #undef PACKS
+#undef TWICE
 #undef V
 #undef W
 #undef WIDTH
@@ -27,6 +28,7 @@
 #undef v_and
 #undef v_choose
 #undef v_entries
+#undef v_entries_both
 #undef v_entries_twice
 #undef v_entry
 #undef v_left
