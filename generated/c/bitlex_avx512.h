@@ -47,21 +47,27 @@ BITLEX_INLINE V NAME(offset)(const uint8_t *table, V code)
 }
 BITLEX_INLINE V NAME(any)(V a, V b, V c) { return _mm512_ternarylogic_epi32(a, b, c, 0xFE); }
 
+/* As entry128, and 0 elsewhere. */
+BITLEX_INLINE V NAME(if_there)(M there, const uint8_t *table, V index)
+{
+    return _mm512_maskz_permutex2var_epi8(there, NAME(load)(table), index, NAME(load)(table + 64));
+}
+
 /* Two indices with one code, or one index in two tables, in more pages than eight: four pages at a time, in a loop. What is not on a page
  * adds nothing. */
-BITLEX_INLINE V NAME(entries_many)(const uint8_t (*first)[BITLEX_PAGE], const uint8_t (*second)[BITLEX_PAGE], V index, V other_index, V code,
-                                   const uint32_t rows, V *other)
+BITLEX_INLINE V NAME(entries_many)(const uint8_t (*first)[BITLEX_PAGE], const uint8_t (*second)[BITLEX_PAGE], V index, V index_other,
+                                   V code, const uint32_t rows, V *other)
 {
-    V page = _mm512_and_si512(code, NAME(all)(0xF8)), found = _mm512_setzero_si512(), found_other = found, answer[4], answer_other[4];
+    V page = _mm512_and_si512(code, NAME(all)(0xF8)), found = _mm512_setzero_si512(), found_other = found, answer[4], answers[4];
     uint32_t i, k;
     for (i = 0; 8 * i < rows; i += 4) {
         for (k = 0; k < 4; k++) {
             const M there = _mm512_cmpeq_epi8_mask(page, NAME(all)(8 * (int)k));
-            answer[k] = _mm512_maskz_permutex2var_epi8(there, NAME(load)(first[i + k]), index, NAME(load)(first[i + k] + 64));
-            if (other) answer_other[k] = _mm512_maskz_permutex2var_epi8(there, NAME(load)(second[i + k]), other_index, NAME(load)(second[i + k] + 64));
+            answer[k] = NAME(if_there)(there, first[i + k], index);
+            if (other) answers[k] = NAME(if_there)(there, second[i + k], index_other);
         }
         found = NAME(any)(found, NAME(any)(answer[0], answer[1], answer[2]), answer[3]);
-        if (other) found_other = NAME(any)(found_other, NAME(any)(answer_other[0], answer_other[1], answer_other[2]), answer_other[3]);
+        if (other) found_other = NAME(any)(found_other, NAME(any)(answers[0], answers[1], answers[2]), answers[3]);
         page = _mm512_sub_epi8(page, NAME(all)(32));
     }
     if (other) *other = found_other;
@@ -79,7 +85,7 @@ BITLEX_INLINE V NAME(entries)(const uint8_t (*table)[BITLEX_PAGE], V index, V co
     page = _mm512_and_si512(code, NAME(all)(0x70));
     for (i = 0; i < (rows <= 48 ? rows / 8 : 8); i++) { /* what is not on a page adds nothing: three are put together by one instruction */
         const M there = _mm512_cmpeq_epi8_mask(page, NAME(all)(i << 4));
-        answer[i] = _mm512_maskz_permutex2var_epi8(there, NAME(load)(table[i]), index, NAME(load)(table[i] + 64));
+        answer[i] = NAME(if_there)(there, table[i], index);
     }
     found = NAME(any)(answer[0], answer[1], answer[2]);
     if (rows <= 24) return found;
@@ -97,10 +103,10 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
     return NAME(entries)(first, index, code, rows);
 }
 
-BITLEX_INLINE V NAME(entries_both)(const uint8_t (*table)[BITLEX_PAGE], V index, V other_index, V code, const uint32_t rows, V *other)
+BITLEX_INLINE V NAME(entries_both)(const uint8_t (*table)[BITLEX_PAGE], V index, V index_other, V code, const uint32_t rows, V *other)
 {
-    if (rows > 64) return NAME(entries_many)(table, table, index, other_index, code, rows, other);
-    *other = NAME(entries)(table, other_index, code, rows);
+    if (rows > 64) return NAME(entries_many)(table, table, index, index_other, code, rows, other);
+    *other = NAME(entries)(table, index_other, code, rows);
     return NAME(entries)(table, index, code, rows);
 }
 

@@ -8,6 +8,10 @@
  *     W, WIDTH, w_*         the vector that matrices are turned with, and its bytes
  *     NAME(x)               the name of x for this instruction set
  *     EACH_SIZE, MASKED     see below
+ *     PACKS                 whether characters of UTF-8 are packed: m_inside (bytes that are inside a character), m_of (a word of bits
+ *                           as a mask), v_pack (the bytes of the bits that are set, side by side), m_spread (bits to where others are)
+ *     DEEP                  whether it has a way of its own to look up characters that are not ASCII, named `deep`
+ *     TWICE                 whether passes are run with two guesses: v_entries_both (one table, two indices of one code)
  *
  * Tables are in memory, as v_prepare left them. v_entry looks up in 128 bytes by an index below 128 (the result for others
  * does not matter), v_permute in 64 bytes by the low six bits, v_offset in 16 by the low four of a
@@ -16,8 +20,8 @@
  *
  * v_entries looks up in pages: `index` is the offset of a symbol on its page plus a state. With two pages at most, the page
  * is bit 7 of `code`, and of `index`; with more, it is bits 4 to 6 of `code`. The last argument, a constant, says how
- * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made. MASKED: whether index
- * must come without the flags of a state.
+ * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made, `many` if all others are done in a
+ * loop, for which the page has five bits (3 to 7). MASKED: whether index must come without the flags of a state.
  */
 
 /* --- units -> codes ----------------------------------------------------------------------------------------------- */
@@ -147,12 +151,15 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, ui
 }
 
 #if PACKS
+#define PREFETCH(p) __builtin_prefetch((const void *)((uintptr_t)(p) + BITLEX_BLOCK)) /* of the next block, or of nothing */
+
 /* Store the codes of 64 packed characters, of which `here` is the first byte: those in `leads`, and in others `code`. */
 BITLEX_INLINE void NAME(read_points)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t at, V here, V code, M leads)
 {
     const M threes = m_at_least(here, v_all(0xE0)), fours = m_at_least(here, v_all(0xF0));
     const V second = v_load(memory->turned + at), third = v_load(memory->states + at);
-    V chunk = v_choose(threes, v_and(here, v_all(0x0F)), v_all(0)), row = v_choose(threes, second, here), low = v_choose(threes, third, second);
+    V chunk = v_choose(threes, v_and(here, v_all(0x0F)), v_all(0));
+    V row = v_choose(threes, second, here), low = v_choose(threes, third, second);
     uint64_t huge = 0;
     if (m_any(fours)) {
         const M beyond = m_at_least(here, v_all(0xF4)); /* U+100000 and more are so rare that they may cost */
@@ -165,8 +172,8 @@ BITLEX_INLINE void NAME(read_points)(const bitlex_lanes *lanes, bitlex_lane_memo
     v_store(memory->codes + at, NAME(deep)(lanes, &memory->recent, code, leads, m_without(leads, fours), chunk, row, low));
     for (; huge; huge &= huge - 1) {
         const uint32_t i = at + first_bit(huge);
-        const uint32_t point = 0x100000u | (memory->turned[i] & 0x0Fu) << 12 | (memory->states[i] & 0x3Fu) << 6 | (memory->fourth[i] & 0x3Fu);
-        memory->codes[i] = code_of(lanes, point);
+        const uint32_t point = (memory->turned[i] & 0x0Fu) << 12 | (memory->states[i] & 0x3Fu) << 6 | (memory->fourth[i] & 0x3Fu);
+        memory->codes[i] = code_of(lanes, 0x100000u | point);
     }
 }
 
@@ -184,7 +191,7 @@ static uint32_t NAME(pack_part)(bitlex_lane_memory *memory, const uint8_t *p, ui
         const uint64_t beyond = m_bits(m_high(here));
         uint64_t one, two, inside, whole, odd;
         M threes;
-        __builtin_prefetch(p + BITLEX_BLOCK);
+        PREFETCH(p);
         if ((beyond | inner) == 0) {
             v_store(memory->codes + count, here);
             memory->places[at / 64] = ~UINT64_C(0);
@@ -206,10 +213,11 @@ static uint32_t NAME(pack_part)(bitlex_lane_memory *memory, const uint8_t *p, ui
             const M fours = m_and(m_and(m_at_least(here, v_all(0xF0)), m_at_least(second, v_permute(second_from_four, here))),
                                   m_at_least(v_permute(second_to_four, here), second));
             const V fourth = v_load(p + 3);
-            const uint64_t four = m_bits(fours), third_too = four & m_bits(m_inside(third)), fourth_too = third_too & m_bits(m_inside(fourth));
-            inside |= four << 1 | third_too << 2 | fourth_too << 3;
-            inner |= four >> 63 | third_too >> 62 | fourth_too >> 61;
-            odd = beyond & ~(inside | whole | fourth_too);
+            const uint64_t next = m_bits(fours), next_two = next & m_bits(m_inside(third));
+            const uint64_t next_three = next_two & m_bits(m_inside(fourth));
+            inside |= next << 1 | next_two << 2 | next_three << 3;
+            inner |= next >> 63 | next_two >> 62 | next_three >> 61;
+            odd = beyond & ~(inside | whole | next_three);
             if (odd) {
                 const M wrong = m_of(odd);
                 here = v_choose(wrong, v_all(0xEF), here);
@@ -239,7 +247,7 @@ static uint32_t NAME(pack_utf8)(const bitlex_lanes *lanes, bitlex_lane_memory *m
     uint32_t at, ascii, count;
     for (at = 0; at < near; at += 64) {
         const V here = v_load(text + at);
-        __builtin_prefetch(text + at + BITLEX_BLOCK); /* the next block */
+        PREFETCH(text + at);
         if (m_any(m_high(here))) break;
         v_store(memory->codes + at, v_entry(lanes->direct, here));
         memory->places[at / 64] = ~UINT64_C(0);
@@ -285,6 +293,7 @@ static void NAME(spread)(const uint8_t *bits, const uint64_t *places, uint64_t *
         at += (uint32_t)__builtin_popcountll(places[w]);
     }
 }
+#undef PREFETCH
 #endif
 
 static void NAME(read_latin1)(const bitlex_lanes *lanes, uint8_t *columns, const uint8_t *text, uint32_t units)
@@ -466,12 +475,14 @@ BITLEX_INLINE int NAME(forward_run)(const bitlex_lanes *lanes, bitlex_lane_memor
 }
 
 #if TWICE
-/* Both passes with two guesses at once, which takes little longer than one, as a step waits for the one before: nothing is written but
- * what will be read, the second time to a place of its own; and choose takes that for some lanes. */
-BITLEX_INLINE int NAME(backward_twice)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V one, V two, const uint32_t rows)
+/* Both passes with two guesses at once, which takes little longer than with one, as a step waits for the one before. What the second
+ * leads to has a place of its own, and choose takes it from there for the lanes in which the second was right. */
+BITLEX_INLINE int NAME(backward_twice)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V one, V two,
+                                       const uint32_t rows)
 {
     while (steps-- > 0) {
-        V code = v_load(memory->turned + (size_t)steps * 64), offset = rows <= 16 ? code : v_offset(lanes->column_offset, code), label;
+        V code = v_load(memory->turned + (size_t)steps * 64), label;
+        V offset = rows <= 16 ? code : v_offset(lanes->column_offset, code);
         one = v_entries_twice(lanes->backward_next, lanes->backward_label, v_add(offset, one), code, rows, &label);
         v_store(memory->codes + (size_t)steps * 64, label);
         two = v_entries_twice(lanes->backward_next, lanes->backward_label, v_add(offset, two), code, rows, &label);
@@ -516,7 +527,8 @@ static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory,
     (void)many;
 #if TWICE
     if (mode == BITLEX_CHOOSE) return NAME(choose)(memory->codes, memory->fourth, steps, memory->chosen);
-#define CASE(rows) if (many <= rows && mode == BITLEX_TWICE) return NAME(backward_twice)(lanes, memory, steps, entries, v_load(memory->others), rows);
+#define CASE(rows) \
+    if (mode == BITLEX_TWICE && many <= rows) return NAME(backward_twice)(lanes, memory, steps, entries, v_load(memory->others), rows);
     EACH_SIZE(CASE)
 #undef CASE
 #else
@@ -540,7 +552,10 @@ static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, 
     const int again = mode == BITLEX_AGAIN, masked = MASKED || lanes->machine->drops;
 #if TWICE
     if (mode == BITLEX_CHOOSE) return NAME(choose)(memory->states, memory->turned, steps, memory->chosen);
-#define CASE(rows) if (many <= rows && mode == BITLEX_TWICE) return NAME(forward_twice)(lanes, memory, steps, entries, v_load(memory->others), rows, masked);
+#define CASE(rows) \
+    if (mode == BITLEX_TWICE && many <= rows) { \
+        return NAME(forward_twice)(lanes, memory, steps, entries, v_load(memory->others), rows, masked); \
+    }
     EACH_SIZE(CASE)
 #undef CASE
 #else

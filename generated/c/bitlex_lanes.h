@@ -50,6 +50,7 @@ typedef struct bitlex_lane_memory {
     uint8_t others[BITLEX_LANES]; /* entries, then exits, of a second run beside it */
     uint64_t chosen; /* lanes in which that run was right */
     bitlex_doubt doubts[2]; /* of the backward pass, and of the forward pass */
+    uint32_t far; /* how often to look far ahead at once: see bitlex.c */
     uint64_t starts[BITLEX_LANE_UNITS / 64 + 2], drops[BITLEX_LANE_UNITS / 64 + 2]; /* a bit for each unit */
     uint64_t places[BITLEX_LANE_UNITS / 64 + 2]; /* where characters start, if they were packed */
     uint32_t words, started, dropped; /* their words in use, and how many bits these have */
@@ -89,7 +90,7 @@ static inline void bitlex_forget(bitlex_recent *recent)
 static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
 {
     bitlex_forget(&memory->recent);
-    memory->doubts[0].blocks = memory->doubts[1].blocks = 0;
+    memory->doubts[0].blocks = memory->doubts[1].blocks = memory->far = 0;
 }
 
 /* Decode the unit at p < end: its code point, or U+FFFD for a maximal ill-formed subsequence. Stores the length. */

@@ -463,14 +463,18 @@ static uint32_t exact_state(bitlex_cursor *c, uint64_t wanted)
 static int look_ahead(bitlex_cursor *c, uint64_t wanted, uint64_t most, uint32_t *state)
 {
     uint64_t from = block_start(c, wanted), to, block, ahead, last;
-    const uint64_t further = c->memory != NULL ? 64 : 16;
     uint32_t size;
     uint16_t set[SET];
     if (c->stage->backward_states > SET) return 0;
-    for (ahead = 16; ahead <= 16 * further && ahead < BITLEX_BLOCK; ahead *= further) { /* a few code points */
+    for (ahead = 16; ahead <= (c->memory != NULL ? 1024u : 256u) && ahead < BITLEX_BLOCK; ahead *= ahead == 16 ? 16 : 4) {
+        if (ahead == 256 && c->memory != NULL && c->memory->far > 0) { /* so few did not tell of late: vectors look at more at once */
+            c->memory->far--;
+            continue;
+        }
         to = border(c, from + ahead);
         size = every_state(c, set, to);
-        if (narrow_part(c, from, to, set, size) == 1) return *state = set[0], 1;
+        if ((ahead <= 256 ? narrow(c, set, size, load(c, from, to)) : narrow_part(c, from, to, set, size)) == 1) return *state = set[0], 1;
+        if (ahead == 256 && c->memory != NULL) c->memory->far = 16;
     }
     for (ahead = 1; ahead <= most && ahead <= BITLEX_CHECKPOINTS; ahead *= 8) { /* a few blocks */
         last = c->stop - wanted < ahead ? c->stop : wanted + ahead;

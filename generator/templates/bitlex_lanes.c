@@ -5,11 +5,14 @@
  * with byte permutations does in a few instructions. What has to be settled:
  *
  *   codes      units -> columns, in the order of the text. Characters that share all bits but the last six share a row of
- *              the table of code points, so one look-up serves all of a vector's that do.
+ *              the table of code points, so one look-up serves all of a vector's that do. Where bytes can be packed, a
+ *              character of UTF-8 is one step, and its bit is put where it started when all is done.
  *   turn       the block as a matrix of lanes times steps is transposed, so that a step reads one vector.
  *   guesses    the states in which lanes are entered are guessed: by running every lane's neighbour for its last few
  *              steps. After the pass they are compared with the states in which neighbours were left. Where one differs,
  *              all lanes run again, entered rightly, until no state differs from the one before (automata forget quickly).
+ *   twice      some machines do not forget: in some patterns a quote changes the meaning of all that follows. When one is
+ *              caught at it, each lane is run with two guesses side by side, until one guess is right again.
  *   settle     a text can be made on which they forget nothing. Then each turn teaches what one more state leads to, lane by
  *              lane, and twice as many turns as there are states teach all there is to know: the time stays linear.
  *   bits       a unit's letter is a flag in its state; a vector's flags are a bit for each lane, and a matrix of bits is
@@ -17,7 +20,8 @@
  *
  * An index is offset of symbol + state, within a page of 128 entries, with as many symbols on a page as fit. Symbols are kept
  * as codes: their offset, and in bit 7 the page, as long as there are two pages at most; else their number on the page (16 at
- * most), whose offset is looked up, and from bit 4 on the page. Bytes inside a character are a symbol of their own that changes no state (the identity).
+ * most), whose offset is looked up, and from bit 4 on the page; of nine pages and more, from bit 3 on. Bytes inside a character
+ * that are not packed are a symbol of their own that changes no state (the identity).
  *
  * Rejected: one automaton whose vector is the whole function from states to states (a byte at a time); programs of and/or/not
  * over bit streams, found by search (none for some machines, and each to be proved anew, where this is one loop that reads the
@@ -52,7 +56,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 #else
 #define BITLEX_INLINE static inline /* all together they would need megabytes of stack */
 #endif
-#define PATIENCE 2 /* blocks, in which guesses proved right, after which two guesses are no longer made */
+#define PATIENCE 3 /* blocks in which the first of two guesses proves right, until the second is no longer made */
 #define WARMUP 12 /* a multiple of 1, 2, 3, 4, 6, 12: a run of equal characters is then guessed right even by a counter */
 
 typedef int (*pass)(const bitlex_lanes *, bitlex_lane_memory *, uint32_t steps, uint32_t warmup, int mode);
@@ -146,7 +150,8 @@ static int enter_by_knowledge(const knowledge *known, bitlex_lane_memory *memory
 }
 
 /* Guess how the lanes are entered, from `start`; the first is entered in `state`. */
-static void guess(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, uint32_t state, pass run, int direction)
+static void guess(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, uint32_t state, pass run,
+                  int direction)
 {
     memset(memory->entries, (int)start, BITLEX_LANES);
     run(lanes, memory, steps, steps < WARMUP ? steps : WARMUP, BITLEX_GUESS);
@@ -154,16 +159,15 @@ static void guess(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_
     memory->entries[direction > 0 ? 0 : BITLEX_LANES - 1] = (uint8_t)state;
 }
 
-/* Two states that lanes were entered in, one rightly, and that they do not forget. */
+/* Two states in which a lane was left, one rightly: the machine tells them apart for longer than a lane. */
 static void doubt(bitlex_doubt *of, uint32_t one, uint32_t two)
 {
     of->states[0] = (uint8_t)one;
     of->states[1] = (uint8_t)two;
-    of->blocks = PATIENCE;
 }
 
-/* Run a pass with two guesses for each lane, one of which has been made, and take the one that proves right: 1, if there is one for all.
- * If not, lanes are entered again as their neighbours were left. */
+/* Run a pass with two guesses for each lane, of which the first has been made, and take the one that proves right: 1, if each lane has
+ * one. If not, lanes are entered again as their neighbours were left. */
 static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, pass run, int direction)
 {
     bitlex_doubt *of = memory->doubts + (direction > 0);
@@ -184,7 +188,7 @@ static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, u
             state = state == first[lane] ? memory->exits[lane] : memory->others[lane];
         }
         if (i == BITLEX_LANES) {
-            of->blocks -= memory->chosen == 0;
+            of->blocks = memory->chosen != 0 ? PATIENCE : of->blocks - 1;
             if (memory->exits[lane] != memory->others[lane]) doubt(of, memory->exits[lane], memory->others[lane]);
             memory->exits[lane] = (uint8_t)state;
             return run(lanes, memory, steps, 0, BITLEX_CHOOSE);
@@ -221,7 +225,10 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
     }
     enter_as_left(memory, direction);
     run(lanes, memory, steps, 0, BITLEX_AGAIN);
-    if (!is_settled(memory, direction)) doubt(of, one, two);
+    if (!is_settled(memory, direction)) {
+        doubt(of, one, two);
+        of->blocks = PATIENCE;
+    }
     while (!sure && !is_settled(memory, direction)) {
         learn(&known, memory);
         sure = enter_by_knowledge(&known, memory, state, states, direction);
