@@ -363,10 +363,10 @@ static uint32_t narrow(bitlex_cursor *c, uint16_t *set, uint32_t size, uint32_t 
     return size;
 }
 
-/* Run a set of states backward over a block; returns how many distinct ones are left. Overwrites what was loaded. */
-static uint32_t narrow_block(bitlex_cursor *c, uint64_t block, uint16_t *set, uint32_t size)
+/* Run a set of states backward over the text from..to, a block at most; returns how many distinct ones are left. Overwrites what was
+ * loaded. */
+static uint32_t narrow_part(bitlex_cursor *c, uint64_t from, uint64_t to, uint16_t *set, uint32_t size)
 {
-    const uint64_t from = block_start(c, block), to = block_start(c, block + 1);
     const bitlex_lanes *lanes = c->machine->lanes;
     const uint32_t columns = c->stage->column_count, width = c->encoding == BITLEX_UTF8 ? 1 : c->encoding;
     uint64_t near = to;
@@ -386,6 +386,11 @@ static uint32_t narrow_block(bitlex_cursor *c, uint64_t block, uint16_t *set, ui
     lanes->peek(lanes, c->memory, c->text + from * width, c->text + c->length * width, c->encoding, (uint32_t)(near - from), states, size);
     for (i = 0; i < size; i++) set[i] = (uint16_t)(states[i] * columns);
     return distinct(set, size);
+}
+
+static uint32_t narrow_block(bitlex_cursor *c, uint64_t block, uint16_t *set, uint32_t size)
+{
+    return narrow_part(c, block_start(c, block), block_start(c, block + 1), set, size);
 }
 
 static uint32_t backward_block(bitlex_cursor *c, uint64_t block, uint32_t state)
@@ -461,10 +466,15 @@ static int look_ahead(bitlex_cursor *c, uint64_t wanted, uint64_t most, uint32_t
     uint32_t size;
     uint16_t set[SET];
     if (c->stage->backward_states > SET) return 0;
-    for (ahead = 16; ahead <= 256 && ahead < BITLEX_BLOCK; ahead *= 16) { /* a few code points */
+    for (ahead = 16; ahead <= (c->memory != NULL ? 1024u : 256u) && ahead < BITLEX_BLOCK; ahead *= ahead == 16 ? 16 : 4) {
+        if (ahead == 256 && c->memory != NULL && c->memory->far > 0) { /* so few did not tell of late: vectors look at more at once */
+            c->memory->far--;
+            continue;
+        }
         to = border(c, from + ahead);
         size = every_state(c, set, to);
-        if (narrow(c, set, size, load(c, from, to)) == 1) return *state = set[0], 1;
+        if ((ahead <= 256 ? narrow(c, set, size, load(c, from, to)) : narrow_part(c, from, to, set, size)) == 1) return *state = set[0], 1;
+        if (ahead == 256 && c->memory != NULL) c->memory->far = 16;
     }
     for (ahead = 1; ahead <= most && ahead <= BITLEX_CHECKPOINTS; ahead *= 8) { /* a few blocks */
         last = c->stop - wanted < ahead ? c->stop : wanted + ahead;
@@ -703,6 +713,7 @@ void bitlex_restart(bitlex_cursor *c, const void *text, uint64_t length, bitlex_
     c->memory = NULL;
     if (m->lanes != NULL && length >= BITLEX_LANES_FROM && scratch != NULL) {
         c->memory = (bitlex_lane_memory *)(void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
+        bitlex_begin_memory(c->memory);
     }
     c->length = length;
     c->blocks = length / BITLEX_BLOCK + (length % BITLEX_BLOCK != 0);

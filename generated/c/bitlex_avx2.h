@@ -69,6 +69,7 @@ BITLEX_INLINE __m256i NAME(gather)(const uint8_t *p, size_t stride)
     return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p)),
                                    _mm_loadu_si128((const __m128i *)(const void *)(p + stride)), 1);
 }
+BITLEX_INLINE __m256i NAME(load_half)(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 BITLEX_INLINE void NAME(store_half)(void *p, __m256i v) { _mm256_storeu_si256((__m256i *)p, v); }
 
 /* Bits shift..shift+7 of 32 units of two bytes, and of four. */
@@ -226,9 +227,13 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
     CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(8) CASE(10) CASE(12) CASE(14) CASE(16) CASE(24) CASE(28) CASE(32) CASE(36) \
     CASE(40) CASE(48) CASE(64)
 #define MASKED 1
+#define PACKS 0
+#define TWICE 0
+#define DEEP 0
 #define W __m256i
 #define WIDTH 32
 #define w_gather NAME(gather)
+#define w_load NAME(load_half)
 #define w_store NAME(store_half)
 #define w_zip_low _mm256_unpacklo_epi8
 #define w_zip_high _mm256_unpackhi_epi8
@@ -326,7 +331,8 @@ static void prepare_tables_avx2(bitlex_lanes *lanes)
     prepare_avx2(lanes->inside_row, 64);
     prepare_avx2(lanes->direct, 128);
     prepare_avx2(lanes->direct + 128, 128);
-    prepare_avx2(lanes->stretch, 128);
+    prepare_avx2(lanes->stretch[0], 128);
+    prepare_avx2(lanes->stretch[1], 128);
 }
 
 #include "bitlex_no_names.h"

@@ -5,6 +5,13 @@ typedef __mmask64 M_avx512;
 #define V V_avx512
 #define M M_avx512
 
+/* Of an origin that compilers cannot see: they would make a constant anew in each turn of a loop, rather than keep it. */
+BITLEX_INLINE V NAME(all)(int byte)
+{
+    V all = _mm512_set1_epi8((char)byte);
+    __asm__("" : "+v"(all));
+    return all;
+}
 BITLEX_INLINE V NAME(load)(const void *p) { return _mm512_loadu_si512(p); }
 BITLEX_INLINE void NAME(store)(void *p, V v) { _mm512_storeu_si512(p, v); }
 BITLEX_INLINE V NAME(gather)(const uint8_t *p, size_t stride)
@@ -35,34 +42,90 @@ BITLEX_INLINE V NAME(entry128)(const uint8_t *table, V index)
 }
 BITLEX_INLINE V NAME(offset)(const uint8_t *table, V code)
 {
-    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)table)), code);
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)table)),
+                               _mm512_and_si512(code, _mm512_set1_epi8(15)));
 }
+BITLEX_INLINE V NAME(any)(V a, V b, V c) { return _mm512_ternarylogic_epi32(a, b, c, 0xFE); }
+
+/* As entry128, and 0 elsewhere. */
+BITLEX_INLINE V NAME(if_there)(M there, const uint8_t *table, V index)
+{
+    return _mm512_maskz_permutex2var_epi8(there, NAME(load)(table), index, NAME(load)(table + 64));
+}
+
+/* Two indices with one code, or one index in two tables, in more pages than eight: four pages at a time, in a loop. What is not on a page
+ * adds nothing. */
+BITLEX_INLINE V NAME(entries_many)(const uint8_t (*first)[BITLEX_PAGE], const uint8_t (*second)[BITLEX_PAGE], V index, V index_other,
+                                   V code, const uint32_t rows, V *other)
+{
+    V page = _mm512_and_si512(code, NAME(all)(0xF8)), found = _mm512_setzero_si512(), found_other = found, answer[4], answers[4];
+    uint32_t i, k;
+    for (i = 0; 8 * i < rows; i += 4) {
+        for (k = 0; k < 4; k++) {
+            const M there = _mm512_cmpeq_epi8_mask(page, NAME(all)(8 * (int)k));
+            answer[k] = NAME(if_there)(there, first[i + k], index);
+            if (other) answers[k] = NAME(if_there)(there, second[i + k], index_other);
+        }
+        found = NAME(any)(found, NAME(any)(answer[0], answer[1], answer[2]), answer[3]);
+        if (other) found_other = NAME(any)(found_other, NAME(any)(answers[0], answers[1], answers[2]), answers[3]);
+        page = _mm512_sub_epi8(page, NAME(all)(32));
+    }
+    if (other) *other = found_other;
+    return found;
+}
+
 BITLEX_INLINE V NAME(entries)(const uint8_t (*table)[BITLEX_PAGE], V index, V code, const uint32_t rows)
 {
-    V found = NAME(entry128)(table[0], index), page;
+    V found, page, answer[8];
     uint32_t i;
+    if (rows > 64) return NAME(entries_many)(table, table, index, index, code, rows, NULL);
+    found = NAME(entry128)(table[0], index);
     if (rows <= 8) return found;
     if (rows <= 16) return _mm512_mask_mov_epi8(found, _mm512_movepi8_mask(code), NAME(entry128)(table[1], index));
-    page = _mm512_and_si512(code, _mm512_set1_epi8(0x70));
-    for (i = 1; i < rows / 8; i++) {
-        M there = _mm512_cmpeq_epi8_mask(page, _mm512_set1_epi8((char)(i << 4)));
-        found = _mm512_mask_mov_epi8(found, there, NAME(entry128)(table[i], index));
+    page = _mm512_and_si512(code, NAME(all)(0x70));
+    for (i = 0; i < (rows <= 48 ? rows / 8 : 8); i++) { /* what is not on a page adds nothing: three are put together by one instruction */
+        const M there = _mm512_cmpeq_epi8_mask(page, NAME(all)(i << 4));
+        answer[i] = NAME(if_there)(there, table[i], index);
     }
-    return found;
+    found = NAME(any)(answer[0], answer[1], answer[2]);
+    if (rows <= 24) return found;
+    if (rows <= 32) return _mm512_or_si512(found, answer[3]);
+    if (rows <= 40) return NAME(any)(found, answer[3], answer[4]);
+    if (rows <= 48) return NAME(any)(found, _mm512_or_si512(answer[3], answer[4]), answer[5]);
+    return NAME(any)(found, NAME(any)(answer[3], answer[4], answer[5]), _mm512_or_si512(answer[6], answer[7]));
 }
 
 BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const uint8_t (*second)[BITLEX_PAGE], V index, V code,
                                     const uint32_t rows, V *other)
 {
+    if (rows > 64) return NAME(entries_many)(first, second, index, index, code, rows, other);
     *other = NAME(entries)(second, index, code, rows);
     return NAME(entries)(first, index, code, rows);
 }
 
-#define EACH_SIZE(CASE) CASE(8) CASE(16) CASE(24) CASE(32) CASE(40) CASE(48) CASE(64)
+BITLEX_INLINE V NAME(entries_both)(const uint8_t (*table)[BITLEX_PAGE], V index, V index_other, V code, const uint32_t rows, V *other)
+{
+    if (rows > 64) return NAME(entries_many)(table, table, index, index_other, code, rows, other);
+    *other = NAME(entries)(table, index_other, code, rows);
+    return NAME(entries)(table, index, code, rows);
+}
+
+/* Kept out of mask registers, where compilers would go on: those share their ports with permutations and comparisons. */
+BITLEX_INLINE uint64_t NAME(bits)(M m)
+{
+    uint64_t bits = (uint64_t)m;
+    __asm__("" : "+r"(bits));
+    return bits;
+}
+
+#define EACH_SIZE(CASE) CASE(8) CASE(16) CASE(24) CASE(32) CASE(40) CASE(48) CASE(64) CASE(many)
+#define TWICE 1
 #define MASKED 0
+#define PACKS 1
 #define W V
 #define WIDTH 64
 #define w_gather NAME(gather)
+#define w_load NAME(load)
 #define w_store NAME(store)
 #define w_zip_low _mm512_unpacklo_epi8
 #define w_zip_high _mm512_unpackhi_epi8
@@ -74,10 +137,11 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
 #define v_entry NAME(entry128)
 #define v_entries NAME(entries)
 #define v_entries_twice NAME(entries_twice)
+#define v_entries_both NAME(entries_both)
 #define v_permute(table, index) _mm512_permutexvar_epi8(index, _mm512_loadu_si512(table))
 #define v_offset NAME(offset)
 #define v_prepare(table, size) ((void)0)
-#define v_all(byte) _mm512_set1_epi8((char)(byte))
+#define v_all NAME(all)
 #define v_add _mm512_add_epi8
 #define v_and _mm512_and_si512
 #define v_or _mm512_or_si512
@@ -85,6 +149,7 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
 #define v_right(v, by) _mm512_srli_epi16(v, by)
 #define v_choose(m, a, b) _mm512_mask_mov_epi8(b, m, a)
 #define m_high _mm512_movepi8_mask
+#define m_inside(v) _mm512_cmplt_epi8_mask(v, v_all(0xC0))
 #define m_equal _mm512_cmpeq_epi8_mask
 #define m_at_least _mm512_cmpge_epu8_mask
 #define m_and(a, b) ((a) & (b))
@@ -94,7 +159,94 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
 #define m_any(m) ((m) != 0)
 #define m_none() UINT64_C(0)
 #define m_everywhere() (~UINT64_C(0))
-#define m_bits(m) ((uint64_t)(m))
+#define m_bits NAME(bits)
+#define m_of(bits) ((M)(bits))
+#define m_spread(bits, places) _pdep_u64(bits, places)
+#define v_pack(places, v) _mm512_maskz_compress_epi8(places, v)
+
+#define DEEP 1
+
+/* By the low six bits of a lead byte of two or three bytes, and of one of four: from where to where the byte behind must be. No byte
+ * is from 0xFF to 0. */
+#define EIGHT(byte) byte, byte, byte, byte, byte, byte, byte, byte
+static const uint8_t second_from[64] = {0xFF, 0xFF, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, EIGHT(0x80), EIGHT(0x80), EIGHT(0x80),
+                                        0xA0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, EIGHT(0x80), EIGHT(0xFF), EIGHT(0xFF)};
+static const uint8_t second_to[64] = {0, 0, 0xBF, 0xBF, 0xBF, 0xBF, 0xBF, 0xBF, EIGHT(0xBF), EIGHT(0xBF), EIGHT(0xBF),
+                                      EIGHT(0xBF), 0xBF, 0xBF, 0xBF, 0xBF, 0xBF, 0x9F, 0xBF, 0xBF, EIGHT(0), EIGHT(0)};
+static const uint8_t second_from_four[64] = {EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF),
+                                             0x90, 0x80, 0x80, 0x80, 0x80, 0xFF, 0xFF, 0xFF, EIGHT(0xFF)};
+static const uint8_t second_to_four[64] = {EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0),
+                                           0xBF, 0xBF, 0xBF, 0xBF, 0x8F, 0, 0, 0, EIGHT(0)};
+#undef EIGHT
+
+/* The codes of a row, which is given a place. */
+static V NAME(meet)(const bitlex_lanes *lanes, bitlex_recent *recent, uint32_t chunk, uint32_t row)
+{
+    const V codes = v_permute(lanes->cell_row, v_load(cells_of(lanes->machine, chunk, row)));
+    uint32_t place, number;
+    uint8_t *stretch;
+    if (chunk >= 0x20) return codes;
+    stretch = recent->number[chunk >> 4] + ((chunk & 15) << 3 | (row >> 3 & 7));
+    if (*stretch == BITLEX_UNKNOWN) {
+        if (recent->numbers == 256 - 8) bitlex_forget(recent);
+        *stretch = (uint8_t)recent->numbers;
+        recent->numbers += 8;
+    }
+    number = *stretch | (row & 7);
+    place = recent->oldest++ % BITLEX_RECENT;
+    recent->place[recent->held[place]] = BITLEX_UNKNOWN;
+    recent->place[number] = (uint8_t)place;
+    recent->held[place] = (uint8_t)number;
+    v_store(recent->codes[place], codes);
+    return codes;
+}
+
+/* As in bitlex_kernel.h; whether a lane is in the BMP is told by its chunk. */
+BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V code, M wanted, M wide, V chunk, V row, V low)
+{
+    const V unknown = v_all(BITLEX_LOOK_DEEPER), stretch = v_or(v_left(v_and(chunk, v_all(15)), 3), v_and(v_right(row, 3), v_all(7)));
+    const M astral = m_and(wanted, _mm512_test_epi8_mask(chunk, v_all(0xF0)));
+    V number = v_entry(recent->number[0], stretch), place, found, index;
+    (void)wide;
+    code = v_choose(wanted, v_entry(lanes->stretch[0], stretch), code);
+    if (m_any(astral)) {
+        const M next = m_and(m_equal(v_and(chunk, v_all(0xF0)), v_all(0x10)), astral);
+        code = v_choose(next, v_entry(lanes->stretch[1], stretch), v_choose(astral, unknown, code));
+        number = v_choose(next, v_entry(recent->number[1], stretch), v_choose(astral, v_all(BITLEX_UNKNOWN), number));
+    }
+    wanted = m_and(wanted, m_equal(code, unknown));
+    if (!m_any(wanted)) return code;
+    number = v_or(number, v_and(row, v_all(7)));
+    place = v_choose(m_high(number), v_entry(recent->place + 128, number), v_entry(recent->place, number));
+    index = v_or(v_and(low, v_all(0x3F)), v_left(v_and(place, v_all(3)), 6));
+    found = v_choose(m_high(index), v_entry(recent->codes[2], index), v_entry(recent->codes[0], index));
+    found = v_choose(_mm512_test_epi8_mask(place, v_all(4)),
+                     v_choose(m_high(index), v_entry(recent->codes[6], index), v_entry(recent->codes[4], index)), found);
+    code = v_choose(m_without(wanted, m_high(place)), found, code);
+    wanted = m_and(wanted, m_high(place));
+    if (m_any(wanted)) {
+        uint8_t chunks[64], rows[64], lows[64], codes[64];
+        uint64_t left;
+        uint32_t i, at;
+        v_store(chunks, chunk);
+        v_store(rows, row);
+        for (i = 0; i < 4 && m_any(wanted); i++) {
+            M same;
+            at = first_bit(wanted);
+            same = m_and(m_and(wanted, m_equal(chunk, v_all(chunks[at]))), m_equal(row, v_all(rows[at])));
+            code = v_choose(same, _mm512_permutexvar_epi8(low, NAME(meet)(lanes, recent, chunks[at], rows[at])), code);
+            wanted = m_without(wanted, same);
+        }
+        v_store(codes, code); /* this text jumps about: one by one is faster */
+        v_store(lows, low);
+        for (left = m_bits(wanted); left; left &= left - 1) {
+            at = first_bit(left);
+            codes[at] = lanes->cell_code[cells_of(lanes->machine, chunks[at], rows[at])[lows[at] & 63]];
+        }
+        if (m_any(wanted)) code = v_load(codes);
+    }
+    return code;
+}
 
 #include "bitlex_kernel.h"
 

@@ -5,11 +5,14 @@
  * with byte permutations does in a few instructions. What has to be settled:
  *
  *   codes      units -> columns, in the order of the text. Characters that share all bits but the last six share a row of
- *              the table of code points, so one look-up serves all of a vector's that do.
+ *              the table of code points, so one look-up serves all of a vector's that do. Where bytes can be packed, a
+ *              character of UTF-8 is one step, and its bit is put where it started when all is done.
  *   turn       the block as a matrix of lanes times steps is transposed, so that a step reads one vector.
  *   guesses    the states in which lanes are entered are guessed: by running every lane's neighbour for its last few
  *              steps. After the pass they are compared with the states in which neighbours were left. Where one differs,
  *              all lanes run again, entered rightly, until no state differs from the one before (automata forget quickly).
+ *   twice      some machines do not forget: in some patterns a quote changes the meaning of all that follows. When one is
+ *              caught at it, each lane is run with two guesses side by side, until one guess is right again.
  *   settle     a text can be made on which they forget nothing. Then each turn teaches what one more state leads to, lane by
  *              lane, and twice as many turns as there are states teach all there is to know: the time stays linear.
  *   bits       a unit's letter is a flag in its state; a vector's flags are a bit for each lane, and a matrix of bits is
@@ -17,15 +20,14 @@
  *
  * An index is offset of symbol + state, within a page of 128 entries, with as many symbols on a page as fit. Symbols are kept
  * as codes: their offset, and in bit 7 the page, as long as there are two pages at most; else their number on the page (16 at
- * most), whose offset is looked up, and from bit 4 on the page. Bytes inside a character are a symbol of their own that changes no state (the identity).
+ * most), whose offset is looked up, and from bit 4 on the page; of nine pages and more, from bit 3 on. Bytes inside a character
+ * that are not packed are a symbol of their own that changes no state (the identity).
  *
  * Rejected: one automaton whose vector is the whole function from states to states (a byte at a time); programs of and/or/not
  * over bit streams, found by search (none for some machines, and each to be proved anew, where this is one loop that reads the
  * tables already proved). docs/lanes.md has the argument in full.
  */
 #include "bitlex_lanes.h"
-
-#include <string.h>
 
 #if !defined(BITLEX_NO_VECTORS) && defined(__GNUC__) && defined(__x86_64__)
 #define BITLEX_X86 1
@@ -54,6 +56,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 #else
 #define BITLEX_INLINE static inline /* all together they would need megabytes of stack */
 #endif
+#define PATIENCE 3 /* blocks in which the first of two guesses proves right, until the second is no longer made */
 #define WARMUP 12 /* a multiple of 1, 2, 3, 4, 6, 12: a run of equal characters is then guessed right even by a counter */
 
 typedef int (*pass)(const bitlex_lanes *, bitlex_lane_memory *, uint32_t steps, uint32_t warmup, int mode);
@@ -64,6 +67,13 @@ static uint8_t code_of(const bitlex_lanes *lanes, uint32_t point)
 {
     const bitlex_machine *m = lanes->machine;
     return lanes->cell_code[m->stage2[((uint32_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1))]];
+}
+
+/* The 64 code points that begin with the bits of `chunk` and `row`, as cells. */
+static inline const uint8_t *cells_of(const bitlex_machine *m, uint32_t chunk, uint32_t row)
+{
+    uint32_t point = chunk << 12 | (row & 63) << 6;
+    return m->stage2 + ((uint32_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1));
 }
 
 /* Codes by decoding one by one, from a unit that starts at `at` up to `to` or a little further: where the next one starts. */
@@ -139,30 +149,92 @@ static int enter_by_knowledge(const knowledge *known, bitlex_lane_memory *memory
     return sure;
 }
 
+/* Guess how the lanes are entered, from `start`; the first is entered in `state`. */
+static void guess(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, uint32_t state, pass run,
+                  int direction)
+{
+    memset(memory->entries, (int)start, BITLEX_LANES);
+    run(lanes, memory, steps, steps < WARMUP ? steps : WARMUP, BITLEX_GUESS);
+    enter_as_left(memory, direction);
+    memory->entries[direction > 0 ? 0 : BITLEX_LANES - 1] = (uint8_t)state;
+}
+
+/* Two states in which a lane was left, one rightly: the machine tells them apart for longer than a lane. */
+static void doubt(bitlex_doubt *of, uint32_t one, uint32_t two)
+{
+    of->states[0] = (uint8_t)one;
+    of->states[1] = (uint8_t)two;
+}
+
+/* Run a pass with two guesses for each lane, of which the first has been made, and take the one that proves right: 1, if each lane has
+ * one. If not, lanes are entered again as their neighbours were left. */
+static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, pass run, int direction)
+{
+    bitlex_doubt *of = memory->doubts + (direction > 0);
+    uint8_t first[BITLEX_LANES], second[BITLEX_LANES];
+    uint32_t i, state, lane, turn;
+    memcpy(first, memory->entries, sizeof first);
+    guess(lanes, memory, steps, of->states[of->states[0] == start], start, run, direction);
+    memcpy(second, memory->entries, sizeof second);
+    for (turn = 0; turn < 3; turn++) {
+        memcpy(memory->entries, first, sizeof first);
+        memcpy(memory->others, second, sizeof second);
+        if (!run(lanes, memory, steps, 0, BITLEX_TWICE)) return 0;
+        memory->chosen = 0;
+        for (i = 0, state = start; i < BITLEX_LANES; i++) {
+            lane = direction > 0 ? i : BITLEX_LANES - 1 - i;
+            if (state != first[lane] && state != second[lane]) break;
+            memory->chosen |= (uint64_t)(state != first[lane]) << lane;
+            state = state == first[lane] ? memory->exits[lane] : memory->others[lane];
+        }
+        if (i == BITLEX_LANES) {
+            of->blocks = memory->chosen != 0 ? PATIENCE : of->blocks - 1;
+            if (memory->exits[lane] != memory->others[lane]) doubt(of, memory->exits[lane], memory->others[lane]);
+            memory->exits[lane] = (uint8_t)state;
+            return run(lanes, memory, steps, 0, BITLEX_CHOOSE);
+        }
+        for (i = 1; i < BITLEX_LANES; i++) {
+            lane = direction > 0 ? i : BITLEX_LANES - 1 - i;
+            first[lane] = memory->exits[lane - direction];
+            second[lane] = memory->others[lane - direction];
+        }
+    }
+    memcpy(memory->entries, first, sizeof first);
+    return 0;
+}
+
 /* Run a pass over all lanes, the first of which is entered in `state`; the state in which the last one is left. */
 static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, uint32_t states,
                        pass run, int direction)
 {
-    const uint32_t first = direction > 0 ? 0 : BITLEX_LANES - 1;
+    const uint32_t last = direction > 0 ? BITLEX_LANES - 1 : 0;
+    bitlex_doubt *of = memory->doubts + (direction > 0);
     knowledge known;
+    uint32_t lane, one = 0, two = 0;
     int sure = 0;
-    memset(memory->entries, (int)state, BITLEX_LANES);
-    run(lanes, memory, steps, steps < WARMUP ? steps : WARMUP, BITLEX_GUESS);
-    enter_as_left(memory, direction);
-    memory->entries[first] = (uint8_t)state;
+    guess(lanes, memory, steps, state, state, run, direction);
+    if (of->blocks > 0 && settle_twice(lanes, memory, steps, state, run, direction)) return memory->exits[last];
     run(lanes, memory, steps, 0, BITLEX_FIRST);
-    if (is_settled(memory, direction)) return memory->exits[BITLEX_LANES - 1 - first];
+    if (is_settled(memory, direction)) return memory->exits[last];
     memset(known.leads, BITLEX_LOOK_DEEPER, sizeof known.leads);
     known.seen = 0;
     learn(&known, memory);
+    for (lane = 1; lane < BITLEX_LANES; lane++) {
+        const uint32_t exit = memory->exits[direction > 0 ? lane - 1 : lane], entry = memory->entries[direction > 0 ? lane : lane - 1];
+        if (exit != entry) one = exit, two = entry;
+    }
     enter_as_left(memory, direction);
     run(lanes, memory, steps, 0, BITLEX_AGAIN);
+    if (!is_settled(memory, direction)) {
+        doubt(of, one, two);
+        of->blocks = PATIENCE;
+    }
     while (!sure && !is_settled(memory, direction)) {
         learn(&known, memory);
         sure = enter_by_knowledge(&known, memory, state, states, direction);
         run(lanes, memory, steps, 0, BITLEX_AGAIN);
     }
-    return memory->exits[BITLEX_LANES - 1 - first];
+    return memory->exits[last];
 }
 
 /* --- instruction sets ---------------------------------------------------------------------------------------------- */
@@ -219,7 +291,8 @@ static uint32_t page_of(const placement *p, uint32_t symbol) { return symbol / p
 static uint32_t offset_of(const placement *p, uint32_t symbol) { return symbol % p->each * p->states; }
 static uint8_t code_for(const placement *p, uint32_t symbol)
 {
-    return (uint8_t)(p->pages <= 2 ? offset_of(p, symbol) | page_of(p, symbol) << 7 : symbol % p->each | page_of(p, symbol) << 4);
+    if (p->pages <= 2) return (uint8_t)(offset_of(p, symbol) | page_of(p, symbol) << 7);
+    return (uint8_t)(symbol % p->each | page_of(p, symbol) << (p->pages <= 8 ? 4 : 3)); /* of nine pages, none has more than seven */
 }
 
 /* The rows of 16 entries in use. */
@@ -261,24 +334,28 @@ static void fill_tables(bitlex_lanes *lanes, const bitlex_machine *m)
             lanes->backward_label[page][offset + state] = code_for(&label, put);
         }
     }
-    for (i = 0; i < 16 && i < column.each; i++) lanes->column_offset[i] = (uint8_t)offset_of(&column, i);
-    for (i = 0; i < 16 && i < label.each; i++) lanes->label_offset[i] = (uint8_t)offset_of(&label, i);
+    for (i = 0; i < 16; i++) lanes->column_offset[i] = (uint8_t)offset_of(&column, column.pages <= 8 ? i : i % 8);
+    for (i = 0; i < 16; i++) lanes->label_offset[i] = (uint8_t)offset_of(&label, label.pages <= 8 ? i : i % 8);
     lanes->identity = code_for(&column, columns);
     for (i = 0; i < m->cells; i++) lanes->cell_row[i] = lanes->cell_code[i] = code_for(&column, stage->columns[i]);
     for (i = 0; i < 64; i++) {
         lanes->inside_row[i] = lanes->inside[i] = m->continuation != NULL ? lanes->cell_code[m->continuation[i]] : lanes->identity;
     }
     for (i = 0; i < 256; i++) lanes->direct[i] = code_of(lanes, i);
-    for (i = 0; i < 128; i++) lanes->stretch[i] = common_code(lanes, i << 9);
+    for (i = 0; i < 256; i++) lanes->stretch[i / 128][i % 128] = common_code(lanes, i << 9);
 }
 
 static int fits(const bitlex_machine *m)
 {
     const bitlex_stage *stage = m->stages;
     return m->stage_count == 1 && m->shift >= 6 && m->cells <= BITLEX_SYMBOLS && stage->column_count < BITLEX_SYMBOLS &&
-           stage->label_count < BITLEX_SYMBOLS && stage->backward_states <= BITLEX_SYMBOLS && stage->forward_states <= BITLEX_SYMBOLS &&
-           place(stage->column_count + 1, stage->backward_states).pages <= BITLEX_BACKWARD_PAGES &&
-           place(stage->label_count + 1, stage->forward_states).pages <= BITLEX_FORWARD_PAGES;
+           stage->label_count < BITLEX_SYMBOLS && stage->backward_states <= BITLEX_SYMBOLS && stage->forward_states <= BITLEX_SYMBOLS;
+}
+
+/* Whether the loops of the smaller instruction sets are made for so many pages. */
+static int has_few_pages(const bitlex_lanes *lanes)
+{
+    return lanes->backward_rows <= 8 * BITLEX_BACKWARD_PAGES && lanes->forward_rows <= 8 * BITLEX_FORWARD_PAGES;
 }
 
 bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
@@ -298,7 +375,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
         lanes->block = block_avx512;
         lanes->ends32 = ends32_avx512;
         lanes->ends64 = ends64_avx512;
-    } else if (most >= BITLEX_AVX2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+    } else if (most >= BITLEX_AVX2 && has_few_pages(lanes) && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
         tier = BITLEX_AVX2;
         lanes->peek = peek_avx2;
         lanes->block = block_avx2;
@@ -308,7 +385,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
     }
 #endif
 #ifdef BITLEX_ARM
-    if (most >= BITLEX_NEON) {
+    if (most >= BITLEX_NEON && has_few_pages(lanes)) {
         tier = BITLEX_NEON;
         lanes->peek = peek_neon;
         lanes->block = block_neon;

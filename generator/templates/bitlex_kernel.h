@@ -8,6 +8,10 @@
  *     W, WIDTH, w_*         the vector that matrices are turned with, and its bytes
  *     NAME(x)               the name of x for this instruction set
  *     EACH_SIZE, MASKED     see below
+ *     PACKS                 whether characters of UTF-8 are packed: m_inside (bytes that are inside a character), m_of (a word of bits
+ *                           as a mask), v_pack (the bytes of the bits that are set, side by side), m_spread (bits to where others are)
+ *     DEEP                  whether it has a way of its own to look up characters that are not ASCII, named `deep`
+ *     TWICE                 whether passes are run with two guesses: v_entries_both (one table, two indices of one code)
  *
  * Tables are in memory, as v_prepare left them. v_entry looks up in 128 bytes by an index below 128 (the result for others
  * does not matter), v_permute in 64 bytes by the low six bits, v_offset in 16 by the low four of a
@@ -16,47 +20,31 @@
  *
  * v_entries looks up in pages: `index` is the offset of a symbol on its page plus a state. With two pages at most, the page
  * is bit 7 of `code`, and of `index`; with more, it is bits 4 to 6 of `code`. The last argument, a constant, says how
- * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made. MASKED: whether index
- * must come without the flags of a state.
+ * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made, `many` if all others are done in a
+ * loop, for which the page has five bits (3 to 7). MASKED: whether index must come without the flags of a state.
  */
 
 /* --- units -> codes ----------------------------------------------------------------------------------------------- */
 
-/* The 64 code points that begin with the bits of `chunk` and `row`, as cells. */
-BITLEX_INLINE const uint8_t *NAME(cells)(const bitlex_machine *m, uint32_t chunk, uint32_t row)
-{
-    uint32_t point = chunk << 12 | (row & 63) << 6;
-    return m->stage2 + ((uint32_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1));
-}
-
-/* The rows of 64 code points that were met last, as codes. A text has few of them at a time. */
-typedef struct {
-    uint8_t codes[BITLEX_RECENT][64], chunk[BITLEX_RECENT], row[BITLEX_RECENT];
-    uint32_t oldest;
-} NAME(recent);
-
-BITLEX_INLINE void NAME(forget)(NAME(recent) *recent)
-{
-    memset(recent, 0xFF, sizeof *recent); /* no such chunk is in use */
-    recent->oldest = 0;
-}
+#if !DEEP
+#define AT_HAND 4 /* rows, which are compared with one after the other */
 
 /* Fill in the codes of the lanes in `wanted`, whose code points are put together from three vectors: bits 12..19, bits
  * 6..11 (as bytes whose low six bits they are; the same code points must have the same bytes) and bits 0..5 (likewise).
  * `wide`: lanes in the BMP that are likely to be in one of the large stretches of one column, which one look-up serves. */
-BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, NAME(recent) *recent, V code, M wanted, M wide, V chunk, V row, V low)
+BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V code, M wanted, M wide, V chunk, V row, V low)
 {
     uint8_t chunks[64], rows[64], lows[64], codes[64];
     uint64_t left;
     M same;
     uint32_t i;
     if (m_any(wide)) {
-        V found = v_entry(lanes->stretch, v_or(v_left(v_and(chunk, v_all(15)), 3), v_and(v_right(row, 3), v_all(7))));
+        V found = v_entry(lanes->stretch[0], v_or(v_left(v_and(chunk, v_all(15)), 3), v_and(v_right(row, 3), v_all(7))));
         code = v_choose(wide, found, code);
         wanted = m_without(wanted, m_without(wide, m_equal(found, v_all(BITLEX_LOOK_DEEPER))));
         if (!m_any(wanted)) return code;
     }
-    for (i = 0; i < BITLEX_RECENT; i++) {
+    for (i = 0; i < AT_HAND; i++) {
         same = m_and(m_and(m_equal(chunk, v_all(recent->chunk[i])), m_equal(row, v_all(recent->row[i]))), wanted);
         code = v_choose(same, v_permute(recent->codes[i], low), code);
         wanted = m_without(wanted, same);
@@ -64,11 +52,11 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, NAME(recent) *recent, V co
     if (!m_any(wanted)) return code;
     v_store(chunks, chunk);
     v_store(rows, row);
-    for (i = 0; i < BITLEX_RECENT; i++) {
-        uint32_t at = first_bit(m_bits(wanted)), old = recent->oldest++ % BITLEX_RECENT;
+    for (i = 0; i < AT_HAND; i++) {
+        uint32_t at = first_bit(m_bits(wanted)), old = recent->oldest++ % AT_HAND;
         recent->chunk[old] = chunks[at];
         recent->row[old] = rows[at];
-        v_store(recent->codes[old], v_permute(lanes->cell_row, v_load(NAME(cells)(lanes->machine, chunks[at], rows[at]))));
+        v_store(recent->codes[old], v_permute(lanes->cell_row, v_load(cells_of(lanes->machine, chunks[at], rows[at]))));
         v_prepare(recent->codes[old], 64);
         same = m_and(m_and(m_equal(chunk, v_all(chunks[at])), m_equal(row, v_all(rows[at]))), wanted);
         code = v_choose(same, v_permute(recent->codes[old], low), code);
@@ -79,19 +67,20 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, NAME(recent) *recent, V co
     v_store(lows, low);
     for (left = m_bits(wanted); left; left &= left - 1) {
         uint32_t at = first_bit(left);
-        codes[at] = lanes->cell_code[NAME(cells)(lanes->machine, chunks[at], rows[at])[lows[at] & 63]];
+        codes[at] = lanes->cell_code[cells_of(lanes->machine, chunks[at], rows[at])[lows[at] & 63]];
     }
     return v_load(codes);
 }
+#undef AT_HAND
+#endif
 
 /* UTF-8. What is ill-formed, or beyond U+FFFFF, is left to read_slowly: 64 bytes at a time, and the character before. */
-static void NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *codes, const uint8_t *text, const uint8_t *end, uint32_t units)
+static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, uint8_t *codes, const uint8_t *text, const uint8_t *end,
+                            uint32_t units)
 {
     const V high = v_all(0x3F);
-    NAME(recent) recent;
     uint64_t asked = 0; /* the first bits: continuation bytes that the characters before ask for */
     uint32_t at;
-    NAME(forget)(&recent);
     for (at = 0; at < units; at += 64) {
         const uint8_t *p = text + at;
         uint8_t copy[128];
@@ -154,12 +143,158 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *codes, const uin
                 low = v_choose(fours, v_load(p + 3), low);
             }
         }
-        code = NAME(deep)(lanes, &recent, code, leads, wide, chunk, row, low);
+        code = NAME(deep)(lanes, recent, code, leads, wide, chunk, row, low);
         code = v_choose(m_without(m_high(here), leads), v_permute(lanes->inside_row, here), code);
         v_store(codes + at, code);
     }
     if (asked) read_slowly(lanes, codes, text, end, last_lead(text, units), units); /* the text ends inside a character */
 }
+
+#if PACKS
+#define PREFETCH(p) __builtin_prefetch((const void *)((uintptr_t)(p) + BITLEX_BLOCK)) /* of the next block, or of nothing */
+
+/* Store the codes of 64 packed characters, of which `here` is the first byte: those in `leads`, and in others `code`. */
+BITLEX_INLINE void NAME(read_points)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t at, V here, V code, M leads)
+{
+    const M threes = m_at_least(here, v_all(0xE0)), fours = m_at_least(here, v_all(0xF0));
+    const V second = v_load(memory->turned + at), third = v_load(memory->states + at);
+    V chunk = v_choose(threes, v_and(here, v_all(0x0F)), v_all(0));
+    V row = v_choose(threes, second, here), low = v_choose(threes, third, second);
+    uint64_t huge = 0;
+    if (m_any(fours)) {
+        const M beyond = m_at_least(here, v_all(0xF4)); /* U+100000 and more are so rare that they may cost */
+        chunk = v_choose(fours, v_or(v_left(v_and(here, v_all(3)), 6), v_and(second, v_all(0x3F))), chunk);
+        row = v_choose(fours, third, row);
+        low = v_choose(fours, v_load(memory->fourth + at), low);
+        huge = m_bits(beyond);
+        leads = m_without(leads, beyond);
+    }
+    v_store(memory->codes + at, NAME(deep)(lanes, &memory->recent, code, leads, m_without(leads, fours), chunk, row, low));
+    for (; huge; huge &= huge - 1) {
+        const uint32_t i = at + first_bit(huge);
+        const uint32_t point = (memory->turned[i] & 0x0Fu) << 12 | (memory->states[i] & 0x3Fu) << 6 | (memory->fourth[i] & 0x3Fu);
+        memory->codes[i] = code_of(lanes, 0x100000u | point);
+    }
+}
+
+/* Characters that are not ASCII come to stand side by side, each by its bytes: the first bytes of all of them, the second, and so on.
+ * Which bytes belong to the lead before, and whether they are all it asks for, is found by words of bits. What is ill-formed becomes
+ * U+FFFD. Reads the bytes from..to, and up to 66 behind; `inner` says which of the first belong to a character before. */
+static uint32_t NAME(pack_part)(bitlex_lane_memory *memory, const uint8_t *p, uint32_t from, uint32_t to, uint32_t count,
+                                uint64_t *inner_bits)
+{
+    const V last_lead = v_all(0xC0);
+    uint64_t inner = *inner_bits;
+    uint32_t at;
+    for (at = from; at < to; at += 64, p += 64) {
+        V here = v_load(p), second, third;
+        const uint64_t beyond = m_bits(m_high(here));
+        uint64_t one, two, inside, whole, odd;
+        M threes;
+        PREFETCH(p);
+        if ((beyond | inner) == 0) {
+            v_store(memory->codes + count, here);
+            memory->places[at / 64] = ~UINT64_C(0);
+            count += 64;
+            continue;
+        }
+        second = v_load(p + 1);
+        third = v_load(p + 2);
+        threes = m_at_least(here, v_all(0xE0));
+        /* Leads of two or three bytes to which the next byte belongs, and those to which two belong. */
+        one = m_bits(m_and(m_and(m_at_least(here, last_lead), m_at_least(second, v_permute(second_from, here))),
+                           m_at_least(v_permute(second_to, here), second)));
+        two = one & m_bits(m_and(threes, m_inside(third)));
+        inside = inner | one << 1 | two << 2;
+        inner = one >> 63 | two >> 62;
+        whole = (one & ~m_bits(threes)) | two;
+        odd = beyond & ~(inside | whole);
+        if (odd) { /* leads of four bytes, or something ill-formed */
+            const M fours = m_and(m_and(m_at_least(here, v_all(0xF0)), m_at_least(second, v_permute(second_from_four, here))),
+                                  m_at_least(v_permute(second_to_four, here), second));
+            const V fourth = v_load(p + 3);
+            const uint64_t next = m_bits(fours), next_two = next & m_bits(m_inside(third));
+            const uint64_t next_three = next_two & m_bits(m_inside(fourth));
+            inside |= next << 1 | next_two << 2 | next_three << 3;
+            inner |= next >> 63 | next_two >> 62 | next_three >> 61;
+            odd = beyond & ~(inside | whole | next_three);
+            if (odd) {
+                const M wrong = m_of(odd);
+                here = v_choose(wrong, v_all(0xEF), here);
+                second = v_choose(wrong, v_all(0xBF), second);
+                third = v_choose(wrong, v_all(0xBD), third);
+            }
+            v_store(memory->fourth + count, v_pack(~inside, fourth));
+        }
+        v_store(memory->codes + count, v_pack(~inside, here));
+        v_store(memory->turned + count, v_pack(~inside, second));
+        v_store(memory->states + count, v_pack(~inside, third));
+        memory->places[at / 64] = ~inside;
+        count += (uint32_t)__builtin_popcountll(~inside);
+    }
+    *inner_bits = inner;
+    return count;
+}
+
+/* UTF-8 for a machine that reads characters: these come to stand side by side, so that each is one step. Comes back: how many there
+ * are. memory->places has a bit for each unit: whether a character starts there. */
+static uint32_t NAME(pack_utf8)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
+                                uint32_t units)
+{
+    const size_t size = (size_t)(end - text), safe = size < 67 ? 0 : (size - 67) / 64 * 64 + 64;
+    const uint32_t near = safe < units ? (uint32_t)safe : (units + 63) / 64 * 64; /* from here on a copy is read, with zeros behind */
+    uint64_t inner = 0;
+    uint32_t at, ascii, count;
+    for (at = 0; at < near; at += 64) {
+        const V here = v_load(text + at);
+        PREFETCH(text + at);
+        if (m_any(m_high(here))) break;
+        v_store(memory->codes + at, v_entry(lanes->direct, here));
+        memory->places[at / 64] = ~UINT64_C(0);
+    }
+    ascii = at;
+    count = NAME(pack_part)(memory, text + at, at, near, at, &inner);
+    if (near < units) {
+        uint8_t copy[192];
+        memset(copy, 0, sizeof copy);
+        memcpy(copy, text + near, size - near);
+        count = NAME(pack_part)(memory, copy, near, units, count, &inner);
+    }
+    if (units % 64 != 0) { /* what is behind the block was read, too */
+        uint64_t *last = memory->places + units / 64;
+        count -= (uint32_t)__builtin_popcountll(*last);
+        *last &= ~UINT64_C(0) >> (64 - units % 64);
+        count += (uint32_t)__builtin_popcountll(*last);
+    }
+    v_store(memory->codes + count, v_all(0));
+    for (at = ascii; at < count; at += 64) {
+        const V here = v_load(memory->codes + at), code = v_entry(lanes->direct, here);
+        const M beyond = m_high(here);
+        if (m_any(beyond)) {
+            NAME(read_points)(lanes, memory, at, here, code, beyond);
+        } else {
+            v_store(memory->codes + at, code);
+        }
+    }
+    return count;
+}
+
+/* Bits of characters -> bits of units. */
+static void NAME(spread)(const uint8_t *bits, const uint64_t *places, uint64_t *to, uint32_t words)
+{
+    uint32_t w, at = 0;
+    for (w = 0; w < words; w++) {
+        uint64_t next;
+        uint8_t further;
+        memcpy(&next, bits + at / 8, 8);
+        further = bits[at / 8 + 8];
+        next = next >> at % 8 | (uint64_t)further << 1 << (63 - at % 8);
+        to[w] = m_spread(next, places[w]);
+        at += (uint32_t)__builtin_popcountll(places[w]);
+    }
+}
+#undef PREFETCH
+#endif
 
 static void NAME(read_latin1)(const bitlex_lanes *lanes, uint8_t *columns, const uint8_t *text, uint32_t units)
 {
@@ -181,11 +316,10 @@ static void NAME(read_latin1)(const bitlex_lanes *lanes, uint8_t *columns, const
 }
 
 /* Units of two or of four bytes; each is a code point. */
-BITLEX_INLINE void NAME(read_wide)(const bitlex_lanes *lanes, uint8_t *columns, const uint8_t *text, uint32_t units, const int width)
+BITLEX_INLINE void NAME(read_wide)(const bitlex_lanes *lanes, bitlex_recent *recent, uint8_t *columns, const uint8_t *text, uint32_t units,
+                                   const int width)
 {
-    NAME(recent) recent;
     uint32_t at, i;
-    NAME(forget)(&recent);
     for (at = 0; at < units; at += 64) {
         uint8_t copy[256];
         const uint8_t *p = text + (size_t)at * (uint32_t)width;
@@ -209,7 +343,7 @@ BITLEX_INLINE void NAME(read_wide)(const bitlex_lanes *lanes, uint8_t *columns, 
                     uint32_t point;
                     memcpy(&point, p + 4 * i, 4);
                     if (point > 0x10FFFF) point = 0xFFFD;
-                    columns[at + i] = lanes->cell_code[NAME(cells)(lanes->machine, point >> 12, point >> 6)[point & 63]];
+                    columns[at + i] = lanes->cell_code[cells_of(lanes->machine, point >> 12, point >> 6)[point & 63]];
                 }
                 continue;
             }
@@ -217,7 +351,7 @@ BITLEX_INLINE void NAME(read_wide)(const bitlex_lanes *lanes, uint8_t *columns, 
         if (m_any(beyond)) {
             V row = v_and(width == 2 ? v_narrow16(p, 6) : v_narrow32(p, 6), v_all(63));
             V chunk = width == 2 ? v_narrow16(p, 12) : v_narrow32(p, 12);
-            code = NAME(deep)(lanes, &recent, code, beyond, m_without(beyond, astral), chunk, row, low);
+            code = NAME(deep)(lanes, recent, code, beyond, m_without(beyond, astral), chunk, row, low);
         }
         v_store(columns + at, code);
     }
@@ -225,21 +359,29 @@ BITLEX_INLINE void NAME(read_wide)(const bitlex_lanes *lanes, uint8_t *columns, 
 
 /* --- codes in the order of the text -> [step][lane] ------------------------------------------------------------------ */
 
-/* By matrices of 16 by 16 bytes, WIDTH / 16 of them at once. */
+/* Matrices of 16 by 16 bytes, WIDTH / 16 of them side by side. */
+BITLEX_INLINE void NAME(transpose)(W *row)
+{
+    W next[16];
+    uint32_t i, round;
+    for (round = 0; round < 4; round++) {
+        for (i = 0; i < 8; i++) {
+            next[2 * i] = w_zip_low(row[i], row[i + 8]);
+            next[2 * i + 1] = w_zip_high(row[i], row[i + 8]);
+        }
+        for (i = 0; i < 16; i++) row[i] = next[i];
+    }
+}
+
+/* Of the last 16 steps, eight may be too many. */
 static void NAME(turn)(const uint8_t *codes, uint8_t *turned, uint32_t steps)
 {
-    uint32_t at, lane, i, round;
+    uint32_t at, lane, i;
     for (at = 0; at < steps; at += 16) {
         for (lane = 0; lane < 64; lane += WIDTH) {
-            W row[16], next[16];
+            W row[16];
             for (i = 0; i < 16; i++) row[i] = w_gather(codes + (size_t)(lane + i) * steps + at, 16 * (size_t)steps);
-            for (round = 0; round < 4; round++) {
-                for (i = 0; i < 8; i++) {
-                    next[2 * i] = w_zip_low(row[i], row[i + 8]);
-                    next[2 * i + 1] = w_zip_high(row[i], row[i + 8]);
-                }
-                for (i = 0; i < 16; i++) row[i] = next[i];
-            }
+            NAME(transpose)(row);
             for (i = 0; i < 16; i++) w_store(turned + (size_t)(at + i) * 64 + lane, row[i]);
         }
     }
@@ -257,25 +399,27 @@ BITLEX_INLINE V NAME(eight)(const uint8_t *states, const int doubled)
     return bits;
 }
 
-/* The high bits of [step][lane] -> bits in the order of the text. */
-BITLEX_INLINE void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps, const int doubled)
+/* The high bits of [step][lane] -> bits in the order of the text, and up to 15 bytes of anything behind. Eight steps are a byte of each
+ * lane; a matrix of such bytes, 16 for each lane, is transposed as in turn. */
+static void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps, const int doubled)
 {
     const size_t stride = steps / 8;
-    uint32_t at, i;
-    for (at = 0; at < steps; at += 16) {
-        uint8_t first[64], second[64], pairs[128], *to = bits + at / 8;
-        v_store(first, NAME(eight)(states + (size_t)at * 64, doubled));
-        v_store(second, NAME(eight)(states + (size_t)(at + 8) * 64, doubled));
-        for (i = 0; i < 64; i++) {
-            pairs[2 * i] = first[i];
-            pairs[2 * i + 1] = second[i];
+    uint8_t bytes[16][64], lanes_of[16][WIDTH];
+    size_t at = (stride - 1) / 16 * 16;
+    uint32_t i, lane, k;
+    memset(bytes, 0, sizeof bytes);
+    for (;; at -= 16) { /* from the last on: what one stores behind its end, the next, or the lane behind, stores again */
+        for (i = 0; i < 16 && at + i < stride; i++) v_store(bytes[i], NAME(eight)(states + (at + i) * 512, doubled));
+        for (lane = 0; lane < 64; lane += WIDTH) {
+            W row[16];
+            for (i = 0; i < 16; i++) row[i] = w_load(bytes[i] + lane);
+            NAME(transpose)(row);
+            for (i = 0; i < 16; i++) w_store(lanes_of[i], row[i]);
+            for (k = 0; k < WIDTH; k += 16) {
+                for (i = 0; i < 16; i++) memcpy(bits + (lane + k + i) * stride + at, lanes_of[i] + k, 16);
+            }
         }
-        for (i = 0; i < 64; i += 4, to += 4 * stride) { /* copied one by one: a compiler would not unroll it by itself */
-            memcpy(to, pairs + 2 * i, 2);
-            memcpy(to + stride, pairs + 2 * i + 2, 2);
-            memcpy(to + 2 * stride, pairs + 2 * i + 4, 2);
-            memcpy(to + 3 * stride, pairs + 2 * i + 6, 2);
-        }
+        if (at == 0) break;
     }
 }
 
@@ -330,11 +474,68 @@ BITLEX_INLINE int NAME(forward_run)(const bitlex_lanes *lanes, bitlex_lane_memor
     return 1;
 }
 
+#if TWICE
+/* Both passes with two guesses at once, which takes little longer than with one, as a step waits for the one before. What the second
+ * leads to has a place of its own, and choose takes it from there for the lanes in which the second was right. */
+BITLEX_INLINE int NAME(backward_twice)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V one, V two,
+                                       const uint32_t rows)
+{
+    while (steps-- > 0) {
+        V code = v_load(memory->turned + (size_t)steps * 64), label;
+        V offset = rows <= 16 ? code : v_offset(lanes->column_offset, code);
+        one = v_entries_twice(lanes->backward_next, lanes->backward_label, v_add(offset, one), code, rows, &label);
+        v_store(memory->codes + (size_t)steps * 64, label);
+        two = v_entries_twice(lanes->backward_next, lanes->backward_label, v_add(offset, two), code, rows, &label);
+        v_store(memory->fourth + (size_t)steps * 64, label);
+    }
+    v_store(memory->exits, one);
+    v_store(memory->others, two);
+    return 1;
+}
+
+BITLEX_INLINE int NAME(forward_twice)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V one, V two,
+                                      const uint32_t rows, const int masked)
+{
+    const V flags = v_all(lanes->machine->drops ? 0x3F : 0x7F);
+    uint32_t i;
+    for (i = 0; i < steps; i++) {
+        V code = v_load(memory->codes + (size_t)i * 64), offset = rows <= 16 ? code : v_offset(lanes->label_offset, code);
+        one = v_add(offset, masked ? v_and(one, flags) : one);
+        two = v_add(offset, masked ? v_and(two, flags) : two);
+        one = v_entries_both(lanes->forward_next, one, two, code, rows, &two);
+        v_store(memory->states + (size_t)i * 64, one);
+        v_store(memory->turned + (size_t)i * 64, two);
+    }
+    v_store(memory->exits, v_and(one, flags));
+    v_store(memory->others, v_and(two, flags));
+    return 1;
+}
+
+static int NAME(choose)(uint8_t *one, const uint8_t *two, uint32_t steps, uint64_t lanes)
+{
+    const M chosen = m_of(lanes);
+    uint32_t i;
+    for (i = 0; lanes != 0 && i < steps; i++, one += 64, two += 64) v_store(one, v_choose(chosen, v_load(two), v_load(one)));
+    return 1;
+}
+#endif
+
 static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t warmup, int mode)
 {
     const V entries = v_load(memory->entries);
+    const uint32_t many = lanes->backward_rows;
+    (void)many;
+#if TWICE
+    if (mode == BITLEX_CHOOSE) return NAME(choose)(memory->codes, memory->fourth, steps, memory->chosen);
 #define CASE(rows) \
-    if (rows <= 8 * BITLEX_BACKWARD_PAGES && lanes->backward_rows <= rows) { \
+    if (mode == BITLEX_TWICE && many <= rows) return NAME(backward_twice)(lanes, memory, steps, entries, v_load(memory->others), rows);
+    EACH_SIZE(CASE)
+#undef CASE
+#else
+    if (mode == BITLEX_TWICE) return 0;
+#endif
+#define CASE(rows) \
+    if ((TWICE || rows <= 8 * BITLEX_BACKWARD_PAGES) && many <= rows) { \
         if (mode != BITLEX_GUESS) return NAME(backward_run)(lanes, memory, steps, entries, mode == BITLEX_AGAIN, rows); \
         v_store(memory->exits, NAME(backward_guess)(lanes, memory, warmup, entries, rows)); \
         return 1; \
@@ -347,14 +548,26 @@ static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory,
 static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t warmup, int mode)
 {
     const V entries = v_load(memory->entries);
-    const uint32_t from = mode == BITLEX_GUESS ? steps - warmup : 0;
-    const int again = mode == BITLEX_AGAIN;
-    if (!MASKED && lanes->machine->drops) {
-        if (lanes->forward_rows <= 16) return NAME(forward_run)(lanes, memory, from, steps, entries, again, 16, 1);
-        return NAME(forward_run)(lanes, memory, from, steps, entries, again, 8 * BITLEX_FORWARD_PAGES, 1);
+    const uint32_t from = mode == BITLEX_GUESS ? steps - warmup : 0, many = lanes->forward_rows;
+    const int again = mode == BITLEX_AGAIN, masked = MASKED || lanes->machine->drops;
+#if TWICE
+    if (mode == BITLEX_CHOOSE) return NAME(choose)(memory->states, memory->turned, steps, memory->chosen);
+#define CASE(rows) \
+    if (mode == BITLEX_TWICE && many <= rows) { \
+        return NAME(forward_twice)(lanes, memory, steps, entries, v_load(memory->others), rows, masked); \
+    }
+    EACH_SIZE(CASE)
+#undef CASE
+#else
+    if (mode == BITLEX_TWICE) return 0;
+#endif
+    if (!MASKED && masked) {
+        if (many <= 16) return NAME(forward_run)(lanes, memory, from, steps, entries, again, 16, 1);
+        if (many <= 64) return NAME(forward_run)(lanes, memory, from, steps, entries, again, 64, 1);
+        return NAME(forward_run)(lanes, memory, from, steps, entries, again, many, 1);
     }
 #define CASE(rows) \
-    if (lanes->forward_rows <= rows) return NAME(forward_run)(lanes, memory, from, steps, entries, again, rows, MASKED);
+    if (many <= rows) return NAME(forward_run)(lanes, memory, from, steps, entries, again, rows, MASKED);
     EACH_SIZE(CASE)
 #undef CASE
     return 0;
@@ -366,19 +579,44 @@ static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, 
 static uint32_t NAME(read)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
                            uint32_t encoding, uint32_t units)
 {
-    uint32_t steps;
+    uint32_t steps, count = units;
+    memory->words = 0;
     switch (encoding) {
-    case BITLEX_UTF8: NAME(read_utf8)(lanes, memory->codes, text, end, units); break;
+    case BITLEX_UTF8:
+#if PACKS
+        if (lanes->machine->continuation == NULL) {
+            count = NAME(pack_utf8)(lanes, memory, text, end, units);
+            if (count != units) memory->words = (units + 63) / 64;
+            break;
+        }
+#endif
+        NAME(read_utf8)(lanes, &memory->recent, memory->codes, text, end, units);
+        /* What a block of UTF-8 has too much is inside its last character. */
+        if (count > BITLEX_BLOCK && lanes->machine->continuation == NULL) count = BITLEX_BLOCK;
+        break;
     case BITLEX_LATIN1: NAME(read_latin1)(lanes, memory->codes, text, units); break;
-    case BITLEX_UCS2: NAME(read_wide)(lanes, memory->codes, text, units, 2); break;
-    default: NAME(read_wide)(lanes, memory->codes, text, units, 4);
+    case BITLEX_UCS2: NAME(read_wide)(lanes, &memory->recent, memory->codes, text, units, 2); break;
+    default: NAME(read_wide)(lanes, &memory->recent, memory->codes, text, units, 4);
     }
-    /* What a block of UTF-8 has too much is inside its last character. */
-    if (units > BITLEX_BLOCK && lanes->machine->continuation == NULL) units = BITLEX_BLOCK;
-    steps = ((units + BITLEX_LANES - 1) / BITLEX_LANES + 15) / 16 * 16;
-    memset(memory->codes + units, (int)lanes->identity, (size_t)steps * BITLEX_LANES - units);
+    steps = (count + 8 * BITLEX_LANES - 1) / (8 * BITLEX_LANES) * 8;
+    memset(memory->codes + count, (int)lanes->identity, (size_t)steps * BITLEX_LANES - count);
     NAME(turn)(memory->codes, memory->turned, steps);
     return steps;
+}
+
+/* The high bits of the states, or bit 6, as bits of the units of the text; how many there are comes back. */
+static uint32_t NAME(put_out)(bitlex_lane_memory *memory, uint64_t *words, uint32_t steps, const int doubled)
+{
+    uint32_t i, found = 0;
+#if PACKS
+    if (memory->words) { /* of characters */
+        NAME(turn_back)(memory->states, memory->turned, steps, doubled);
+        NAME(spread)(memory->turned, memory->places, words, memory->words);
+    } else
+#endif
+        NAME(turn_back)(memory->states, (uint8_t *)words, steps, doubled);
+    for (i = 0; i < (memory->words ? memory->words : steps); i++) found += (uint32_t)__builtin_popcountll(words[i]);
+    return found;
 }
 
 static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
@@ -395,16 +633,9 @@ static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, c
                         uint32_t encoding, uint32_t units, uint32_t backward, uint32_t *forward)
 {
     const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
-    uint32_t i;
     settle(lanes, memory, steps, backward, lanes->machine->stages->backward_states, NAME(backward), -1);
     *forward = settle(lanes, memory, steps, *forward, lanes->machine->stages->forward_states, NAME(forward), 1);
-    NAME(turn_back)(memory->states, (uint8_t *)memory->starts, steps, 0);
-    if (lanes->machine->drops) NAME(turn_back)(memory->states, (uint8_t *)memory->drops, steps, 1);
-    memory->words = steps; /* of BITLEX_LANES bits */
-    memory->started = memory->dropped = 0;
-    for (i = 0; i < steps; i++) {
-        memory->started += (uint32_t)__builtin_popcountll(memory->starts[i]);
-        if (lanes->machine->drops) memory->dropped += (uint32_t)__builtin_popcountll(memory->drops[i]);
-    }
+    memory->started = NAME(put_out)(memory, memory->starts, steps, 0);
+    memory->dropped = lanes->machine->drops ? NAME(put_out)(memory, memory->drops, steps, 1) : 0;
+    if (memory->words == 0) memory->words = steps; /* of BITLEX_LANES bits */
 }
-

@@ -4,6 +4,8 @@
 
 #include "bitlex.h"
 
+#include <string.h>
+
 /* Blocks shorter than this are faster one by one. */
 #ifndef BITLEX_LANES_FROM
 #define BITLEX_LANES_FROM 384
@@ -11,35 +13,61 @@
 #define BITLEX_LANES 64      /* parts of a block that are run side by side */
 #define BITLEX_STEPS (((BITLEX_BLOCK + BITLEX_LANES - 1) / BITLEX_LANES + 15) / 16 * 16 + 16) /* code units of a part, at most */
 #define BITLEX_LANE_UNITS (BITLEX_LANES * BITLEX_STEPS)
-#define BITLEX_RECENT 4      /* rows of 64 code points that are kept at hand */
+#define BITLEX_RECENT 8      /* rows of 64 code points that are kept at hand, at most */
 #define BITLEX_PAGE 128      /* entries of a table that are looked up at once */
+#define BITLEX_PAGES 32      /* of a table, at most; and as many as the loops for AVX2 and NEON are made for */
 #define BITLEX_BACKWARD_PAGES 4
 #define BITLEX_FORWARD_PAGES 8
 #define BITLEX_SYMBOLS 64    /* columns, labels and cells, at most; and the identity is one of the first two */
 #define BITLEX_LOOK_DEEPER 0xFF
+
+/* The rows of 64 code points that were met last, as codes. A text has few of them at a time. */
+typedef struct {
+    uint8_t codes[BITLEX_RECENT][64];
+    uint8_t chunk[BITLEX_RECENT], row[BITLEX_RECENT]; /* which rows they are: bits 12..19 and 6..11, as they came */
+    uint8_t held[BITLEX_RECENT]; /* or their numbers, of eight bits: rows are numbered as they are met */
+    uint8_t place[256];          /* number -> which of the rows at hand, or 0x80 and more */
+    uint8_t number[2][128];      /* 512 code points of the BMP, or of the plane behind it -> number of their first row, or UNKNOWN */
+    uint32_t oldest, numbers;
+} bitlex_recent;
+
+#define BITLEX_UNKNOWN 0xFF /* is no row and no number */
+
+/* Two states that were not forgotten over a lane, and for how many blocks more that is remembered. */
+typedef struct {
+    uint8_t states[2];
+    uint32_t blocks;
+} bitlex_doubt;
 
 /* The memory in which a block is worked off; rows of 64 are aligned. */
 typedef struct bitlex_lane_memory {
     uint8_t codes[BITLEX_LANE_UNITS + 64]; /* of the column of each unit, in the order of the text; later, [step][lane], of labels */
     uint8_t turned[BITLEX_LANE_UNITS]; /* [step][lane]: codes of columns */
     uint8_t states[BITLEX_LANE_UNITS]; /* [step][lane]: the backward state behind; later the forward state, with what is put out */
+    uint8_t fourth[BITLEX_LANE_UNITS]; /* bytes of characters, while UTF-8 is read */
+    bitlex_recent recent;
     uint8_t entries[BITLEX_LANES], exits[BITLEX_LANES]; /* of the pass at hand */
+    uint8_t others[BITLEX_LANES]; /* entries, then exits, of a second run beside it */
+    uint64_t chosen; /* lanes in which that run was right */
+    bitlex_doubt doubts[2]; /* of the backward pass, and of the forward pass */
+    uint32_t far; /* how often to look far ahead at once: see bitlex.c */
     uint64_t starts[BITLEX_LANE_UNITS / 64 + 2], drops[BITLEX_LANE_UNITS / 64 + 2]; /* a bit for each unit */
+    uint64_t places[BITLEX_LANE_UNITS / 64 + 2]; /* where characters start, if they were packed */
     uint32_t words, started, dropped; /* their words in use, and how many bits these have */
 } bitlex_lane_memory;
 
-typedef enum { BITLEX_FIRST, BITLEX_AGAIN, BITLEX_GUESS } bitlex_mode;
+typedef enum { BITLEX_FIRST, BITLEX_AGAIN, BITLEX_GUESS, BITLEX_TWICE, BITLEX_CHOOSE } bitlex_mode;
 
 struct bitlex_lanes {
-    uint8_t backward_next[BITLEX_BACKWARD_PAGES][BITLEX_PAGE];  /* [page of column][offset of column + state] -> state */
-    uint8_t backward_label[BITLEX_BACKWARD_PAGES][BITLEX_PAGE]; /* -> code of label */
-    uint8_t forward_next[BITLEX_FORWARD_PAGES][BITLEX_PAGE];    /* [page of label][offset of label + state] -> state and flags */
+    uint8_t backward_next[BITLEX_PAGES][BITLEX_PAGE];  /* [page of column][offset of column + state] -> state */
+    uint8_t backward_label[BITLEX_PAGES][BITLEX_PAGE]; /* -> code of label */
+    uint8_t forward_next[BITLEX_PAGES][BITLEX_PAGE];    /* [page of label][offset of label + state] -> state and flags */
     uint8_t column_offset[16], label_offset[16]; /* by the low four bits of a code, where codes are not offsets themselves */
     uint8_t direct[256];                     /* U+0000..U+00FF -> code of column */
     uint8_t cell_code[BITLEX_SYMBOLS];       /* cell -> code of column */
     uint8_t inside[64];                      /* low six bits of a byte inside a code point -> code of column */
     uint8_t cell_row[BITLEX_SYMBOLS], inside_row[64]; /* the last two once more: these and those below are read by vectors only */
-    uint8_t stretch[128];                    /* 512 code points of the BMP -> code of their one column, or LOOK_DEEPER */
+    uint8_t stretch[2][128]; /* 512 code points of the BMP, or of the plane behind it -> code of their one column, or LOOK_DEEPER */
     uint32_t backward_rows, forward_rows; /* of 16 entries, in use */
     uint32_t identity; /* code of the column of what is no code point */
     const bitlex_machine *machine;
@@ -52,6 +80,18 @@ struct bitlex_lanes {
     size_t (*ends32)(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint32_t *out, size_t room);
     size_t (*ends64)(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint64_t *out, size_t room);
 };
+
+static inline void bitlex_forget(bitlex_recent *recent)
+{
+    memset(recent, BITLEX_UNKNOWN, sizeof *recent);
+    recent->oldest = recent->numbers = 0;
+}
+
+static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
+{
+    bitlex_forget(&memory->recent);
+    memory->doubts[0].blocks = memory->doubts[1].blocks = memory->far = 0;
+}
 
 /* Decode the unit at p < end: its code point, or U+FFFD for a maximal ill-formed subsequence. Stores the length. */
 uint32_t bitlex_decode(const uint8_t *p, const uint8_t *end, uint32_t *length);

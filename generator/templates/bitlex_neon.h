@@ -121,9 +121,13 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
 
 #define EACH_SIZE(CASE) CASE(4) CASE(8) CASE(12) CASE(16) CASE(24) CASE(32) CASE(40) CASE(48) CASE(64)
 #define MASKED 1
+#define PACKS 0
+#define TWICE 0
+#define DEEP 0
 #define W uint8x16_t
 #define WIDTH 16
 #define w_gather NAME(gather)
+#define w_load vld1q_u8
 #define w_store vst1q_u8
 #define w_zip_low vzip1q_u8
 #define w_zip_high vzip2q_u8

@@ -1,8 +1,11 @@
 /* bitlex_no_names.h - private: what bitlex_kernel.h was given is taken back, for the next instruction set. */
+#undef DEEP
 #undef EACH_SIZE
 #undef M
 #undef MASKED
 #undef NAME
+#undef PACKS
+#undef TWICE
 #undef V
 #undef W
 #undef WIDTH
@@ -14,14 +17,18 @@
 #undef m_equal
 #undef m_everywhere
 #undef m_high
+#undef m_inside
 #undef m_none
+#undef m_of
 #undef m_or
+#undef m_spread
 #undef m_without
 #undef v_add
 #undef v_all
 #undef v_and
 #undef v_choose
 #undef v_entries
+#undef v_entries_both
 #undef v_entries_twice
 #undef v_entry
 #undef v_left
@@ -30,11 +37,13 @@
 #undef v_narrow32
 #undef v_offset
 #undef v_or
+#undef v_pack
 #undef v_permute
 #undef v_prepare
 #undef v_right
 #undef v_store
 #undef w_gather
+#undef w_load
 #undef w_store
 #undef w_zip_high
 #undef w_zip_low
