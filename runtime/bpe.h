@@ -64,8 +64,9 @@ int bpe_open(bpe_vocabulary *v, void *image, size_t size);
 /* Free the image. */
 void bpe_close(bpe_vocabulary *v);
 
-/* The id of a token by its bytes, or BPE_NONE. */
+/* The id of a token by its bytes, or BPE_NONE; and the same by their hash_bytes (bpe_hash.h). */
 uint32_t bpe_find(const bpe_vocabulary *v, const uint8_t *bytes, size_t length);
+uint32_t bpe_find_hashed(const bpe_vocabulary *v, const uint8_t *bytes, size_t length, uint64_t hash);
 
 /* --- encoding --- */
 
@@ -74,7 +75,7 @@ typedef enum { BPE_AUTOMATIC, BPE_SWEEP, BPE_HEAP, BPE_METHODS } bpe_method;
 
 typedef struct bpe_encoder bpe_encoder;
 
-/* Caches that hold all tokens of up to 15 bytes; NULL if memory is short. */
+/* Empty caches; NULL if memory is short. */
 bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v);
 void bpe_encoder_free(bpe_encoder *e);
 size_t bpe_encoder_size(const bpe_encoder *e);

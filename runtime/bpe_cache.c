@@ -1,6 +1,7 @@
 /* bpe_cache.c - pieces and their ids in, the ids of a piece out if it is still there. See bpe_cache.h.
  *
- * Rejected: keyed hashes (an attacker gains nothing but misses, for no search is longer than two entries); a cache that grows (it is never
+ * Rejected: to begin with all tokens in the cache (most are never met, and tables of 15 MB leave the caches of the processor);
+ * keyed hashes (an attacker gains nothing but misses, for no search is longer than two entries); a cache that grows (it is never
  * as fast again when it has left the second-level cache, and memory must be bounded).
  */
 #include "bpe_cache.h"
@@ -19,7 +20,6 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
 {
     bpe_encoder *e = calloc(1, sizeof *e);
     uint8_t *at;
-    uint32_t id;
     if (e == NULL) return NULL;
     at = bpe_allocate(TABLES);
     if (at == NULL) {
@@ -33,11 +33,6 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     e->mediums = (void *)(at += sizeof(entry[2]) * BUCKETS);
     e->slots = (void *)(at += sizeof(medium_entry) * MEDIUMS);
     e->arena = at + sizeof(slot) * SLOTS;
-    for (id = v->token_count; id-- > 0;) { /* the commonest tokens tend to have the lowest ids: they shall stand first */
-        const bpe_record *token = v->records + id;
-        const uint32_t ids[4] = {id, 0, 0, 0}, tried = v->merged[id / 64] >> id % 64 & 1;
-        if (token->length != 0 && token->length <= BPE_KEY) bpe_remember(e, key_of(token->bytes, token->length), tried ? 0 : UNTRIED, ids, 1);
-    }
     return e;
 }
 

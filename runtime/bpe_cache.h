@@ -4,9 +4,9 @@
  *     medium     an entry of 64 bytes: up to 32 bytes and seven ids
  *     arena      longer, or more ids; filled from the start again when it is full
  *
- * At the start the buckets hold all tokens of up to 15 bytes, as `untried`: it has not been tried whether merging their bytes gives
- * them. As whole pieces of a vocabulary that is `whole` they are right as they are; otherwise, and as parts of pieces, they are merged
- * when they are first met. So a vocabulary in which some token is not what its bytes merge to is no special case.
+ * Of a piece that is a token, taken as such by a vocabulary that is `whole`, it has not been tried whether merging its bytes gives that
+ * token: its entry is `untried`, and believed for whole pieces, not for parts of pieces. So a vocabulary in which some token is not what
+ * its bytes merge to is no special case.
  *
  * Invariants: an entry is only believed if the whole piece is compared; a new entry takes the place of an old one, and nothing grows.
  */
@@ -15,7 +15,7 @@
 
 #include "bpe_key.h"
 
-#define BUCKET_BITS 17
+#define BUCKET_BITS 16
 #define BUCKETS (1u << BUCKET_BITS)
 #define MEDIUM BPE_MEDIUM       /* longest piece in a medium entry */
 #define MEDIUM_IDS 7

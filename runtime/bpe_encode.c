@@ -36,8 +36,8 @@ typedef struct {
 typedef struct {
     span of;
     size_t at;      /* how many ids were found before it, or APART */
+    uint64_t hash;  /* if it may be a token; or 0 */
     uint32_t count; /* of its ids; 0: it waits to be merged */
-    uint32_t whole; /* its id if it is a token, or BPE_NONE */
     uint32_t ids[MEDIUM + BPE_PADDING];
 } missing;
 
@@ -178,34 +178,34 @@ static inline int may_be_token(const bpe_vocabulary *v, const span *s)
     return has_bit(v->token_filter, s->length <= BPE_KEY ? token_bit(span_key(s)) : token_bit_of(s->bytes, s->length));
 }
 
-/* Keep what was made of a piece. What is remembered as tried is right for a piece and for a part: so a token that its bytes do not merge
- * to stays untried where it is taken whole. */
-static void remember_missing(bpe_encoder *e, const missing *m)
-{
-    const int part = m->of.part != 0;
-    if (m->of.length > BPE_KEY) {
-        bpe_remember_longer(e, &m->of, m->ids, m->count);
-    } else if (m->count > 4) {
-        bpe_remember(e, span_key(&m->of), ELSEWHERE, (const uint32_t[4]){0}, 1);
-        bpe_remember_longer(e, &m->of, m->ids, m->count);
-    } else if (m->whole == BPE_NONE || (part && m->count == 1 && m->ids[0] == m->whole)) {
-        bpe_remember(e, span_key(&m->of), 0, m->ids, m->count);
-    } else if (!part) {
-        bpe_remember(e, span_key(&m->of), UNTRIED, m->ids, 1);
-    }
-}
-
-/* A piece that waits, or a part; the ids after the first are zeros, so that four may be copied. */
-static missing *add_missing(const bpe_encoder *e, misses *missed, const span *s, size_t at)
+/* A piece that waits, or a part. If it may be a token, where that is looked for is asked for. */
+static void add_missing(const bpe_encoder *e, misses *missed, const span *s, size_t at)
 {
     missing *m = missed->list + missed->count++;
     m->of = *s;
     m->at = at;
     m->count = 0;
-    m->whole = BPE_NONE;
-    memset(m->ids, 0, 4 * sizeof *m->ids);
-    if (e->v->whole && may_be_token(e->v, s)) m->whole = bpe_find(e->v, s->bytes, s->length);
-    return m;
+    m->hash = 0;
+    memset(m->ids, 0, 4 * sizeof *m->ids); /* four are copied even if there are fewer */
+    if (s->part || !may_be_token(e->v, s)) return;
+    m->hash = hash_bytes(s->bytes, s->length);
+    PREFETCH(e->v->ids + ((uint32_t)m->hash & e->v->ids_mask));
+}
+
+/* Keep what was made of a piece. What is kept as tried is right for a piece and for a part: so of a token that its bytes do not merge to,
+ * what they merge to is not kept where the vocabulary takes it whole. */
+static void remember_missing(bpe_encoder *e, const missing *m)
+{
+    const span *s = &m->of;
+    if (s->part && m->count > 1 && e->v->whole && may_be_token(e->v, s) && bpe_find(e->v, s->bytes, s->length) != BPE_NONE) return;
+    if (s->length > BPE_KEY) {
+        bpe_remember_longer(e, s, m->ids, m->count);
+    } else if (m->count > 4) {
+        bpe_remember(e, span_key(s), ELSEWHERE, (const uint32_t[4]){0}, 1);
+        bpe_remember_longer(e, s, m->ids, m->count);
+    } else {
+        bpe_remember(e, span_key(s), 0, m->ids, m->count);
+    }
 }
 
 /* The ids of a part, if they are known: their number, or 0. */
@@ -243,18 +243,30 @@ static void try_parts(bpe_encoder *e, misses *missed, missing *m)
     m->count = known ? (uint32_t)count : 0;
 }
 
-/* A piece or part of up to MEDIUM bytes that was not found: it is encoded now, or waits. */
-static void begin_missing(bpe_encoder *e, misses *missed, const span *s, size_t at)
+/* Which of those that wait are tokens: of these, and of those that are put together from parts, the ids are known. */
+static void find_tokens(bpe_encoder *e, misses *missed)
 {
-    missing *m = add_missing(e, missed, s, at);
-    if (s->part) return;
-    if (m->whole != BPE_NONE) {
-        m->ids[0] = m->whole;
-        m->count = 1;
-    } else {
-        try_parts(e, missed, m);
+    const bpe_vocabulary *v = e->v;
+    const size_t count = missed->count;
+    size_t i;
+    for (i = 0; i < count; i++) {
+        const missing *m = missed->list + i;
+        const uint32_t id = m->hash != 0 ? v->ids[(uint32_t)m->hash & v->ids_mask] : BPE_NONE;
+        if (id < v->token_count) PREFETCH(v->records + id);
     }
-    if (m->count > 0 && m->count <= 4) remember_missing(e, m); /* with more, it is faster to ask for its parts again */
+    for (i = 0; i < count; i++) {
+        missing *m = missed->list + i;
+        const uint32_t id = m->hash != 0 ? bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash) : BPE_NONE;
+        if (id != BPE_NONE && (v->whole || has_bit(v->merged, id))) {
+            m->ids[0] = id;
+            m->count = 1;
+            if (m->of.length > BPE_KEY) bpe_remember_longer(e, &m->of, m->ids, 1);
+            else bpe_remember(e, span_key(&m->of), v->whole ? UNTRIED : 0, m->ids, 1);
+        } else if (!m->of.part) {
+            try_parts(e, missed, m);
+            if (m->count > 0 && m->count <= 4) remember_missing(e, m); /* with more, it is faster to ask for its parts again */
+        }
+    }
 }
 
 /* Merge what waits: 0, or an error. */
@@ -284,6 +296,7 @@ static int merge_missing(bpe_encoder *e, misses *missed)
 static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size_t done)
 {
     size_t i, extra = 0, end = done;
+    find_tokens(e, missed);
     if (merge_missing(e, missed) != 0) return BPE_NO_TOKEN;
     for (i = 0; i < missed->count; i++) extra += missed->list[i].at == APART ? 0 : missed->list[i].count;
     done += extra;
@@ -310,7 +323,7 @@ static size_t encode_miss(bpe_encoder *e, const group *g, size_t i, misses *miss
     if (s.length > MEDIUM) return encode_longer(e, &s, out + done);
     if (s.length > BPE_KEY || (same_key(found->bytes, g->keys[i]) && (found->ids[3] & ELSEWHERE) != 0)) count = bpe_recall_medium(e, &s, out + done);
     if (count == 0 && s.length > BPE_KEY) count = bpe_recall_long(e, &s, out + done);
-    if (count == 0) begin_missing(e, missed, &s, done);
+    if (count == 0) add_missing(e, missed, &s, done);
     return count;
 }
 

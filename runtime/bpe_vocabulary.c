@@ -128,15 +128,22 @@ void bpe_close(bpe_vocabulary *v)
 
 static inline uint32_t token_length(const bpe_vocabulary *v, uint32_t id) { return v->starts[id + 1] - v->starts[id]; }
 
-uint32_t bpe_find(const bpe_vocabulary *v, const uint8_t *bytes, size_t length)
+uint32_t bpe_find_hashed(const bpe_vocabulary *v, const uint8_t *bytes, size_t length, uint64_t hash)
 {
-    uint32_t at = (uint32_t)hash_bytes(bytes, length) & v->ids_mask, tries;
-    if (length == 0 || length > v->longest) return BPE_NONE;
+    uint32_t at = (uint32_t)hash & v->ids_mask, tries;
     for (tries = 0; tries <= v->ids_mask && v->ids[at] < v->token_count; tries++, at = (at + 1) & v->ids_mask) {
         const uint32_t id = v->ids[at];
-        if (token_length(v, id) == length && memcmp(v->bytes + v->starts[id], bytes, length) == 0) return id;
+        const bpe_record *record = v->records + id;
+        if (record->length != (length <= 15 ? length : 255)) continue;
+        if (length <= 15 && memcmp(record->bytes, bytes, length) == 0) return id;
+        if (length > 15 && token_length(v, id) == length && memcmp(v->bytes + v->starts[id], bytes, length) == 0) return id;
     }
     return BPE_NONE;
+}
+
+uint32_t bpe_find(const bpe_vocabulary *v, const uint8_t *bytes, size_t length)
+{
+    return length == 0 || length > v->longest ? BPE_NONE : bpe_find_hashed(v, bytes, length, hash_bytes(bytes, length));
 }
 
 static void put_token(bpe_vocabulary *v, uint32_t id, uint32_t *ids, uint32_t *byte_tokens, bpe_record *records)
