@@ -42,7 +42,7 @@ typedef struct {
     const bpe_pair_line *pairs;    /* [pairs_mask + 1] */
     const uint32_t *byte_pairs;    /* [65536] by two bytes, the left one lower: rank of the merge of their tokens, or BPE_NONE */
     const uint32_t *rank_tokens;   /* [rank_count] what a merge makes; its rank, if ranks_are_ids */
-    const uint64_t *merged;        /* bits by id: known to be what its bytes merge to. Found out only if not `whole` */
+    const uint64_t *merged;        /* bits by id: known to be what its bytes merge to */
     const uint64_t *token_filter;  /* bits by hash: whether a piece may be a token */
     const uint64_t *char_joints;   /* bits by hash of two characters, and by three bytes: see bpe_joints.h */
     const uint64_t *byte_joints;

@@ -4,9 +4,8 @@
  *     medium     an entry of 64 bytes: up to 32 bytes and seven ids
  *     arena      longer, or more ids; filled from the start again when it is full
  *
- * Of a piece that is a token, taken as such by a vocabulary that is `whole`, it has not been tried whether merging its bytes gives that
- * token: its entry is `untried`, and believed for whole pieces, not for parts of pieces. So a vocabulary in which some token is not what
- * its bytes merge to is no special case.
+ * A token that merging its bytes does not give, or that is too long to have been tried, is `untried`: its entry is believed for whole
+ * pieces of a vocabulary that takes them whole, not for parts of pieces.
  *
  * Invariants: an entry is only believed if the whole piece is compared; a new entry takes the place of an old one, and nothing grows.
  */

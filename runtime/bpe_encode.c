@@ -261,7 +261,7 @@ static void find_tokens(bpe_encoder *e, misses *missed)
             m->ids[0] = id;
             m->count = 1;
             if (m->of.length > BPE_KEY) bpe_remember_longer(e, &m->of, m->ids, 1);
-            else bpe_remember(e, span_key(&m->of), v->whole ? UNTRIED : 0, m->ids, 1);
+            else bpe_remember(e, span_key(&m->of), has_bit(v->merged, id) ? 0 : UNTRIED, m->ids, 1);
         } else if (!m->of.part) {
             try_parts(e, missed, m);
             if (m->count > 0 && m->count <= 4) remember_missing(e, m); /* with more, it is faster to ask for its parts again */

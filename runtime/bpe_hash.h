@@ -55,6 +55,15 @@ static inline uint64_t hash_bytes(const uint8_t *p, size_t length)
     return fold(last[0] ^ state, last[1] ^ UINT64_C(0xE7037ED1A0B428DB));
 }
 
+static inline uint32_t bpe_token_length(const bpe_vocabulary *v, uint32_t id) { return v->starts[id + 1] - v->starts[id]; }
+
+static inline int has_bit(const uint64_t *bits, uint32_t bit) { return bits[bit / 64] >> bit % 64 & 1; }
+
+static inline void set_bit(uint64_t *bits, uint32_t bit) { bits[bit / 64] |= UINT64_C(1) << bit % 64; }
+
+/* The merges of a vocabulary of which only tokens are known: pair keys and ranks, packed as in `pairs`; NULL if memory is short. */
+uint64_t *bpe_split_tokens(const bpe_vocabulary *v, size_t *count);
+
 /* Memory of zeros, in large pages where the system has them: tables that are looked up at random are slow on small ones. */
 void *bpe_allocate(size_t size);
 void bpe_release(void *memory, size_t size);

@@ -57,8 +57,6 @@ static inline uint32_t byte_joint(uint8_t last, uint8_t first, uint8_t second)
     return (uint32_t)(last & 63) << 12 | (uint32_t)(first & 63) << 6 | (second & 63);
 }
 
-static inline int has_bit(const uint64_t *bits, uint32_t bit) { return bits[bit / 64] >> bit % 64 & 1; }
-
 /* The next place after *at where a piece may be cut, or its length. *at is a place found before, or 0; *before the character that ends
  * there, or 0 if it is not known. Both are moved to the place found. */
 static inline size_t bpe_next_joint(const bpe_vocabulary *v, const uint8_t *p, size_t length, size_t *at, uint32_t *before)
@@ -85,7 +83,4 @@ static inline size_t bpe_next_joint(const bpe_vocabulary *v, const uint8_t *p, s
     }
     return *at = length;
 }
-
-static inline void set_bit(uint64_t *bits, uint32_t bit) { bits[bit / 64] |= UINT64_C(1) << bit % 64; }
-
 #endif

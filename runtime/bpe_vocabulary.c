@@ -1,12 +1,6 @@
 /* bpe_vocabulary.c - the tables of a vocabulary: tokens and merges in, one image out, in which everything is found by hashing.
  *
- * Where merges are not given (.tiktoken files), every way to cut a token into two tokens is one. There are a dozen ways to cut a
- * token, and a third of them are merges; looking up both sides of each by their bytes would take longer than all else that is done
- * to load a vocabulary. So both sides are hashed together with all others of the same token, in one pass over its bytes, and
- * a filter of bits turns most of those away that are no tokens.
- *
- * Rejected: finding merges on demand, when a pair is first met (it makes the first sight of a text slower, and tables that
- * change cannot be shared).
+ * The merges of a rank file, which does not list them, come from bpe_splits.c.
  */
 #include "bpe_joints.h"
 #include "bpe_key.h"
@@ -126,8 +120,6 @@ void bpe_close(bpe_vocabulary *v)
 
 /* --- tokens ------------------------------------------------------------------------------------------------------------ */
 
-static inline uint32_t token_length(const bpe_vocabulary *v, uint32_t id) { return v->starts[id + 1] - v->starts[id]; }
-
 uint32_t bpe_find_hashed(const bpe_vocabulary *v, const uint8_t *bytes, size_t length, uint64_t hash)
 {
     uint32_t at = (uint32_t)hash & v->ids_mask, tries;
@@ -136,7 +128,7 @@ uint32_t bpe_find_hashed(const bpe_vocabulary *v, const uint8_t *bytes, size_t l
         const bpe_record *record = v->records + id;
         if (record->length != (length <= 15 ? length : 255)) continue;
         if (length <= 15 && memcmp(record->bytes, bytes, length) == 0) return id;
-        if (length > 15 && token_length(v, id) == length && memcmp(v->bytes + v->starts[id], bytes, length) == 0) return id;
+        if (length > 15 && bpe_token_length(v, id) == length && memcmp(v->bytes + v->starts[id], bytes, length) == 0) return id;
     }
     return BPE_NONE;
 }
@@ -148,7 +140,7 @@ uint32_t bpe_find(const bpe_vocabulary *v, const uint8_t *bytes, size_t length)
 
 static void put_token(bpe_vocabulary *v, uint32_t id, uint32_t *ids, uint32_t *byte_tokens, bpe_record *records)
 {
-    const uint32_t length = token_length(v, id);
+    const uint32_t length = bpe_token_length(v, id);
     const uint8_t *bytes = v->bytes + v->starts[id];
     uint32_t at;
     memcpy(records[id].bytes, bytes, length < 15 ? length : 15);
@@ -180,108 +172,6 @@ static void put_joints(uint64_t *char_joints, uint64_t *byte_joints, const uint8
 }
 
 /* --- merges ------------------------------------------------------------------------------------------------------------ */
-
-typedef struct {
-    uint64_t hash;
-    uint32_t id;
-} hashed_token;
-
-/* Tokens by a hash of their bytes that is known for all beginnings and ends of a string at once: sum of byte * FACTOR^(bytes behind). */
-#define FACTOR UINT64_C(0xD1342543DE82EF95)
-#define SIEVE_BITS 21
-
-typedef struct {
-    const bpe_vocabulary *v;
-    hashed_token *tokens;
-    uint32_t mask;
-    uint64_t *sieve, *hashes, *powers; /* of all beginnings of a token; powers of FACTOR */
-} cutter;
-
-static inline uint64_t mixed(uint64_t hash)
-{
-    hash ^= hash >> 32;
-    hash *= UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ hash >> 29;
-}
-
-static inline int in_sieve(const cutter *c, uint64_t hash) { return has_bit(c->sieve, (uint32_t)(hash >> (64 - SIEVE_BITS))); }
-
-static uint32_t hashed_find(const cutter *c, uint64_t hash, const uint8_t *bytes, uint32_t length)
-{
-    uint32_t at;
-    for (at = (uint32_t)hash & c->mask; c->tokens[at].id != BPE_NONE; at = (at + 1) & c->mask) {
-        const uint32_t id = c->tokens[at].id;
-        if (c->tokens[at].hash == hash && token_length(c->v, id) == length && memcmp(c->v->bytes + c->v->starts[id], bytes, length) == 0) {
-            return id;
-        }
-    }
-    return BPE_NONE;
-}
-
-/* The hash of the token; of all its beginnings, too. */
-static uint64_t hash_beginnings(const cutter *c, const uint8_t *bytes, uint32_t length)
-{
-    uint64_t hash = 0;
-    uint32_t i;
-    for (i = 0; i < length; i++) {
-        c->hashes[i] = hash;
-        hash = hash * FACTOR + bytes[i] + 1;
-    }
-    return hash;
-}
-
-static void free_cutter(cutter *c)
-{
-    free(c->tokens);
-    free(c->sieve);
-    free(c->hashes);
-    free(c->powers);
-}
-
-static int make_cutter(cutter *c, const bpe_vocabulary *v)
-{
-    uint32_t id, i;
-    c->v = v;
-    c->mask = mask_for(v->token_count);
-    c->tokens = malloc(((size_t)c->mask + 1) * sizeof *c->tokens);
-    c->sieve = calloc((size_t)1 << (SIEVE_BITS - 6), sizeof *c->sieve);
-    c->hashes = malloc(((size_t)v->longest + 1) * sizeof *c->hashes);
-    c->powers = malloc(((size_t)v->longest + 1) * sizeof *c->powers);
-    if (c->tokens == NULL || c->sieve == NULL || c->hashes == NULL || c->powers == NULL) return -1;
-    memset(c->tokens, 0xFF, ((size_t)c->mask + 1) * sizeof *c->tokens);
-    for (c->powers[0] = 1, i = 1; i <= v->longest; i++) c->powers[i] = c->powers[i - 1] * FACTOR;
-    for (id = 0; id < v->token_count; id++) {
-        const uint64_t hash = mixed(hash_beginnings(c, v->bytes + v->starts[id], token_length(v, id)));
-        uint32_t at = (uint32_t)hash & c->mask;
-        if (token_length(v, id) == 0) continue;
-        set_bit(c->sieve, (uint32_t)(hash >> (64 - SIEVE_BITS)));
-        while (c->tokens[at].id != BPE_NONE) at = (at + 1) & c->mask;
-        c->tokens[at].hash = hash;
-        c->tokens[at].id = id;
-    }
-    return 0;
-}
-
-/* All ways to cut all tokens in two: pair keys and ranks, packed as in `pairs`. Their number. */
-static size_t cut_tokens(const cutter *c, uint64_t *out)
-{
-    const bpe_vocabulary *v = c->v;
-    size_t count = 0;
-    uint32_t id, i, left, right;
-    for (id = 0; id < v->token_count; id++) {
-        const uint32_t length = token_length(v, id);
-        const uint8_t *bytes = v->bytes + v->starts[id];
-        const uint64_t whole = hash_beginnings(c, bytes, length);
-        for (i = 1; i < length; i++) {
-            const uint64_t beginning = mixed(c->hashes[i]), end = mixed(whole - c->hashes[i] * c->powers[length - i]);
-            if (!in_sieve(c, beginning) || !in_sieve(c, end)) continue;
-            if ((left = hashed_find(c, beginning, bytes, i)) == BPE_NONE) continue;
-            if ((right = hashed_find(c, end, bytes + i, length - i)) == BPE_NONE) continue;
-            out[count++] = pair_key(left, right) << RANK_BITS | id;
-        }
-    }
-    return count;
-}
 
 /* Store a pair and its rank. A later merge of the same pair takes the place of an earlier one. */
 static void put_pair(bpe_vocabulary *v, bpe_pair_line *lines, uint64_t packed)
@@ -325,36 +215,45 @@ static void put_tokens(bpe_vocabulary *v)
     memset(byte_tokens, 0xFF, 256 * sizeof *byte_tokens);
     for (id = 0; id < v->token_count; id++) {
         put_token(v, id, ids, byte_tokens, (bpe_record *)(uintptr_t)v->records);
-        put_joints((uint64_t *)(uintptr_t)v->char_joints, (uint64_t *)(uintptr_t)v->byte_joints, v->bytes + v->starts[id], token_length(v, id));
+        put_joints((uint64_t *)(uintptr_t)v->char_joints, (uint64_t *)(uintptr_t)v->byte_joints, v->bytes + v->starts[id], bpe_token_length(v, id));
     }
 }
 
 /* The merges as they are packed in `pairs`, and their number; NULL if memory is short. */
 static uint64_t *packed_merges(const bpe_vocabulary *v, const uint32_t *merges, uint32_t rank_count, size_t *count)
 {
-    uint64_t *packed = NULL;
+    uint64_t *packed;
     uint32_t i;
-    if (merges != NULL) {
-        packed = malloc(((size_t)rank_count + 1) * sizeof *packed);
-        for (i = 0; packed != NULL && i < rank_count; i++) packed[i] = pair_key(merges[3 * i], merges[3 * i + 1]) << RANK_BITS | i;
-        *count = rank_count;
-    } else {
-        cutter c;
-        if (make_cutter(&c, v) == 0) packed = malloc(((size_t)v->starts[v->token_count] + 1) * sizeof *packed);
-        if (packed != NULL) *count = cut_tokens(&c, packed);
-        free_cutter(&c);
-    }
+    if (merges == NULL) return bpe_split_tokens(v, count);
+    packed = malloc(((size_t)rank_count + 1) * sizeof *packed);
+    for (i = 0; packed != NULL && i < rank_count; i++) packed[i] = pair_key(merges[3 * i], merges[3 * i + 1]) << RANK_BITS | i;
+    *count = rank_count;
     return packed;
 }
 
-/* Which tokens of up to 15 bytes are what their bytes merge to. */
+/* Which tokens of up to BPE_MEDIUM bytes are what their bytes merge to: many at a time. */
 static void try_tokens(const bpe_vocabulary *v)
 {
-    uint32_t ids[15 + BPE_PADDING], id;
-    for (id = 0; id < v->token_count; id++) {
-        const bpe_record *token = v->records + id;
-        if (token->length == 0 || token->length > 15) continue;
-        if (bpe_merge(v, BPE_SWEEP, token->bytes, token->length, ids) == 1 && ids[0] == id) set_bit((uint64_t *)(uintptr_t)v->merged, id);
+    enum { AT_ONCE = 256 };
+    bpe_job jobs[AT_ONCE];
+    uint32_t ids[AT_ONCE][BPE_MEDIUM], tokens[AT_ONCE], id = 0, n, i, longest;
+    while (id < v->token_count) {
+        for (n = longest = 0; n < AT_ONCE && id < v->token_count; id++) {
+            const uint32_t length = bpe_token_length(v, id);
+            const bpe_job job = {v->bytes + v->starts[id], length, 0, ids[n]};
+            if (length == 0 || length > BPE_MEDIUM) continue;
+            longest = length > longest ? length : longest;
+            tokens[n] = id;
+            jobs[n++] = job;
+        }
+        if (bpe_merge_many(v, jobs, n, longest) != 0) {
+            for (i = 0; i < n; i++) { /* one by one: a byte of some token is no token */
+                if (bpe_merge_many(v, jobs + i, 1, BPE_MEDIUM) != 0) jobs[i].count = 0;
+            }
+        }
+        for (i = 0; i < n; i++) {
+            if (jobs[i].count == 1 && ids[i][0] == tokens[i]) set_bit((uint64_t *)(uintptr_t)v->merged, tokens[i]);
+        }
     }
 }
 
@@ -389,7 +288,7 @@ int bpe_build(bpe_vocabulary *v, const uint32_t *starts, const uint8_t *bytes, u
     for (i = 0; i < h.rank_count; i++) rank_tokens[i] = merges == NULL ? i : merges[3 * i + 2];
     put_tokens(v);
     put_merges(v, packed, count);
-    if (!whole) try_tokens(v);
+    try_tokens(v);
     free(packed);
     return 0;
 }
