@@ -30,13 +30,15 @@ def overlap(added: Iterable[AddedToken]) -> bool:
     """Whether a token that is normalized and one that is not may lie over each other, so that it matters which are looked for first."""
     first = [token.content for token in added if not token.normalized]
     second = [token.content for token in added if token.normalized]
-    starts = {content[:size] for content in second for size in range(1, len(content) + 1)}
-    ends = {content[-size:] for content in second for size in range(1, len(content) + 1)}
-    return any(
-        content in starts or content in ends or other in content or content in other
-        or any(content[:size] in ends or content[-size:] in starts for size in range(1, len(content)))
-        for content in first for other in second
-    )  # fmt: skip
+    within = any(one in "\0".join(second) for one in first) or any(one in "\0".join(first) for one in second)
+    return within or ends_as_begins(first, second) or ends_as_begins(second, first)
+
+
+def ends_as_begins(these: list[str], those: list[str]) -> bool:
+    """Whether the end of one of these is the beginning of one of those."""
+    begin = {one[0] for one in those}
+    ends = {one[at:] for one in these for at in range(1, len(one)) if one[at] in begin}
+    return any(one.startswith(tuple(ends)) for one in those) if ends else False
 
 
 def needs_definition(description: Description) -> bool:

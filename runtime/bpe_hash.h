@@ -61,8 +61,9 @@ static inline int has_bit(const uint64_t *bits, uint32_t bit) { return bits[bit 
 
 static inline void set_bit(uint64_t *bits, uint32_t bit) { bits[bit / 64] |= UINT64_C(1) << bit % 64; }
 
-/* The merges of a vocabulary of which only tokens are known: pair keys and ranks, packed as in `pairs`; NULL if memory is short. */
-uint64_t *bpe_split_tokens(const bpe_vocabulary *v, size_t *count);
+/* The merges of a vocabulary of which only tokens are known: pair keys and ranks, packed as in `pairs`; NULL if memory is short. The
+ * bits of tokens that are known to be what their bytes merge to are set. */
+uint64_t *bpe_split_tokens(const bpe_vocabulary *v, size_t *count, uint64_t *merged);
 
 /* Memory of zeros, in large pages where the system has them: tables that are looked up at random are slow on small ones. */
 void *bpe_allocate(size_t size);

@@ -1,4 +1,5 @@
-/* bpe_splits.c - tokens of a rank file in; out, the merges that can ever happen: of which two tokens each one is made.
+/* bpe_splits.c - tokens of a rank file in; out, the merges that can ever happen: of which two tokens each one is made; and which
+ * tokens are what their bytes merge to.
  *
  *     'there'  ->  't' 'here'      if merging its bytes ends with these two
  *
@@ -142,7 +143,7 @@ static size_t add_split(const splitter *s, uint32_t id, uint32_t at, uint32_t le
     return 1;
 }
 
-uint64_t *bpe_split_tokens(const bpe_vocabulary *v, size_t *count)
+uint64_t *bpe_split_tokens(const bpe_vocabulary *v, size_t *count, uint64_t *merged)
 {
     uint64_t *packed = NULL;
     splitter s;
@@ -151,11 +152,15 @@ uint64_t *bpe_split_tokens(const bpe_vocabulary *v, size_t *count)
     if (make_splitter(&s, v) == 0) packed = malloc(((size_t)v->starts[v->token_count] + 1) * sizeof *packed);
     for (id = 0; packed != NULL && id < v->token_count; id++) {
         const uint32_t length = bpe_token_length(v, id);
+        if (length == 1) set_bit(merged, id);
         if (length < 2) continue;
         begin_token(&s, v->bytes + v->starts[id], length);
         if (length <= LONGEST_SWEPT) {
             at = last_split(&s, length);
-            if (at > 0) *count += add_split(&s, id, at, length, packed + *count);
+            if (at > 0) {
+                set_bit(merged, id);
+                *count += add_split(&s, id, at, length, packed + *count);
+            }
         } else {
             for (at = 1; at < length; at++) *count += add_split(&s, id, at, length, packed + *count);
         }

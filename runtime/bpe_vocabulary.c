@@ -219,15 +219,12 @@ static void put_tokens(bpe_vocabulary *v)
     }
 }
 
-/* The merges as they are packed in `pairs`, and their number; NULL if memory is short. */
-static uint64_t *packed_merges(const bpe_vocabulary *v, const uint32_t *merges, uint32_t rank_count, size_t *count)
+/* The merges of a list, as they are packed in `pairs`; NULL if memory is short. */
+static uint64_t *packed_merges(const uint32_t *merges, uint32_t rank_count)
 {
-    uint64_t *packed;
+    uint64_t *packed = malloc(((size_t)rank_count + 1) * sizeof *packed);
     uint32_t i;
-    if (merges == NULL) return bpe_split_tokens(v, count);
-    packed = malloc(((size_t)rank_count + 1) * sizeof *packed);
     for (i = 0; packed != NULL && i < rank_count; i++) packed[i] = pair_key(merges[3 * i], merges[3 * i + 1]) << RANK_BITS | i;
-    *count = rank_count;
     return packed;
 }
 
@@ -262,33 +259,31 @@ int bpe_build(bpe_vocabulary *v, const uint32_t *starts, const uint8_t *bytes, u
 {
     image_header h = {.magic = MAGIC, .token_count = token_count, .whole = whole != 0, .ranks_are_ids = merges == NULL};
     bpe_vocabulary tokens = {.token_count = token_count, .starts = starts, .bytes = bytes};
-    uint64_t *packed;
-    size_t count = 0;
+    const size_t bits = ((size_t)token_count + 63) / 64;
+    uint64_t *packed = NULL, *merged = calloc(bits + 1, sizeof *merged);
+    size_t count = rank_count;
     uint32_t i, *rank_tokens;
-    for (i = 0; i < token_count; i++) {
-        if (starts[i + 1] - starts[i] > h.longest) h.longest = starts[i + 1] - starts[i];
-    }
+    for (i = 0; i < token_count; i++) h.longest = starts[i + 1] - starts[i] > h.longest ? starts[i + 1] - starts[i] : h.longest;
     tokens.longest = h.longest;
-    packed = packed_merges(&tokens, merges, rank_count, &count);
-    if (packed == NULL) return -1;
+    if (merged != NULL) packed = merges != NULL ? packed_merges(merges, rank_count) : bpe_split_tokens(&tokens, &count, merged);
     h.rank_count = merges == NULL ? token_count : rank_count;
     h.ids_mask = mask_for(token_count);
     h.pairs_mask = lines_for(count);
     lay_out(&h, starts[token_count]);
-    v->image = bpe_allocate((size_t)h.size);
-    if (v->image == NULL) {
-        free(packed);
-        return -1;
+    v->image = packed == NULL ? NULL : bpe_allocate((size_t)h.size);
+    if (v->image != NULL) {
+        memcpy(v->image, &h, sizeof h);
+        point(v, v->image);
+        memcpy((void *)(uintptr_t)v->starts, starts, ((size_t)token_count + 1) * 4);
+        memcpy((void *)(uintptr_t)v->bytes, bytes, starts[token_count]);
+        memcpy((void *)(uintptr_t)v->merged, merged, bits * sizeof *merged);
+        rank_tokens = (uint32_t *)(uintptr_t)v->rank_tokens;
+        for (i = 0; i < h.rank_count; i++) rank_tokens[i] = merges == NULL ? i : merges[3 * i + 2];
+        put_tokens(v);
+        put_merges(v, packed, count);
+        if (merges != NULL) try_tokens(v);
     }
-    memcpy(v->image, &h, sizeof h);
-    point(v, v->image);
-    memcpy((void *)(uintptr_t)v->starts, starts, ((size_t)token_count + 1) * 4);
-    memcpy((void *)(uintptr_t)v->bytes, bytes, starts[token_count]);
-    rank_tokens = (uint32_t *)(uintptr_t)v->rank_tokens;
-    for (i = 0; i < h.rank_count; i++) rank_tokens[i] = merges == NULL ? i : merges[3 * i + 2];
-    put_tokens(v);
-    put_merges(v, packed, count);
-    try_tokens(v);
     free(packed);
-    return 0;
+    free(merged);
+    return v->image == NULL ? -1 : 0;
 }
