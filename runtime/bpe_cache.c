@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define TABLES (sizeof(entry[2]) * BUCKETS + sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + ARENA)
+#define TABLES (sizeof(entry[2]) * BUCKETS + sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + (1u << SEEN_BITS) / 8 + ARENA)
 
 typedef struct {
     uint32_t length, count; /* before the ids and the bytes of a piece in the arena */
@@ -32,7 +32,8 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     e->buckets = (void *)at;
     e->mediums = (void *)(at += sizeof(entry[2]) * BUCKETS);
     e->slots = (void *)(at += sizeof(medium_entry) * MEDIUMS);
-    e->arena = at + sizeof(slot) * SLOTS;
+    e->seen = (void *)(at += sizeof(slot) * SLOTS);
+    e->arena = at + (1u << SEEN_BITS) / 8;
     return e;
 }
 
@@ -55,21 +56,35 @@ void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, si
 /* The length of a piece as it is remembered: a part is none. */
 static inline uint32_t marked(const span *s) { return s->length | (s->part ? 0x8000u : 0); }
 
-size_t bpe_recall_medium(const bpe_encoder *e, const span *s, uint32_t *out)
+/* The bytes of a piece of up to MEDIUM of them, with zeros behind. */
+static inline void padded(const span *s, uint64_t bytes[4])
 {
+    int i;
+    if (s->readable >= MEDIUM) {
+        for (i = 0; i < 4; i++) bytes[i] = load_8(s->bytes + 8 * i) & load_8(FIRST_BYTES + MEDIUM - s->length + 8 * i);
+    } else {
+        memset(bytes, 0, MEDIUM);
+        memcpy(bytes, s->bytes, s->length);
+    }
+}
+
+static size_t recall_medium(const bpe_encoder *e, const span *s, uint64_t hash, uint32_t *out)
+{
+    const medium_entry *found = medium_of(e, hash);
     uint64_t bytes[4];
-    const medium_entry *found = medium_of(e, s, bytes);
+    padded(s, bytes);
     if (found->length != marked(s) || memcmp(found->bytes, bytes, sizeof bytes) != 0) return 0;
     memcpy(out, found->ids, found->count * sizeof *out);
     return found->count;
 }
 
-size_t bpe_recall_long(const bpe_encoder *e, const span *s, uint32_t *out)
+static size_t recall_from_arena(const bpe_encoder *e, const span *s, uint64_t hash, uint32_t *out)
 {
-    const uint64_t hash = hash_bytes(s->bytes, s->length);
-    const slot *found = e->slots + (hash & (SLOTS - 1));
-    const uint8_t *at = e->arena + found->at;
+    const slot *found = slots_of(e, hash);
+    const uint8_t *at;
     head h;
+    found += found->hash != hash;
+    at = e->arena + found->at;
     if (found->hash != hash || found->generation != e->generation) return 0;
     memcpy(&h, at, sizeof h);
     if (h.length != marked(s) || memcmp(at + sizeof h + 4 * (size_t)h.count, s->bytes, s->length) != 0) return 0;
@@ -77,10 +92,15 @@ size_t bpe_recall_long(const bpe_encoder *e, const span *s, uint32_t *out)
     return h.count;
 }
 
-static void remember_in_arena(bpe_encoder *e, const span *s, const uint32_t *ids, size_t count)
+size_t bpe_recall(const bpe_encoder *e, const span *s, uint64_t hash, uint32_t *out)
 {
-    const uint64_t hash = hash_bytes(s->bytes, s->length);
-    slot *place = e->slots + (hash & (SLOTS - 1));
+    const size_t count = s->length <= MEDIUM ? recall_medium(e, s, hash, out) : 0;
+    return count > 0 ? count : recall_from_arena(e, s, hash, out);
+}
+
+static void remember_in_arena(bpe_encoder *e, const span *s, uint64_t hash, const uint32_t *ids, size_t count)
+{
+    slot *place = slots_of(e, hash);
     const head h = {marked(s), (uint32_t)count};
     const size_t size = (sizeof h + 4 * count + s->length + 7) / 8 * 8;
     uint8_t *at;
@@ -92,23 +112,22 @@ static void remember_in_arena(bpe_encoder *e, const span *s, const uint32_t *ids
     memcpy(at, &h, sizeof h);
     memcpy(at + sizeof h, ids, 4 * count);
     memcpy(at + sizeof h + 4 * count, s->bytes, s->length);
+    if (place->hash != hash) place[1] = place[0];
     place->hash = hash;
     place->at = e->used;
     place->generation = e->generation;
     e->used += (uint32_t)size;
 }
 
-void bpe_remember_longer(bpe_encoder *e, const span *s, const uint32_t *ids, size_t count)
+void bpe_remember_longer(bpe_encoder *e, const span *s, uint64_t hash, const uint32_t *ids, size_t count)
 {
-    uint64_t bytes[4];
-    medium_entry *place;
+    medium_entry *place = medium_of(e, hash);
     if (s->length > LONGEST) return;
     if (s->length > MEDIUM || count > MEDIUM_IDS) {
-        remember_in_arena(e, s, ids, count);
+        remember_in_arena(e, s, hash, ids, count);
         return;
     }
-    place = medium_of(e, s, bytes);
-    memcpy(place->bytes, bytes, sizeof bytes);
+    padded(s, place->bytes);
     memcpy(place->ids, ids, count * sizeof *ids);
     place->length = (uint16_t)marked(s);
     place->count = (uint16_t)count;

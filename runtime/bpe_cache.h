@@ -4,6 +4,8 @@
  *     medium     an entry of 64 bytes: up to 32 bytes and seven ids
  *     arena      longer, or more ids; filled from the start again when it is full
  *
+ * What can be put together from parts is kept in the latter two only when it is met again: most of it never is.
+ *
  * A token that merging its bytes does not give, or that is too long to have been tried, is `untried`: its entry is believed for whole
  * pieces of a vocabulary that takes them whole, not for parts of pieces.
  *
@@ -19,8 +21,10 @@
 #define MEDIUM BPE_MEDIUM       /* longest piece in a medium entry */
 #define MEDIUM_IDS 7
 #define MEDIUMS (1u << 15)
-#define SLOTS (1u << 14)
-#define ARENA (4u << 20)
+#define SLOTS (1u << 17)
+#define ARENA (8u << 20)
+#define SEEN_BITS 20            /* of hashes of pieces that were met once */
+#define SEEN (1u << 17)         /* pieces after which all are forgotten */
 #define LONGEST 4096            /* pieces beyond are not remembered */
 
 /* In the last of the four ids of an entry, which have 21 bits each: */
@@ -58,6 +62,8 @@ struct bpe_encoder {
     slot *slots;
     uint8_t *arena;
     uint32_t used, generation;
+    uint64_t *seen;
+    uint32_t seen_count;
     uint32_t refused; /* flags of entries that do not tell what a whole piece is */
 };
 
@@ -68,27 +74,32 @@ static inline key span_key(const span *s)
     return s->readable >= 16 ? key_of(s->bytes, s->length) : key_at_end(s->bytes, s->length);
 }
 
-/* The bytes of a piece of up to MEDIUM of them, with zeros behind, and where they are if they are anywhere. */
-static inline medium_entry *medium_of(const bpe_encoder *e, const span *s, uint64_t bytes[4])
+/* Where a longer piece is, if it is anywhere: by its hash_bytes. */
+static inline medium_entry *medium_of(const bpe_encoder *e, uint64_t hash) { return e->mediums + (hash & (MEDIUMS - 1)); }
+
+/* The first of two that share a line. */
+static inline slot *slots_of(const bpe_encoder *e, uint64_t hash) { return e->slots + (hash >> 20 & (SLOTS - 1) & ~1u); }
+
+/* Whether a piece was met before; now it was. */
+static inline int seen_before(bpe_encoder *e, uint64_t hash)
 {
-    int i;
-    if (s->readable >= MEDIUM) {
-        for (i = 0; i < 4; i++) bytes[i] = load_8(s->bytes + 8 * i) & load_8(FIRST_BYTES + MEDIUM - s->length + 8 * i);
-    } else {
-        memset(bytes, 0, MEDIUM);
-        memcpy(bytes, s->bytes, s->length);
+    const uint32_t bit = (uint32_t)(hash >> (64 - SEEN_BITS));
+    if (has_bit(e->seen, bit)) return 1;
+    if (++e->seen_count == SEEN) {
+        memset(e->seen, 0, (1u << SEEN_BITS) / 8);
+        e->seen_count = 0;
     }
-    return e->mediums + (fold(hash_16(bytes[0], bytes[1]) ^ bytes[2], bytes[3] ^ s->length ^ UINT64_C(0xA0761D6478BD642F)) & (MEDIUMS - 1));
+    set_bit(e->seen, bit);
+    return 0;
 }
 
 /* The newer entry stands first; the second makes room. */
 void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, size_t count);
 
-/* The ids of a piece of up to MEDIUM bytes, from a medium entry, or of up to LONGEST, from the arena: their number, or 0. */
-size_t bpe_recall_medium(const bpe_encoder *e, const span *s, uint32_t *out);
-size_t bpe_recall_long(const bpe_encoder *e, const span *s, uint32_t *out);
+/* The ids of a piece of up to LONGEST bytes that has no bucket, or more ids than fit there: their number, or 0. */
+size_t bpe_recall(const bpe_encoder *e, const span *s, uint64_t hash, uint32_t *out);
 
-/* Keep them, in either, as it fits. */
-void bpe_remember_longer(bpe_encoder *e, const span *s, const uint32_t *ids, size_t count);
+/* Keep them. */
+void bpe_remember_longer(bpe_encoder *e, const span *s, uint64_t hash, const uint32_t *ids, size_t count);
 
 #endif

@@ -12,8 +12,8 @@
 #include "bpe_joints.h"
 
 #define GROUP 64          /* pieces or parts that are worked on together */
+#define LOOK 12             /* bytes at the beginning of a longer piece in which a joint is looked for */
 #define MISSING (4 * GROUP) /* that wait: enough to be merged by turns, though few pieces of a group are missing */
-#define LOOK 12           /* a longer piece is cut at once if a joint is in its first bytes, and looked up whole if not */
 
 /* Pieces and parts, by their places in a text. */
 typedef struct {
@@ -24,6 +24,7 @@ typedef struct {
     const uint8_t *part; /* whether each is one; NULL if none is */
     key keys[GROUP];
     const entry *buckets[GROUP];
+    uint64_t hashes[GROUP]; /* of those of more than BPE_KEY bytes */
 } group;
 
 /* The places of a group, where they are not those of the pieces of the text one after the other. */
@@ -36,7 +37,8 @@ typedef struct {
 typedef struct {
     span of;
     size_t at;      /* how many ids were found before it, or APART */
-    uint64_t hash;  /* if it may be a token; or 0 */
+    uint64_t hash;  /* of its bytes, if it may be a token or has more than BPE_KEY of them; or 0 */
+    uint32_t may_be_token;
     uint32_t count; /* of its ids; 0: it waits to be merged */
     uint32_t ids[MEDIUM + BPE_PADDING];
 } missing;
@@ -54,14 +56,10 @@ static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size
 
 /* --- places ------------------------------------------------------------------------------------------------------------ */
 
-/* Place i of a group: a piece or part of any length. */
-static void put(const bpe_encoder *e, group *g, places *to, size_t i, uint32_t start, uint32_t end, int part)
+/* Place i of a group, which is already known to be this: a piece or part of any length. */
+static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, uint32_t end)
 {
     const span s = {g->text + start, g->readable - start, end - start, 0};
-    uint64_t bytes[4];
-    to->starts[i] = start;
-    to->ends[i] = end;
-    to->part[i] = (uint8_t)part;
     if (s.length <= BPE_KEY) {
         g->keys[i] = span_key(&s);
         g->buckets[i] = bucket_of(e, g->keys[i]);
@@ -69,28 +67,40 @@ static void put(const bpe_encoder *e, group *g, places *to, size_t i, uint32_t s
     } else {
         g->keys[i] = no_key();
         g->buckets[i] = e->buckets[0];
-        if (s.length <= MEDIUM) PREFETCH(medium_of(e, &s, bytes));
+        g->hashes[i] = s.length <= LONGEST ? hash_bytes(s.bytes, s.length) : 0;
+        if (s.length <= MEDIUM) PREFETCH(medium_of(e, g->hashes[i]));
+        PREFETCH(slots_of(e, g->hashes[i]));
     }
 }
 
-/* Put pieces into an empty group, up to the first that is longer than BPE_KEY: their number. 16 bytes of each may be read. */
-static size_t put_run(const bpe_encoder *e, group *g, const uint32_t *starts, const uint32_t *ends, size_t count)
+/* Place i of a group that has its places by itself. */
+static void put(const bpe_encoder *e, group *g, places *to, size_t i, uint32_t start, uint32_t end, int part)
+{
+    to->starts[i] = start;
+    to->ends[i] = end;
+    to->part[i] = (uint8_t)part;
+    put_key(e, g, i, start, end);
+}
+
+/* Put pieces into a group from place n on, up to the first that is longer than BPE_KEY: the place that it would have. 16 bytes of each may
+ * be read. */
+static size_t put_run(const bpe_encoder *e, group *g, size_t n, size_t most)
 {
     const uint8_t *text = g->text;
+    const uint32_t *starts = g->starts, *ends = g->ends;
     const entry (*buckets)[2] = (const entry (*)[2])e->buckets;
-    size_t i;
-    for (i = 0; i < count; i++) {
-        const uint32_t start = starts[i], length = ends[i] - start;
+    for (; n < most; n++) {
+        const uint32_t start = starts[n], length = ends[n] - start;
         const entry *bucket;
         key k;
         if (UNLIKELY(length > BPE_KEY)) break;
         k = key_of(text + start, length);
         bucket = buckets[key_hash(k) >> (64 - BUCKET_BITS)];
         PREFETCH(bucket);
-        g->keys[i] = k;
-        g->buckets[i] = bucket;
+        g->keys[n] = k;
+        g->buckets[n] = bucket;
     }
-    return i;
+    return n;
 }
 
 static inline span span_of(const group *g, size_t i)
@@ -122,25 +132,26 @@ static size_t encode_parts(bpe_encoder *e, const span *s, size_t at, uint32_t be
     }
 }
 
-/* A piece of more than BPE_KEY bytes: it is put into the group, or some of its parts are. `at` is where the next part starts, and 0 again
- * when the piece is done with. How many places were used up to. */
-static size_t put_longer(const bpe_encoder *e, group *g, places *to, size_t n, uint32_t start, uint32_t length, size_t *at, uint32_t *before)
+/* Whether a piece of more than BPE_KEY bytes is to be cut, without being looked up as a whole: if it can be cut near its beginning, for
+ * then its parts are short and many, and it was not met before. */
+static int is_cut(bpe_encoder *e, const uint8_t *p, uint32_t length)
 {
-    const uint8_t *p = g->text + start;
-    if (*at == 0) {
-        *before = 0;
-        if (bpe_next_joint(e->v, p, LOOK, at, before) == LOOK) {
-            *at = 0;
-            put(e, g, to, n, start, start + length, 0);
-            return n + 1;
-        }
-        put(e, g, to, n++, start, start + (uint32_t)*at, 1);
-    }
-    for (; n < GROUP && *at < length; n++) {
+    size_t at = 0;
+    uint32_t before = 0;
+    if ((load_8(p) & UINT64_C(0x8080808080808080)) == 0 || bpe_next_joint(e->v, p, LOOK, &at, &before) == LOOK) return 0;
+    return length > LONGEST || !seen_before(e, hash_bytes(p, length));
+}
+
+/* The parts of a piece are put into a group, from place n on; `at` is where the next of them starts, and 0 again when the piece is done
+ * with. How many places were used up to. */
+static size_t put_parts(const bpe_encoder *e, group *g, places *to, size_t n, uint32_t start, uint32_t length, size_t *at, uint32_t *before)
+{
+    if (*at == 0) *before = 0;
+    do {
         const size_t from = *at;
-        bpe_next_joint(e->v, p, length, at, before);
-        put(e, g, to, n, start + (uint32_t)from, start + (uint32_t)*at, 1);
-    }
+        bpe_next_joint(e->v, g->text + start, length, at, before);
+        put(e, g, to, n++, start + (uint32_t)from, start + (uint32_t)*at, 1);
+    } while (n < GROUP && *at < length);
     if (*at == length) *at = 0;
     return n;
 }
@@ -163,32 +174,23 @@ static size_t encode_new(bpe_encoder *e, const span *s, uint32_t *out)
     return bpe_merge(e->v, BPE_AUTOMATIC, s->bytes, s->length, out);
 }
 
-/* A piece of more than MEDIUM bytes. */
-static size_t encode_longer(bpe_encoder *e, const span *s, uint32_t *out)
-{
-    size_t count = s->length <= LONGEST ? bpe_recall_long(e, s, out) : 0;
-    if (count > 0) return count;
-    count = encode_new(e, s, out);
-    if (count < BPE_NO_TOKEN) bpe_remember_longer(e, s, out, count);
-    return count;
-}
-
 static inline int may_be_token(const bpe_vocabulary *v, const span *s)
 {
     return has_bit(v->token_filter, s->length <= BPE_KEY ? token_bit(span_key(s)) : token_bit_of(s->bytes, s->length));
 }
 
 /* A piece that waits, or a part. If it may be a token, where that is looked for is asked for. */
-static void add_missing(const bpe_encoder *e, misses *missed, const span *s, size_t at)
+static void add_missing(const bpe_encoder *e, misses *missed, const span *s, uint64_t hash, size_t at)
 {
     missing *m = missed->list + missed->count++;
     m->of = *s;
     m->at = at;
     m->count = 0;
-    m->hash = 0;
+    m->hash = hash;
     memset(m->ids, 0, 4 * sizeof *m->ids); /* four are copied even if there are fewer */
-    if (s->part || !may_be_token(e->v, s)) return;
-    m->hash = hash_bytes(s->bytes, s->length);
+    m->may_be_token = !s->part && may_be_token(e->v, s);
+    if (!m->may_be_token) return;
+    if (hash == 0) m->hash = hash_bytes(s->bytes, s->length);
     PREFETCH(e->v->ids + ((uint32_t)m->hash & e->v->ids_mask));
 }
 
@@ -197,12 +199,13 @@ static void add_missing(const bpe_encoder *e, misses *missed, const span *s, siz
 static void remember_missing(bpe_encoder *e, const missing *m)
 {
     const span *s = &m->of;
+    const uint64_t hash = s->length <= BPE_KEY && m->count <= 4 ? 0 : m->hash != 0 ? m->hash : hash_bytes(s->bytes, s->length);
     if (s->part && m->count > 1 && e->v->whole && may_be_token(e->v, s) && bpe_find(e->v, s->bytes, s->length) != BPE_NONE) return;
     if (s->length > BPE_KEY) {
-        bpe_remember_longer(e, s, m->ids, m->count);
+        bpe_remember_longer(e, s, hash, m->ids, m->count);
     } else if (m->count > 4) {
         bpe_remember(e, span_key(s), ELSEWHERE, (const uint32_t[4]){0}, 1);
-        bpe_remember_longer(e, s, m->ids, m->count);
+        bpe_remember_longer(e, s, hash, m->ids, m->count);
     } else {
         bpe_remember(e, span_key(s), 0, m->ids, m->count);
     }
@@ -213,12 +216,12 @@ static size_t recall_part(const bpe_encoder *e, const span *s, uint32_t *out)
 {
     const entry *found;
     key k;
-    if (s->length > BPE_KEY) return bpe_recall_medium(e, s, out);
+    if (s->length > BPE_KEY) return s->length <= LONGEST ? bpe_recall(e, s, hash_bytes(s->bytes, s->length), out) : 0;
     k = span_key(s);
     found = bucket_of(e, k);
     found += !same_key(found->bytes, k);
     if (!same_key(found->bytes, k) || (found->ids[3] & UNTRIED) != 0) return 0;
-    if (found->ids[3] & ELSEWHERE) return bpe_recall_medium(e, s, out);
+    if (found->ids[3] & ELSEWHERE) return bpe_recall(e, s, hash_bytes(s->bytes, s->length), out);
     copy_ids(out, found->ids);
     return 1 + (size_t)(found->ids[3] >> COUNT_SHIFT);
 }
@@ -235,7 +238,7 @@ static void try_parts(bpe_encoder *e, misses *missed, missing *m)
         const size_t made = recall_part(e, &part, m->ids + count);
         known &= made > 0;
         count += made;
-        if (made == 0 && missed->count < MISSING) add_missing(e, missed, &part, APART);
+        if (made == 0 && missed->count < MISSING) add_missing(e, missed, &part, 0, APART);
         if (at == s->length) break;
         from = at;
         bpe_next_joint(e->v, s->bytes, s->length, &at, &before);
@@ -251,20 +254,20 @@ static void find_tokens(bpe_encoder *e, misses *missed)
     size_t i;
     for (i = 0; i < count; i++) {
         const missing *m = missed->list + i;
-        const uint32_t id = m->hash != 0 ? v->ids[(uint32_t)m->hash & v->ids_mask] : BPE_NONE;
+        const uint32_t id = m->may_be_token ? v->ids[(uint32_t)m->hash & v->ids_mask] : BPE_NONE;
         if (id < v->token_count) PREFETCH(v->records + id);
     }
     for (i = 0; i < count; i++) {
         missing *m = missed->list + i;
-        const uint32_t id = m->hash != 0 ? bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash) : BPE_NONE;
+        const uint32_t id = m->may_be_token ? bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash) : BPE_NONE;
         if (id != BPE_NONE && (v->whole || has_bit(v->merged, id))) {
             m->ids[0] = id;
             m->count = 1;
-            if (m->of.length > BPE_KEY) bpe_remember_longer(e, &m->of, m->ids, 1);
+            if (m->of.length > BPE_KEY) bpe_remember_longer(e, &m->of, m->hash, m->ids, 1);
             else bpe_remember(e, span_key(&m->of), has_bit(v->merged, id) ? 0 : UNTRIED, m->ids, 1);
         } else if (!m->of.part) {
             try_parts(e, missed, m);
-            if (m->count > 0 && m->count <= 4) remember_missing(e, m); /* with more, it is faster to ask for its parts again */
+            if (m->count > 0 && (m->of.length <= BPE_KEY ? m->count <= 4 : seen_before(e, m->hash))) remember_missing(e, m);
         }
     }
 }
@@ -314,17 +317,28 @@ static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size
 
 /* --- a group ----------------------------------------------------------------------------------------------------------- */
 
+/* A piece of more than MEDIUM bytes that was not found. */
+static size_t encode_longer(bpe_encoder *e, const span *s, uint64_t hash, uint32_t *out)
+{
+    const size_t count = encode_new(e, s, out);
+    if (count < BPE_NO_TOKEN && s->length <= LONGEST && seen_before(e, hash)) bpe_remember_longer(e, s, hash, out, count);
+    return count;
+}
+
 /* A place of a group that was not found in its bucket: how many ids it adds now, or an error. */
 static size_t encode_miss(bpe_encoder *e, const group *g, size_t i, misses *missed, size_t done, uint32_t *out)
 {
     const span s = span_of(g, i);
     const entry *found = g->buckets[i] + !same_key(g->buckets[i]->bytes, g->keys[i]);
+    uint64_t hash = 0;
     size_t count = 0;
-    if (s.length > MEDIUM) return encode_longer(e, &s, out + done);
-    if (s.length > BPE_KEY || (same_key(found->bytes, g->keys[i]) && (found->ids[3] & ELSEWHERE) != 0)) count = bpe_recall_medium(e, &s, out + done);
-    if (count == 0 && s.length > BPE_KEY) count = bpe_recall_long(e, &s, out + done);
-    if (count == 0) add_missing(e, missed, &s, done);
-    return count;
+    if (s.length > BPE_KEY) hash = g->hashes[i];
+    else if (same_key(found->bytes, g->keys[i]) && (found->ids[3] & ELSEWHERE) != 0) hash = hash_bytes(s.bytes, s.length);
+    if (hash != 0) count = bpe_recall(e, &s, hash, out + done);
+    if (count > 0) return count;
+    if (s.length > MEDIUM) return encode_longer(e, &s, hash, out + done);
+    add_missing(e, missed, &s, hash, done);
+    return 0;
 }
 
 static inline size_t encode_places(bpe_encoder *e, const group *g, int parts, misses *missed, uint32_t *out, size_t done)
@@ -363,23 +377,34 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
     misses missed;
     size_t done = 0, i = 0, at = 0, n;
     uint32_t before = 0;
+    int cutting = 0; /* the piece i falls into parts, the next of which starts at `at` */
     missed.count = 0;
     while (i < count) {
         const size_t most = count - i < GROUP ? count - i : GROUP;
         g.starts = starts + i;
         g.ends = ends + i;
         g.part = NULL;
-        n = at == 0 && readable - starts[i + most - 1] >= 16 ? put_run(e, &g, starts + i, ends + i, most) : 0;
-        if (n < most) { /* there is a longer piece */
+        for (n = 0; !cutting && n < most && readable - starts[i + most - 1] >= 16;) {
+            n = put_run(e, &g, n, most);
+            if (n == most) break;
+            cutting = is_cut(e, text + g.starts[n], g.ends[n] - g.starts[n]);
+            if (cutting) break;
+            put_key(e, &g, n, g.starts[n], g.ends[n]);
+            n++;
+        }
+        if (n < most) { /* from here on, places are not those of pieces */
             memcpy(to.starts, starts + i, n * sizeof *starts);
             memcpy(to.ends, ends + i, n * sizeof *ends);
             memset(to.part, 0, n);
             g.starts = to.starts;
             g.ends = to.ends;
             g.part = to.part;
-            for (i += n; n < GROUP && i < count; i += at == 0) {
-                if (ends[i] - starts[i] <= BPE_KEY) put(e, &g, &to, n++, starts[i], ends[i], 0);
-                else n = put_longer(e, &g, &to, n, starts[i], ends[i] - starts[i], &at, &before);
+            for (i += n; n < GROUP && i < count; i += !cutting) {
+                const uint32_t start = starts[i], length = ends[i] - start;
+                if (!cutting && length > BPE_KEY) cutting = is_cut(e, text + start, length);
+                if (cutting) n = put_parts(e, &g, &to, n, start, length, &at, &before);
+                else put(e, &g, &to, n++, start, ends[i], 0);
+                cutting = at != 0;
             }
         } else {
             i += n;
