@@ -33,7 +33,7 @@ def bzip2() -> Any:
 def xz() -> Any:
     import lzma
 
-    return lzma.LZMADecompressor()
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ)
 
 
 def zstd() -> Any:
