@@ -21,6 +21,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -96,7 +97,7 @@ class Source:
         self.field = field
         self.position = self.length = 0
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes of the file; 0 where that is not known."""
         try:

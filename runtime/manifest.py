@@ -78,7 +78,7 @@ class Manifest:
     def about(self, source: str) -> dict[str, Any]:
         """What tells whether an input has changed."""
         found = os.stat(source)
-        return {"path": source, "size": found.st_size, "mtime_ns": found.st_mtime_ns}
+        return {"path": os.path.abspath(source), "size": found.st_size, "mtime_ns": found.st_mtime_ns}
 
     def sizes(self, output: str) -> list[int]:
         return [os.path.getsize(path) for path in written(str(self.folder / output), self.settings["format"])]

@@ -13,8 +13,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .decompression import COMPRESSED
 from .inputs import STANDARD_INPUT, InputError, Source
 from .outputs import NUMBERS, index_of
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["IdFile", "Part"]
+__all__ = ["IdFile", "Part", "is_index"]
 
 MOST = 1 << 20  # ids of a part
 
@@ -45,7 +47,7 @@ class IdFile:
     """
 
     def __init__(self, path: str, format: str | None = None, number: str | None = None, field: str = "ids") -> None:
-        suffix = path.rpartition(".")[2]
+        suffix = (PurePath(path).with_suffix("") if PurePath(path).suffix in COMPRESSED else PurePath(path)).suffix[1:]
         self.path, self.number, self.field = path, number, field
         self.format = format or (suffix if suffix in ("npy", "bin", "jsonl") else "txt")
         self.source = Source(path, "lines", field)
@@ -81,6 +83,8 @@ class IdFile:
 
         if self.path == STANDARD_INPUT:
             raise InputError(f"{self.path}: {self.format} is read from a file, not from standard input")
+        if is_index(self.path):
+            raise InputError(f"{self.path}: this is an index, which says where documents begin in the file of the same name without .idx")
         try:
             if self.format == "npy":
                 ids = numpy.load(self.path, mmap_mode="r", allow_pickle=False)
@@ -154,3 +158,15 @@ class IdFile:
         if not isinstance(value, list) or not all(type(one) is int and 0 <= one < 1 << 32 for one in value):
             raise self.source.error(number, f"no array of ids, nor an object with one at {self.field!r}")
         return value
+
+
+def is_index(path: str) -> bool:
+    """Whether a file is what `outputs` writes beside ids: named so, and of numbers that ids are never written as."""
+    import numpy
+
+    if not path.endswith(".idx.npy"):
+        return False
+    try:
+        return bool(numpy.load(path, mmap_mode="r", allow_pickle=False).dtype == numpy.uint64)
+    except (OSError, ValueError, EOFError):
+        return False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..inputs import STANDARD_INPUT, InputError, find
 from ..outputs import NUMBERS, whole_files
-from ..token_files import IdFile, Part
+from ..token_files import IdFile, Part, is_index
 from . import Commands
 from .choosing import TOKENIZER, tokenizer, which_tokenizer
 from .console import complain
@@ -52,7 +52,9 @@ def add(commands: Commands) -> None:
 
 
 def run_decode(options: argparse.Namespace) -> int:
-    files = [IdFile(one.path, options.input, options.dtype, options.field) for one in find(options.files or [STANDARD_INPUT])]
+    paths = [one.path for one in find(options.files or [STANDARD_INPUT])]
+    paths = [path for path in paths if path in options.files or not is_index(path)]  # which a glob finds beside its ids
+    files = [IdFile(path, options.input, options.dtype, options.field) for path in paths]
     chosen = tokenizer(options)
     try:
         if options.output is None:
