@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -591,3 +592,18 @@ def test_progress_is_for_the_terminal(folder: Path, ranks: tuple[str, ...], quie
     assert last.startswith(f"2 inputs, 6 documents, {tokens:,} tokens, 64,043 bytes in ")
     assert re.search(r" in \d+\.\d s: [\d.,]+ MB/s, [\d.,]+ M tokens/s\r\n$", last)
     assert shown.endswith(b"\n\r\x1b[K")
+
+
+# --- real texts ---
+
+
+@pytest.mark.parametrize("name", ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"])
+def test_files_are_those_of_tiktoken(folder: Path, name: str) -> None:
+    if not os.environ.get("BITLEX_DATA"):
+        pytest.skip("BITLEX_DATA names no folder of texts and vocabularies")
+    data = Path(os.environ["BITLEX_DATA"])
+    golden = json.loads((data / "golden.json").read_text())["tiktoken"]
+    output("encode", "-t", data / "vocab" / f"{name}.tiktoken", "--ordinary", data / "corpora" / "*", "-o", "out/", "--format", "bin")
+    for text, digests in golden.items():
+        ids = (folder / "out" / f"{text}.bin").read_bytes()
+        assert [len(ids) // 4, hashlib.sha256(ids).hexdigest()] == digests[name]

@@ -48,7 +48,7 @@ def add(commands: Commands) -> None:
     mine.add_argument("--field", default="ids", metavar="NAME", help="where the ids are, in objects of jsonl (default: %(default)s)")
     mine.add_argument("--skip-special", action="store_true", help="leave special tokens out")
     mine.add_argument("-o", "--output", metavar="FILE", help="there when it is whole (default: standard output)")
-    mine.add_argument("--format", choices=["bytes", "jsonl"], default="bytes", help="see above (default: %(default)s)")
+    mine.add_argument("--format", choices=["bytes", "jsonl"], default="bytes", help="see below (default: %(default)s)")
 
 
 def run_decode(options: argparse.Namespace) -> int:
