@@ -9,6 +9,7 @@ from typing import Any
 
 __all__ = ["tokenizer_json"]
 
+FILES = (".bitlex", ".json", ".model", ".tiktoken")  # what ends so is no name, and need not be asked for far away
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
 
@@ -19,7 +20,7 @@ def tokenizer_json(source: Any) -> Any:
     path = Path(source)
     if path.is_dir():
         return path / "tokenizer.json"
-    if path.exists() or not NAME.fullmatch(str(source)) or path.suffix == ".json":
+    if path.exists() or not NAME.fullmatch(str(source)) or path.suffix in FILES:
         return path
     try:
         from huggingface_hub import hf_hub_download

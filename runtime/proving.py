@@ -12,9 +12,10 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from .compiler import machine_arguments
+from .terminal import Line
 
 if TYPE_CHECKING:
     from .generator import Program
@@ -48,7 +49,7 @@ def prove(asked: Sequence[str | Program], k: int) -> int:
                 continue
             from .generator.short_texts import try_texts  # needs the regex module, which the proof does not
 
-            report = try_texts(name, planned, tables, loops(), k, partial(line.count, place))
+            report = try_texts(name, planned, tables, loops(), k, partial(count, line, place))
             line.clear()
             print(report, flush=True)
             texts, differences = texts + report.texts, differences + report.differences
@@ -61,6 +62,10 @@ def prove(asked: Sequence[str | Program], k: int) -> int:
     return refuted + differences
 
 
+def count(line: Line, place: str, done: int, of: int) -> None:
+    line.show(f"{place}{done:,} of {of:,} texts")
+
+
 def loops() -> dict[str, Callable[[Tables], Run]]:
     """How to run tables, by the name of the tier."""
     from .generated.python.scan import Machine as Pure
@@ -71,21 +76,3 @@ def loops() -> dict[str, Callable[[Tables], Run]]:
     except ImportError:  # installed where no C compiler was
         return found
     return {**found, "native": lambda tables: Native(**machine_arguments(tables)).iterate}
-
-
-class Line:
-    """The last line of a terminal, written again and again; nothing at all anywhere else."""
-
-    def __init__(self, stream: TextIO | None) -> None:
-        self.terminal = stream if stream is not None and stream.isatty() else None
-
-    def show(self, text: str) -> None:
-        if self.terminal is not None:
-            self.terminal.write(f"\r\x1b[K{text}")
-            self.terminal.flush()
-
-    def count(self, place: str, done: int, of: int) -> None:
-        self.show(f"{place}{done:,} of {of:,} texts")
-
-    def clear(self) -> None:
-        self.show("")

@@ -17,13 +17,12 @@ import json
 import mmap
 import os
 import struct
-import tempfile
 from base64 import b64decode, b64encode
 from dataclasses import asdict, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .encoders import Pure, make_encoder
+from .outputs import whole_files
 from .vocabulary import AddedToken, Description, Vocabulary, VocabularyError
 
 if TYPE_CHECKING:
@@ -66,30 +65,9 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
     parts = [image, vocabulary.blob, vocabulary.starts, vocabulary.merges or b""]
     end = start + sum(map(len, parts))
     beginning = MAGIC + PLACES.pack(first + len(text), start, end) + text
-    write_whole(Path(path), [beginning, bytes(start - len(beginning)), *parts])
-
-
-def write_whole(path: Path, parts: list[bytes]) -> None:
-    """Write a file next to its place, and put it there when it is on the disk."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~umask())
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def umask() -> int:
-    """The permissions that new files do not get; there is no other way to read them."""
-    found = os.umask(0)
-    os.umask(found)
-    return found
+    with whole_files(path) as (file,):
+        for part in [beginning, bytes(start - len(beginning)), *parts]:
+            file.write(part)
 
 
 def load_saved(path: str | os.PathLike[str]) -> Tokenizer:

@@ -22,7 +22,7 @@ from .lexer import cores, readable
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     import numpy as np
@@ -206,6 +206,26 @@ class Tokenizer:
         if self._slow:
             return [self.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special) for text in texts]
         return self._encoder.count_batch(texts, *self._policy(allowed_special, disallowed_special), self._workers(threads))
+
+    def encode_files(
+        self, paths: Iterable[str], *, input: str | None = None, field: str = "text", allowed_special: Special | None = None,
+        disallowed_special: Special | None = None, threads: int = 0,
+    ) -> Iterator[npt.NDArray[np.uint32]]:  # fmt: skip
+        """The ids of each document of files, in order, in memory that does not grow with files of many documents.
+
+        paths   files, globs ("shards/**/*.jsonl.gz") or "-", standard input; .gz, .bz2, .xz and .zst are decompressed
+        input   what they are: "text" (a file is a document), "lines", "jsonl" or "parquet"; None: what their names say
+        field   where a document is in a line of JSON, or a column of Parquet: "text", or "page.text" for one inside the other
+
+        InputError (a ValueError) for what is malformed or cannot be read, with the file and the line or row.
+        """
+        from .documents import encode_documents
+        from .inputs import Source, find
+
+        special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
+        for found in find(paths):
+            documents = encode_documents(self, Source(found.path, input, field), threads=threads, **special)
+            yield from (ids for ids in documents if ids is not None)
 
     # --- ids ---
 

@@ -1,0 +1,32 @@
+"""The commands of `bitlex`, one module for each few: each adds its arguments to the command line, and says what to run.
+
+    def add(commands: Commands) -> None:
+        mine = commands.add("count", run_count, "count the tokens of files", EXAMPLES)
+        mine.add_argument("files", nargs="*")
+
+What runs gets the parsed arguments and returns the exit code. Invariant: these modules import nothing that takes time; what does is
+imported where it is used, so that `bitlex --help` comes at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Commands"]
+
+
+class Commands:
+    """Where commands are added. All have help with examples, and no option may be abbreviated."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self.parsers: Any = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def add(self, name: str, run: Callable[[argparse.Namespace], int], help: str, *epilog: str) -> argparse.ArgumentParser:
+        made: argparse.ArgumentParser = self.parsers.add_parser(
+            name, help=help, description=help[0].upper() + help[1:] + ".", epilog="\n".join(epilog), allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+        made.set_defaults(run=run, misused=made.error)
+        return made

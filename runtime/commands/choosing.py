@@ -1,0 +1,125 @@
+"""What the commands for tokens have in common: how a tokenizer, its special tokens and the inputs are chosen."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ..documents import Around
+from ..inputs import FORMS, STANDARD_INPUT, Found, Source, find
+from .console import complain
+
+if TYPE_CHECKING:
+    from ..tokenizer import Tokenizer
+
+__all__ = [
+    "INPUTS", "TOKENIZER", "around", "reported", "sources", "special", "tokenizer", "which_inputs", "which_special",
+    "which_tokenizer",
+]  # fmt: skip
+
+TOKENIZER = """\
+tokenizers (-t):
+  a file        .tiktoken ranks, tokenizer.json, tekken.json, a minbpe model, or what 'bitlex vocab --save' wrote; a folder with a
+                tokenizer.json. Its content says what it is. Rank files that are not known need --family or --pattern, and --special
+  a name        of a model on the Hugging Face hub, such as Qwen/Qwen3-8B (needs huggingface_hub)
+"""
+INPUTS = """\
+inputs:
+  paths, globs in quotes ('data/**/*.jsonl.gz', ** for folders in folders), '-' for standard input. Files that end in .gz, .bz2, .xz and
+  .zst are decompressed. --input says what a file is, else its name does: .jsonl, .ndjson and .parquet; text otherwise
+    text      a file is one document. It is mapped into memory (read, if it is a pipe or compressed); its ids take 4 bytes each meanwhile
+    lines     a line is one, without the line break at its end
+    jsonl     a line is one: a string, or what is at --field of an object. Empty lines are passed over
+    parquet   a row is one: the column --field (needs pyarrow)
+  All but text take the same memory, however large the file. Lines from a pipe are done as they come.
+"""
+
+
+def which_tokenizer(to: argparse.ArgumentParser, *, positional: bool = False) -> None:
+    if positional:
+        to.add_argument("tokenizer", metavar="TOKENIZER", help="a file, or a name on the hub; see below")
+    else:
+        to.add_argument("-t", "--tokenizer", required=True, metavar="TOKENIZER", help="a file, or a name on the hub; see below")
+    own = to.add_argument_group("for rank files")
+    which = own.add_mutually_exclusive_group()
+    which.add_argument("--family", help="the family that cuts the text, as 'bitlex families' lists them")
+    which.add_argument("--pattern", help="the regular expression that does, as tiktoken would run it")
+    own.add_argument("--special", action="append", type=named, metavar="NAME=ID", help="a special token; may be given several times")
+    own.add_argument("--name", help="which one is meant, of a file that is published under several names (o200k_harmony)")
+
+
+def named(given: str) -> tuple[str, int]:
+    """A special token and its id, for argparse."""
+    name, _, number = given.rpartition("=")
+    if not name or not number.isdecimal():
+        raise argparse.ArgumentTypeError(f"not NAME=ID: {given!r}")
+    return name, int(number)
+
+
+def tokenizer(options: argparse.Namespace) -> Tokenizer:
+    from ..hub import tokenizer_json
+    from ..tokenizer import Tokenizer
+
+    asked: dict[str, Any] = {name: getattr(options, name) for name in ("family", "pattern", "name") if getattr(options, name) is not None}
+    if options.special is not None:
+        asked["special"] = dict(options.special)
+    path = tokenizer_json(options.tokenizer)
+    try:
+        return Tokenizer.from_file(path, **asked)
+    except TypeError as error:  # a saved one is complete
+        raise ValueError(f"{options.tokenizer}: {error}") from None
+
+
+def which_special(to: argparse.ArgumentParser, *, around: bool = True) -> None:
+    own = to.add_argument_group("special tokens in the text (default: what the tokenizer's own library does)")
+    which = own.add_mutually_exclusive_group()
+    which.add_argument("--allow-special", action="append", metavar="NAME", help="take it for what it is; 'all': take all; as often as needed")
+    which.add_argument("--ordinary", action="store_true", help="take none: they are text like any other")
+    if around:
+        own.add_argument("--add-special-tokens", action="store_true", help="put around each document what the model's template does")
+        own.add_argument("--append", metavar="NAME", help="put this special token behind each document")
+
+
+def special(options: argparse.Namespace, chosen: Tokenizer) -> dict[str, Any]:
+    """What the methods of a Tokenizer take."""
+    if options.ordinary:
+        return {"allowed_special": (), "disallowed_special": ()}
+    if options.allow_special is None:
+        return {}
+    if "all" in options.allow_special:
+        return {"allowed_special": "all"}
+    for name in options.allow_special:
+        special_id("--allow-special", name, chosen)
+    return {"allowed_special": options.allow_special}
+
+
+def special_id(option: str, name: str, chosen: Tokenizer) -> int:
+    if name not in chosen.special_tokens:
+        raise ValueError(f"{option}: {name!r} is no special token of {chosen.name}; 'bitlex vocab' lists them")
+    return chosen.special_tokens[name]
+
+
+def around(options: argparse.Namespace, chosen: Tokenizer) -> Around:
+    """The ids to put before and behind each document."""
+    before, behind = (chosen.description.prefix, chosen.description.suffix) if options.add_special_tokens else ((), ())
+    if options.append is not None:
+        behind = (*behind, special_id("--append", options.append, chosen))
+    return Around(before, behind)
+
+
+def which_inputs(to: argparse.ArgumentParser) -> None:
+    to.add_argument("files", nargs="*", metavar="FILE", help="see below; '-', or none at all, is standard input")
+    to.add_argument("--input", choices=FORMS, help="what the files are (default: what their names say)")
+    to.add_argument("--field", default="text", metavar="NAME.NAME", help="where a document is, in jsonl and parquet (default: %(default)s)")
+    to.add_argument("--threads", type=int, default=0, metavar="N", help="how many; 0, the default: as many as there are cores")
+
+
+def sources(options: argparse.Namespace, found: list[Found] | None = None) -> list[Source]:
+    found = find(options.files or [STANDARD_INPUT]) if found is None else found
+    return [Source(one.path, options.input, options.field) for one in found]
+
+
+def reported(error: ValueError) -> int:
+    """Complain about a text, and where the library speaks of its own arguments, in words of the command line."""
+    said, _, library = str(error).partition(". To have it encoded as that token, pass allowed_special")
+    return complain(f"{said}; --allow-special takes it for what it is, --ordinary for text like any other" if library else error)

@@ -1,0 +1,198 @@
+"""`bitlex encode`: files in, their token ids out, in a file, in a folder of files, or on standard output."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..documents import encode_documents
+from ..inputs import STANDARD_INPUT, Found, InputError, Source, find
+from ..outputs import FORMATS, MANIFEST, NUMBERS, Output, writing, written
+from ..terminal import Progress
+from . import Commands, choosing
+
+if TYPE_CHECKING:
+    from ..manifest import Manifest
+    from ..tokenizer import Tokenizer
+
+__all__ = ["add"]
+
+OUTPUTS = f"""\
+outputs (-o):
+  none          standard output, as txt
+  a file        the documents of all inputs, one after the other. It is there when it is whole: an error, Ctrl-C or a full disk leave
+                what was there before
+  a folder      (which is there, or whose name ends in /) a file for each input, FOLDER/INPUT.npy; what a glob found in folders lies in
+                folders there, too. An input that cannot be read is reported, and the others are done. {MANIFEST}
+                says which outputs are complete; --resume does the others, and refuses another tokenizer or other settings
+
+formats (--format, else what the name of the file says):
+  npy           the ids of all documents as a numpy array of uint32, or uint16 with --dtype u16
+  bin           the same numbers, little-endian, without a header
+  jsonl         an array of ids a line for each document
+  txt           ids with spaces between, a line for each document
+  Beside NAME.npy and NAME.bin, NAME.idx.npy says where documents begin (uint64, the last one is where the last document ends).
+"""
+EXAMPLES = """\
+examples:
+  echo "hello world" | bitlex encode -t cl100k_base.tiktoken
+  bitlex encode -t Qwen/Qwen3-8B book.txt -o book.npy
+  bitlex encode -t tokenizer.json 'shards/**/*.jsonl.zst' --field content --append '<|endoftext|>' -o tokens/ --resume
+  tail -f log | bitlex encode -t cl100k_base.tiktoken --input lines
+"""
+
+
+def add(commands: Commands) -> None:
+    mine = commands.add("encode", run_encode, "turn files into token ids", choosing.TOKENIZER, choosing.INPUTS, OUTPUTS, EXAMPLES)
+    choosing.which_tokenizer(mine)
+    choosing.which_inputs(mine)
+    choosing.which_special(mine)
+    out = mine.add_argument_group("output")
+    out.add_argument("-o", "--output", metavar="PATH", help="a file, or a folder; see below (default: standard output)")
+    out.add_argument("--format", choices=FORMATS, help="see below")
+    out.add_argument("--dtype", choices=list(NUMBERS), default="u32", help="numbers of npy and bin (default: %(default)s)")
+    out.add_argument("--resume", action="store_true", help="pass over the outputs in the folder that are complete")
+    out.add_argument("--quiet", action="store_true", help="show no progress on the terminal")
+
+
+def run_encode(options: argparse.Namespace) -> int:
+    output = options.output
+    folder = output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
+    if options.resume and not folder:
+        options.misused("--resume goes with a folder: -o FOLDER/")
+    format = options.format or ("npy" if folder else "txt" if output is None else output.rpartition(".")[2])
+    if format not in FORMATS:
+        options.misused(f"the name {output!r} does not say what to write: give --format, or a name that ends in / for a folder")
+    if output is None and format == "npy":
+        options.misused("npy is written to a file or a folder: give -o, or another --format")
+    found = find(options.files or [STANDARD_INPUT])
+    chosen = choosing.tokenizer(options)
+    if options.dtype == "u16" and format in ("npy", "bin") and chosen.vocabulary_size > 1 << 16:
+        raise ValueError(f"--dtype u16: {chosen.name} has ids up to {chosen.vocabulary_size - 1}, which do not fit 16 bits")
+    run = Encoding(options, chosen, choosing.sources(options, found))
+    with run.progress:
+        if folder:
+            return run.to_folder(output, format, found)
+        return run.to_stream(format) if output is None else run.to_file(output, format)
+
+
+class Encoding:
+    """One run of the command."""
+
+    def __init__(self, options: argparse.Namespace, chosen: Tokenizer, inputs: list[Source]) -> None:
+        self.options, self.tokenizer, self.inputs = options, chosen, inputs
+        special = choosing.special(options, chosen)
+        self.encode: dict[str, Any] = {"threads": options.threads, "around": choosing.around(options, chosen), **special}
+        self.progress = Progress(None if options.quiet else sys.stderr, sum(source.size for source in inputs))
+        self.position = self.length = self.tokens = self.documents = 0
+
+    def copy(self, source: Source, output: Output) -> None:
+        """Write the ids of a source."""
+        self.position += source.size
+        for ids in encode_documents(self.tokenizer, source, **self.encode):
+            if ids is None:
+                output.flush()
+                continue
+            output.add(ids)
+            self.tokens += len(ids)
+            self.documents += 1
+            self.progress.show(self.position - source.size + source.position, self.length + source.length, self.tokens)
+        self.length += source.length
+
+    def to_stream(self, format: str) -> int:
+        code = 0
+        with writing(None, format, self.options.dtype) as output:
+            for source in self.inputs:
+                try:
+                    self.copy(source, output)
+                except InputError as error:  # the other files may still be there
+                    code = self.failed(error)
+        return self.ended(code)
+
+    def to_file(self, path: str, format: str) -> int:
+        refuse_inputs(self.inputs, written(path, format))
+        try:
+            with writing(path, format, self.options.dtype) as output:
+                for source in self.inputs:
+                    self.copy(source, output)
+        except InputError as error:
+            return self.failed(error)
+        return self.ended(0)
+
+    def to_folder(self, folder: str, format: str, found: list[Found]) -> int:
+        from ..manifest import Manifest
+
+        outputs = [f"{one.name}.{format}" for one in found]
+        refuse_collisions(found, outputs, format)
+        refuse_inputs(self.inputs, [os.path.join(folder, name) for output in outputs for name in written(output, format)])
+        os.makedirs(folder, exist_ok=True)
+        code = 0
+        with Manifest.begin(folder, self.settings(format), resume=self.options.resume) as manifest:
+            for source, output in zip(self.inputs, outputs, strict=True):
+                if manifest.has(output, source.path):
+                    self.progress.total -= source.size
+                    continue
+                try:
+                    with self.kept(manifest, source, output):
+                        path = os.path.join(folder, output)
+                        os.makedirs(os.path.dirname(path), exist_ok=True)
+                        with writing(path, format, self.options.dtype) as file:
+                            self.copy(source, file)
+                except InputError as error:
+                    code = self.failed(error)
+        return self.ended(code)
+
+    @contextmanager
+    def kept(self, manifest: Manifest, source: Source, output: str) -> Iterator[None]:
+        """Note an output in the manifest, when it is written, with what its input was before."""
+        documents, tokens = self.documents, self.tokens
+        try:
+            about = manifest.about(source.path)
+        except OSError as error:
+            raise InputError(f"{source.path}: {error.strerror}") from None
+        yield
+        manifest.add(output, about, documents=self.documents - documents, tokens=self.tokens - tokens)
+
+    def settings(self, format: str) -> dict[str, Any]:
+        """What decides the content of outputs."""
+        from ..manifest import fingerprint
+
+        options = self.options
+        return {
+            "tokenizer": f"{self.tokenizer.name} {fingerprint(self.tokenizer.description)}", "format": format, "dtype": options.dtype,
+            "input": options.input, "field": options.field, "around": self.encode["around"], "ordinary": options.ordinary,
+            "allow_special": sorted(options.allow_special) if options.allow_special is not None else None,
+        }  # fmt: skip
+
+    def failed(self, error: InputError) -> int:
+        self.progress.line.clear()
+        return choosing.reported(error)
+
+    def ended(self, code: int) -> int:
+        if not code:
+            self.progress.end(f"{len(self.inputs):,} inputs, {self.documents:,} documents", self.length, self.tokens)
+        return code
+
+
+def refuse_inputs(inputs: list[Source], paths: list[str]) -> None:
+    """No output may take the place of an input."""
+    places = {os.path.realpath(path) for path in paths}
+    for source in inputs:
+        if source.path != STANDARD_INPUT and os.path.realpath(source.path) in places:
+            raise ValueError(f"{source.path}: this is an input and an output")
+
+
+def refuse_collisions(found: list[Found], outputs: list[str], format: str) -> None:
+    """No two inputs may go to the same file."""
+    taken = {MANIFEST: "the manifest"}
+    for one, output in zip(found, outputs, strict=True):
+        if one.path == STANDARD_INPUT:
+            raise ValueError("standard input goes to a file: -o FILE")
+        for path in map(os.path.normpath, written(output, format)):
+            if path in taken:
+                raise ValueError(f"{taken[path]} and {one.path} would both go to {path}")
+            taken[path] = one.path

@@ -1,0 +1,123 @@
+"""Documents of a source to ids: read, encoded on all cores and handed on in order, some at a time.
+
+    for ids in encode_documents(tokenizer, Source("shard.jsonl"), threads=0):
+        ...                                # an array for each document; None: there is no more input at the moment
+
+While one batch of documents is encoded, which needs no Python, the next one is read. A document too large for a batch is encoded by
+itself, by several threads. Invariant: what comes out is what `tokenizer.encode_to_numpy` gives for each document, in the order of the
+source, and memory is that of two batches, or of the largest document. Where a source waits for more input, all that was read has come
+out before. Rejected: processes (they would each need the text, and send back the ids); a queue of many batches (encoding is faster than
+reading JSON).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from .inputs import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from concurrent.futures import Future
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from .inputs import Document, Source
+    from .tokenizer import Tokenizer
+
+    Ids = npt.NDArray[np.uint32]
+
+__all__ = ["Around", "count_documents", "encode_documents"]
+
+LARGE = 1 << 20  # characters or bytes of a document that is encoded by itself
+BATCH = 1 << 22  # of all documents of a batch
+MOST = 4096  # documents in one
+
+Result = TypeVar("Result")
+
+
+class Around(NamedTuple):
+    """The ids that are put before and behind each document."""
+
+    before: tuple[int, ...] = ()
+    behind: tuple[int, ...] = ()
+
+
+NOTHING = Around()
+
+
+def encode_documents(
+    tokenizer: Tokenizer, source: Source, *, around: Around = NOTHING, threads: int = 0,
+    allowed_special: str | Collection[str] | None = None, disallowed_special: str | Collection[str] | None = None,
+) -> Iterator[Ids | None]:  # fmt: skip
+    """The ids of each document."""
+    special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
+    found = each(
+        source, lambda text: tokenizer.encode_to_numpy(text, threads=threads, **special),
+        lambda texts: tokenizer.encode_batch_to_numpy(texts, threads=threads, **special),
+    )  # fmt: skip
+    if not any(around):
+        yield from found
+        return
+    import numpy
+
+    before, behind = (numpy.array(ids, numpy.uint32) for ids in around)
+    for ids in found:
+        yield ids if ids is None else numpy.concatenate((before, ids, behind))
+
+
+def count_documents(
+    tokenizer: Tokenizer, source: Source, *, around: Around = NOTHING, threads: int = 0,
+    allowed_special: str | Collection[str] | None = None, disallowed_special: str | Collection[str] | None = None,
+) -> Iterator[int | None]:  # fmt: skip
+    """How many ids each document has."""
+    special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
+    more = sum(map(len, around))
+    for count in each(
+        source, lambda text: tokenizer.count(text, threads=threads, **special),
+        lambda texts: tokenizer.count_batch(texts, threads=threads, **special),
+    ):  # fmt: skip
+        yield count if count is None else count + more
+
+
+def each(source: Source, one: Callable[[Any], Result], many: Callable[[list[Any]], list[Result]]) -> Iterator[Result | None]:
+    """What `one` gives for each document; None where the source waits."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def work(documents: list[Document]) -> list[Result]:
+        try:
+            return many([document.text for document in documents])
+        except ValueError:
+            return [alone(document) for document in documents]  # one of them raises, and says where it stands
+
+    def alone(document: Document) -> Result:
+        try:
+            return one(document.text)
+        except ValueError as error:
+            raise InputError(f"{source.place(document.number)}: {error}") from None
+
+    working: Future[list[Result]] | None = None
+    batch: list[Document] = []
+    size = 0
+    with ThreadPoolExecutor(1) as reading_goes_on:
+        for document in source.documents():
+            small = document is not None and len(document.text) < LARGE
+            if small:
+                batch.append(document)  # type: ignore[arg-type]
+                size += len(batch[-1].text)
+            if small and size < BATCH and len(batch) < MOST:
+                continue
+            if working is not None:
+                yield from working.result()
+                working = None
+            if small:
+                working = reading_goes_on.submit(work, batch)
+            else:
+                yield from work(batch)
+                yield None if document is None else alone(document)
+            batch, size = [], 0
+        if working is not None:
+            yield from working.result()
+        yield from work(batch)

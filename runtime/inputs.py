@@ -1,0 +1,275 @@
+"""Inputs: paths, globs and standard input in; their documents out, in order, each with the line or row that it stands in.
+
+    for found in find(["notes.txt", "shards/**/*.jsonl.gz", "-"]):
+        for document in Source(found.path, field="text").documents():
+            ...                                    # Document(number=7, text="..."); None: no more input is waiting at the moment
+
+    text      the whole file is one document: mapped into memory where it can be, else read
+    lines     each line is one, without the line break at its end
+    jsonl     each line is a JSON object, and the document is the string at `field`; a line that is a string is one itself
+    parquet   each row is one: the column `field` (needs pyarrow)
+
+Files whose names end in .gz, .bz2, .xz or .zst are decompressed on the way (.zst needs zstandard). Invariant: what is malformed or cut
+short is an InputError that says where, never a document less; but for `text`, memory does not grow with the file. Rejected: guessing by
+content what a file is (a JSONL file is a text, too); leaving out rows without a text (the documents would no longer match the rows).
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+from .decompression import COMPRESSED, decompressed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["FORMS", "STANDARD_INPUT", "Document", "Found", "InputError", "Source", "find", "form_of", "mapped", "opened"]
+
+FORMS = ("text", "lines", "jsonl", "parquet")
+BY_SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+STANDARD_INPUT = "-"
+CHUNK = 1 << 20  # bytes read at a time
+SMALL = 1 << 20  # files below this are read: mapping one costs more, and keeps a descriptor
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class InputError(ValueError):
+    """An input that cannot be read, or is not what it should be. The message begins with the file and the line or row."""
+
+
+class Document(NamedTuple):
+    """A text, and the number of its line or row in the file, from 1 on; 0 for a whole file."""
+
+    number: int
+    text: str | bytes | memoryview
+
+
+class Found(NamedTuple):
+    """A file, and its path below the folder that a glob starts in; the name of the file itself where there was no glob."""
+
+    path: str
+    name: str
+
+
+def find(arguments: Iterable[str]) -> list[Found]:
+    """The files that arguments stand for: a path that is there, itself; a glob, what it matches, sorted; "-", standard input."""
+    found = []
+    for argument in arguments:
+        if argument == STANDARD_INPUT:
+            found.append(Found(argument, "stdin"))
+        elif os.path.lexists(argument) or not glob.has_magic(argument):
+            found.append(Found(argument, os.path.basename(argument)))
+        else:
+            root = fixed_part(argument)
+            files = [path for path in sorted(glob.iglob(argument, recursive=True)) if not os.path.isdir(path)]
+            if not files:
+                raise InputError(f"{argument}: no file matches")
+            found.extend(Found(path, os.path.relpath(path, root)) for path in files)
+    return found
+
+
+def fixed_part(pattern: str) -> str:
+    """The folder in which a glob starts: the parts of its path before the first one with a wildcard."""
+    parts = PurePath(pattern).parts
+    wild = next(at for at, part in enumerate(parts) if glob.has_magic(part))
+    return os.path.join(*parts[:wild]) if wild else os.curdir
+
+
+def form_of(path: str) -> str:
+    """What the name of a file says that it is; text if it says nothing."""
+    name = PurePath(path)
+    return BY_SUFFIX.get((PurePath(name.stem) if name.suffix in COMPRESSED else name).suffix, "text")
+
+
+class Source:
+    """One input. While its documents are read, `position` of `size` bytes of the file are behind, which gave `length` bytes of input."""
+
+    def __init__(self, path: str, form: str | None = None, field: str = "text") -> None:
+        self.path = path
+        self.form = form or form_of(path)
+        self.field = field
+        self.position = self.length = 0
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of the file; 0 where that is not known."""
+        try:
+            return 0 if self.path == STANDARD_INPUT else os.path.getsize(self.path)
+        except OSError:  # reading it will say so
+            return 0
+
+    def place(self, number: int) -> str:
+        """What messages about a document begin with."""
+        if not number:
+            return self.path
+        return f"{self.path}: {'row' if self.form == 'parquet' else 'line'} {number}"
+
+    def error(self, number: int, what: object) -> InputError:
+        return InputError(f"{self.place(number)}: {what}")
+
+    def documents(self) -> Iterator[Document | None]:
+        """Its documents; None whenever there are no more for the moment, in a pipe that is still open."""
+        read = {"text": self.whole, "lines": self.each_line, "jsonl": self.each_object, "parquet": self.each_row}[self.form]
+        try:
+            yield from read()
+        except OSError as error:
+            raise self.error(0, error.strerror or error) from None
+
+    def whole(self) -> Iterator[Document]:
+        with opened(self.path) as file:
+            if PurePath(self.path).suffix in COMPRESSED:
+                text: Any = b"".join(chunk for chunk in self.chunks(file) if chunk is not None)
+            else:
+                text = mapped(file)
+                self.position = self.length = len(text)
+        yield Document(0, text)
+
+    def chunks(self, file: BinaryIO) -> Iterator[bytes | None]:
+        """The bytes of a file, decompressed, some at a time."""
+        suffix = PurePath(self.path).suffix
+        try:
+            for chunk in decompressed(suffix, self.raw(file)) if suffix in COMPRESSED else self.raw(file):
+                self.length += len(chunk or b"")
+                yield chunk
+        except ValueError as error:
+            raise self.error(0, error) from None
+
+    def raw(self, file: BinaryIO) -> Iterator[bytes | None]:
+        waits = may_wait(file)
+        while True:
+            if waits and nothing_is_there(file):
+                yield None
+            chunk = file.read1(CHUNK) if waits else file.read(CHUNK)  # type: ignore[attr-defined]
+            if not chunk:
+                return
+            self.position += len(chunk)
+            yield chunk
+
+    def lines(self) -> Iterator[tuple[int, bytes] | None]:
+        """The lines with their numbers, without \\n; none is made up behind the last line break."""
+        with opened(self.path) as file:
+            number, parts = 0, [b""]
+            for chunk in self.chunks(file):
+                if chunk is None:
+                    yield None
+                    continue
+                first, *rest = chunk.split(b"\n")
+                parts.append(first)
+                for following in rest:
+                    number += 1
+                    yield number, b"".join(parts)
+                    parts = [following]
+            if any(parts):
+                yield number + 1, b"".join(parts)
+
+    def each_line(self) -> Iterator[Document | None]:
+        for line in self.lines():
+            yield line and Document(line[0], line[1].removesuffix(b"\r"))
+
+    def each_object(self) -> Iterator[Document | None]:
+        import json
+
+        for line in self.lines():
+            if line is None:
+                yield None
+                continue
+            number, data = line
+            if number == 1:
+                data = data.removeprefix(BYTE_ORDER_MARK)
+            if not data or data.isspace():
+                continue
+            try:
+                value = json.loads(data.decode())
+            except json.JSONDecodeError as error:
+                raise self.error(number, f"not JSON: {error.msg}, at character {error.pos + 1}") from None
+            except UnicodeDecodeError as error:
+                raise self.error(number, f"not UTF-8: byte 0x{data[error.start]:02x}, at byte {error.start + 1}") from None
+            except (ValueError, RecursionError) as error:  # a number of thousands of digits; nested too deeply
+                raise self.error(number, f"not JSON: {error}") from None
+            yield Document(number, value if isinstance(value, str) else self.text_of(value, number))
+
+    def each_row(self) -> Iterator[Document]:
+        try:
+            from pyarrow import ArrowException, parquet
+        except ImportError:
+            raise self.error(0, "Parquet needs pyarrow: pip install 'bitlex[files]'") from None
+        if self.path == STANDARD_INPUT:
+            raise self.error(0, "Parquet is read from a file, not from standard input")
+        try:
+            with opened(self.path) as raw, parquet.ParquetFile(raw) as file:
+                names = file.schema_arrow.names
+                column = self.field if self.field in names else self.field.split(".")[0]
+                if column not in names:
+                    raise self.error(0, f"no column {column!r}; there are {', '.join(names)}")
+                number, rows = 0, file.metadata.num_rows
+                for batch in file.iter_batches(batch_size=1024, columns=[column]):
+                    self.length += batch.nbytes
+                    for row in batch.to_pylist():
+                        number += 1
+                        yield Document(number, self.text_of(row, number))
+                    self.position = self.size * number // rows
+        except ArrowException as error:
+            raise self.error(0, error) from None
+
+    def text_of(self, value: Any, number: int) -> str | bytes:
+        """The text at `field` of an object or a row: a key of that name, or the names of keys one inside the other, with dots."""
+        keys = [self.field] if isinstance(value, dict) and self.field in value else self.field.split(".")
+        for key in keys:
+            if isinstance(value, dict) and key in value:
+                value = value[key]
+            elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+                value = value[int(key)]
+            else:
+                raise self.error(number, f"nothing at {self.field!r}; say --field, or field=")
+        if not isinstance(value, (str, bytes)):
+            raise self.error(number, f"what is at {self.field!r} is no text: {type(value).__name__}")
+        return value
+
+
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """A file, or standard input."""
+    if path != STANDARD_INPUT:
+        with open(path, "rb") as file:
+            yield file
+    elif sys.stdin is None:
+        raise OSError("standard input is closed")
+    else:
+        yield sys.stdin.buffer
+
+
+def mapped(file: BinaryIO) -> memoryview:
+    """What is left of a file: mapped where it can be and is not small, else read. It stays when the file is closed."""
+    import mmap
+
+    try:
+        start = file.tell()  # a part of standard input may have been read before us
+        if os.fstat(file.fileno()).st_size - start < SMALL:
+            return memoryview(file.read())
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))[start:]
+    except (OSError, ValueError):  # a pipe, a terminal, a device
+        return memoryview(file.read())
+
+
+def may_wait(file: BinaryIO) -> bool:
+    """Whether reading may wait for someone to write: anything but a file on a disk."""
+    import stat
+
+    return not stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+
+
+def nothing_is_there(file: BinaryIO) -> bool:
+    """Whether reading would wait now; where the system does not say, it is taken not to."""
+    import select
+
+    try:
+        return not select.select([file], [], [], 0)[0]
+    except (OSError, ValueError):
+        return False

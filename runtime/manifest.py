@@ -1,0 +1,108 @@
+"""Manifest: which outputs of a folder are complete, so that a run that was interrupted can go on.
+
+    with Manifest.begin(folder, {"tokenizer": ..., "format": "npy"}, resume=True) as manifest:
+        if not manifest.has(output, source):
+            ...                                           # write it
+            manifest.add(output, about, documents=7, tokens=1200)
+
+It is a file of JSON lines: what the run was asked for, then a line for each output, added and brought to the disk when that is in
+place. Invariant: an output is skipped only if it was made by the same tokenizer and settings from a file that has not changed since (its
+size and time), and still has the size that it had. A last line that is torn counts for nothing. Rejected: one JSON object (written
+again for every output); reading outputs to see whether they are right (that takes as long as making them).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from .outputs import MANIFEST, whole_files, written
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from .vocabulary import Description
+
+__all__ = ["Manifest", "fingerprint"]
+
+
+class Manifest:
+    """Made by `begin`; a context that closes the file."""
+
+    def __init__(self, folder: Path, file: BinaryIO, settings: Mapping[str, Any], done: dict[str, dict[str, Any]]) -> None:
+        self.folder, self.file, self.settings, self.done = folder, file, settings, done
+
+    @classmethod
+    def begin(cls, folder: str, settings: Mapping[str, Any], *, resume: bool) -> Manifest:
+        """The manifest of a folder, or a new one. ValueError if a run would go on that was asked for something else."""
+        path = Path(folder, MANIFEST)
+        settings = json.loads(json.dumps(settings))
+        head, done = read(path) if resume else (None, {})
+        if head is not None:
+            changed = [name for name in {**settings, **head} if head.get(name) != settings.get(name)]
+            if changed:
+                was, now = (json.dumps(one.get(changed[0])) for one in (head, settings))
+                raise ValueError(f"{path}: this run had another {changed[0]} ({was}, not {now}); leave --resume out to start again")
+        with whole_files(path) as (file,):
+            for line in (settings, *done.values()):
+                file.write(json.dumps(line).encode() + b"\n")
+        return cls(Path(folder), open(path, "ab"), settings, done)
+
+    def __enter__(self) -> Manifest:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.file.close()
+
+    def has(self, output: str, source: str) -> bool:
+        """Whether an output of that input is complete."""
+        line = self.done.get(output)
+        try:
+            return line is not None and line["input"] == self.about(source) and line["sizes"] == self.sizes(output)
+        except (OSError, KeyError):
+            return False
+
+    def add(self, output: str, about: dict[str, Any], *, documents: int, tokens: int) -> None:
+        """Say that an output is complete. `about`: what `about` said of its input before it was read."""
+        line = {"output": output, "input": about, "sizes": self.sizes(output), "documents": documents, "tokens": tokens}
+        self.done[output] = line
+        self.file.write(json.dumps(line).encode() + b"\n")
+        self.file.flush()
+        os.fsync(self.file.fileno())
+
+    def about(self, source: str) -> dict[str, Any]:
+        """What tells whether an input has changed."""
+        found = os.stat(source)
+        return {"path": os.path.abspath(source), "size": found.st_size, "mtime_ns": found.st_mtime_ns}
+
+    def sizes(self, output: str) -> list[int]:
+        return [os.path.getsize(path) for path in written(str(self.folder / output), self.settings["format"])]
+
+
+def read(path: Path) -> tuple[dict[str, Any] | None, dict[str, dict[str, Any]]]:
+    """What the run was asked for, None if there was none, and the lines of its outputs."""
+    try:
+        lines = path.read_bytes().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return None, {}
+    try:
+        head, *rest = [json.loads(line) for line in lines]
+        return dict(head), {line["output"]: line for line in rest}
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{path}: not a manifest as bitlex writes it; leave --resume out to start again") from None
+
+
+def fingerprint(description: Description) -> str:
+    """SHA-256 of all that decides which ids come out, in hexadecimal digits. The digest of the file stands for its vocabulary."""
+    about: Any = {
+        "digest": description.digest, "family": description.family, "pre_tokenizer": description.pre_tokenizer,
+        "dialect": description.dialect, "unicode": description.unicode, "added": [asdict(token) for token in description.added],
+        "convention": description.convention, "normalizer": description.normalizer, "prefix_space": description.prefix_space,
+        "single": description.single,
+    }  # fmt: skip
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,204 @@
+"""Outputs: arrays of ids in, one for each document; a file out that is there when it is whole, or text on standard output.
+
+    with writing("ids.npy", "npy", "u16") as output:
+        output.add(tokenizer.encode_to_numpy(text))
+
+    npy     the ids of all documents, one after the other, as a numpy array of uint16 or uint32
+    bin     the same numbers with nothing before them, little-endian
+    jsonl   a JSON array for each document, on a line
+    txt     the ids of each document on a line, with spaces between
+
+Beside NAME.npy and NAME.bin, NAME.idx.npy says where documents begin: uint64, one more than there are documents, and document i is
+ids[index[i]:index[i + 1]]. Invariant: under its name, a file is the one before or the whole new one, also after a crash; whatever ends
+the writing, nothing else stays in the folder (but after SIGKILL and power loss, a file whose name begins with a dot). An index comes
+before its ids. Rejected: a header of our own (numpy, and all that reads its files, maps these); offsets of 32 bits.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import sys
+from array import array
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Ids = npt.NDArray[np.unsignedinteger[Any]]
+
+__all__ = ["FORMATS", "MANIFEST", "NUMBERS", "Output", "index_of", "whole_files", "writing", "written"]
+
+FORMATS = ("npy", "bin", "jsonl", "txt")
+NUMBERS = {"u16": "<u2", "u32": "<u4"}
+MANIFEST = "bitlex-manifest.jsonl"  # of a folder of outputs, see manifest.py
+HEADER = 128  # bytes of a .npy file before its numbers
+AT_ONCE = 1 << 18  # ids converted at a time
+BUFFER = 1 << 20
+
+
+class Output(Protocol):
+    """What takes ids."""
+
+    documents: int
+    tokens: int
+
+    def add(self, ids: Ids) -> None: ...
+    def flush(self) -> None: ...
+
+
+class Numbers:
+    """Ids as numbers of a fixed size, and their index where there is a file for it."""
+
+    def __init__(self, file: BinaryIO, index: BinaryIO | None, number: str, header: bool) -> None:
+        self.file, self.index, self.number, self.header = file, index, number, header
+        self.documents = self.tokens = 0
+        self.ends = array("Q", [0])
+        if header:
+            file.write(bytes(HEADER))
+
+    def add(self, ids: Ids) -> None:
+        for at in range(0, len(ids), AT_ONCE):
+            self.file.write(ids[at : at + AT_ONCE].astype(self.number, copy=False).data)
+        self.documents += 1
+        self.tokens += len(ids)
+        if self.index is not None:
+            self.ends.append(self.tokens)
+
+    def flush(self) -> None:
+        self.file.flush()
+
+    def finish(self) -> None:
+        """Write what is only known at the end."""
+        if self.header:
+            self.file.seek(0)
+            self.file.write(npy_header(self.number, self.tokens))
+        if self.index is not None:
+            if sys.byteorder == "big":
+                self.ends.byteswap()
+            self.index.write(npy_header("<u8", len(self.ends)) + self.ends.tobytes())
+
+
+class Lines:
+    """Ids in digits, a line for each document."""
+
+    def __init__(self, file: BinaryIO, before: str, between: str, behind: str) -> None:
+        self.file, self.before, self.between, self.behind = file, before, between, behind
+        self.documents = self.tokens = 0
+
+    def add(self, ids: Ids) -> None:
+        before = self.before
+        for at in range(0, len(ids), AT_ONCE):
+            self.file.write((before + self.between.join(map(str, ids[at : at + AT_ONCE].tolist()))).encode())
+            before = self.between
+        self.file.write(((before if not len(ids) else "") + self.behind).encode())
+        self.documents += 1
+        self.tokens += len(ids)
+
+    def flush(self) -> None:
+        self.file.flush()
+
+    def finish(self) -> None:
+        pass
+
+
+@contextmanager
+def writing(path: str | None, format: str, number: str = "u32") -> Iterator[Output]:
+    """What writes ids to a file, which is there when the block ends without an exception; None: to standard output, at once."""
+    with ExitStack() as stack:
+        index = None
+        if path is None:
+            if format == "npy":
+                raise ValueError("npy is written to a file, not to standard output")
+            file: BinaryIO = sys.stdout.buffer
+        elif format in ("npy", "bin"):
+            index, file = stack.enter_context(whole_files(index_of(path), path))
+        else:
+            (file,) = stack.enter_context(whole_files(path))
+        output: Numbers | Lines
+        if format in ("npy", "bin"):
+            output = Numbers(file, index, NUMBERS[number], format == "npy")
+        else:
+            output = Lines(file, "[", ", ", "]\n") if format == "jsonl" else Lines(file, "", " ", "\n")
+        yield output
+        output.finish()
+        output.flush()
+
+
+def index_of(path: str) -> str:
+    """Where the index of an array of ids lies."""
+    return os.path.splitext(path)[0] + ".idx.npy"
+
+
+def written(path: str, format: str) -> list[str]:
+    """All files that `writing` writes for a path."""
+    return [index_of(path), path] if format in ("npy", "bin") else [path]
+
+
+def npy_header(number: str, count: int) -> bytes:
+    """What stands before the numbers of a one-dimensional .npy file of version 1.0, in 128 bytes."""
+    about = f"{{'descr': '{number}', 'fortran_order': False, 'shape': ({count},), }}"
+    start = b"\x93NUMPY\x01\x00" + struct.pack("<H", HEADER - 10)
+    return start + about.encode().ljust(HEADER - 11) + b"\n"
+
+
+@contextmanager
+def whole_files(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
+    """Files to write to, which get their names, in this order, when all of them are on the disk and the block ends well."""
+    import tempfile
+
+    places = [place_of(path) for path in paths]
+    made: list[str] = []
+    files: list[BinaryIO] = []
+    try:
+        for place in places:
+            descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+            made.append(name)
+            files.append(os.fdopen(descriptor, "wb", BUFFER))
+        yield files
+        for file, name in zip(files, made, strict=True):
+            file.flush()
+            os.fsync(file.fileno())
+            file.close()
+            os.chmod(name, 0o666 & ~umask())
+        for place in places:
+            os.replace(made[0], place)
+            del made[0]
+        for folder in {place.parent for place in places}:
+            keep(folder)
+    finally:
+        for file in files:
+            with suppress(OSError):  # a full disk was already complained about
+                file.close()
+        for name in made:
+            os.unlink(name)
+
+
+def place_of(path: str | os.PathLike[str]) -> Path:
+    """Where a file goes: where a link points to. What is there and is no file (a device, a pipe) cannot be replaced by one."""
+    place = Path(os.path.realpath(path))
+    if place.exists() and not stat.S_ISREG(place.stat().st_mode):
+        raise ValueError(f"{path}: this is no file that could be replaced by another; leave the output out, for standard output")
+    return place
+
+
+def keep(folder: Path) -> None:
+    """Have the names in a folder written to the disk, where that is something to ask for."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def umask() -> int:
+    """The permissions that new files do not get; there is no other way to read them."""
+    found = os.umask(0)
+    os.umask(found)
+    return found

@@ -1,0 +1,609 @@
+"""The commands for tokens as a user has them: a process, its files, its output, its exit code. No mistake may end in a traceback."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bitlex import Tokenizer
+from bitlex.formats import visible
+from small_tokenizers import RANKS, SPECIAL, huggingface, rank_file
+
+COMMAND = [sys.executable, "-m", "bitlex"]
+TEXT = "hello world, hello 12345\n caf\u00e9 \u4e2d\U0001f642\n"
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals, limits or terminals")
+
+
+def bitlex_command(*arguments: str | Path, input: bytes = b"", **options: Any) -> subprocess.CompletedProcess[bytes]:
+    done = subprocess.run([*COMMAND, *map(str, arguments)], input=input, capture_output=True, timeout=120, check=False, **options)
+    assert b"Traceback" not in done.stderr, done.stderr.decode()
+    return done
+
+
+def output(*arguments: str | Path, **options: Any) -> bytes:
+    done = bitlex_command(*arguments, **options)
+    assert (done.returncode, done.stderr) == (0, b""), done.stderr.decode()
+    return done.stdout
+
+
+def refusal(*arguments: str | Path, code: int = 1, **options: Any) -> str:
+    """The one line on standard error, behind "bitlex: "."""
+    done = bitlex_command(*arguments, **options)
+    assert done.returncode == code
+    lines = done.stderr.decode().splitlines()
+    assert len(lines) == 1 or code == 2
+    return lines[-1].removeprefix("bitlex: ")
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """How a tokenizer with tiktoken's convention is named."""
+    return ("-t", str(rank_file(tmp_path_factory.mktemp("ranks"))), *SPECIAL)
+
+
+@pytest.fixture(scope="module")
+def by_ranks(ranks: tuple[str, ...]) -> Tokenizer:
+    return Tokenizer.from_file(ranks[1], family="cl100k", special={"<|end|>": 300, "<|go|>": 301})
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """The same for that of Hugging Face tokenizers."""
+    return ("-t", str(huggingface(tmp_path_factory.mktemp("huggingface"))))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# --- encode ---
+
+
+def test_text_on_standard_output(folder: Path, ranks: tuple[str, ...], by_ranks: Tokenizer) -> None:
+    (folder / "a.txt").write_text(TEXT)
+    ids = by_ranks.encode(TEXT)
+    line = " ".join(map(str, ids)) + "\n"
+    assert output("encode", *ranks, "a.txt").decode() == line
+    assert output("encode", *ranks, input=TEXT.encode()).decode() == line
+    assert output("encode", *ranks, "a.txt", "-", "a.txt", input=b"").decode() == line + "\n" + line
+    assert json.loads(output("encode", *ranks, "a.txt", "--format", "jsonl", "--threads", "1")) == ids
+    assert np.frombuffer(output("encode", *ranks, "a.txt", "--format", "bin", "--dtype", "u16"), "<u2").tolist() == ids
+    env = {**os.environ, "BITLEX_TIER": "pure"}
+    assert output("encode", *ranks, "a.txt", env=env).decode() == line
+
+
+@pytest.mark.parametrize("format", ["npy", "bin", "jsonl", "txt"])
+def test_there_and_back(folder: Path, ranks: tuple[str, ...], format: str) -> None:
+    data = TEXT.encode() * 3 + b"\xff\xfe\x00 not UTF-8 \xe4\xb8\r\n"
+    (folder / "a").write_bytes(data)
+    assert output("encode", *ranks, "a", "-o", f"ids.{format}", "--dtype", "u16") == b""
+    assert output("decode", *ranks, f"ids.{format}") == data
+    assert output("decode", *ranks, f"ids.{format}", "-o", "b") == b"" and (folder / "b").read_bytes() == data
+    (text,) = [json.loads(line) for line in output("decode", *ranks, f"ids.{format}", "--format", "jsonl").splitlines()]
+    assert text["text"].encode("utf-8", "surrogateescape") == data
+    assert set(left(folder)) == {"a", "b", f"ids.{format}"} | ({"ids.idx.npy"} if format in ("npy", "bin") else set())
+
+
+def test_documents_of_several_files_in_one(folder: Path, ranks: tuple[str, ...], by_ranks: Tokenizer) -> None:
+    texts = [f"hello {number}\n" * (number % 5) for number in range(5000)]
+    for name, part in (("a.jsonl", texts[:3000]), ("b.jsonl", texts[3000:])):
+        (folder / name).write_text("".join(json.dumps({"page": {"text": text}}) + "\n" for text in part))
+    output("encode", *ranks, "*.jsonl", "--field", "page.text", "-o", "all.npy", "--append", "<|end|>")
+    ids, index = np.load("all.npy"), np.load("all.idx.npy")
+    assert ids.dtype == np.uint32
+    assert [ids[a:b].tolist() for a, b in zip(index[:-1], index[1:], strict=True)] == [[*by_ranks.encode(text), 300] for text in texts]
+    lines = output("decode", *ranks, "all.npy", "--format", "jsonl", "--skip-special").splitlines()
+    assert [json.loads(line)["text"] for line in lines] == texts
+    assert output("decode", *ranks, "all.npy").decode() == "".join(text + "<|end|>" for text in texts)
+
+
+def test_numbers_that_do_not_fit(folder: Path, ranks: tuple[str, ...]) -> None:
+    many = [*ranks, "--special", "<|far|>=65536"]
+    assert refusal("encode", *many, "--dtype", "u16", "-o", "a.npy", input=b"x").endswith("has ids up to 65536, which do not fit 16 bits")
+    assert output("encode", *many, "--dtype", "u16", input=b"x") == b"120\n"  # text has no such limit
+    assert left(folder) == []
+
+
+# --- special tokens ---
+
+
+def test_special_tokens(ranks: tuple[str, ...], template: tuple[str, str]) -> None:
+    data = b"<|end|>hello<|go|>"
+    said = refusal("encode", *ranks, input=data)
+    assert said == (
+        "-: the text has the special token '<|end|>', at byte 0; --allow-special takes it for what it is, --ordinary for text like any other"
+    )
+    assert refusal("show", *ranks, data.decode()) == said.removeprefix("-: ")
+    said = refusal("encode", *ranks, "--allow-special", "<|end|>", input=data)
+    assert said.startswith("-: the text has the special token '<|go|>', at byte 12;")
+    assert output("encode", *ranks, "--allow-special", "<|end|>", "--allow-special", "<|go|>", input=data) == b"300 259 301\n"
+    assert output("encode", *ranks, "--allow-special", "all", input=data) == b"300 259 301\n"
+    plain = output("encode", *ranks, "--ordinary", input=data)
+    assert b"300" not in plain.split() and output("decode", *ranks, input=plain) == data
+    assert re.fullmatch(
+        r"--append: '<s>' is no special token of [0-9a-f]{12}; 'bitlex vocab' lists them", refusal("encode", *ranks, "--append", "<s>", input=data)
+    )
+    assert refusal("encode", *ranks, "--allow-special", "<s>", input=data).startswith("--allow-special: '<s>' is no special token of ")
+    data = b"hello</s>"
+    assert output("encode", *template, input=data) == b"259 261\n"
+    assert output("encode", *template, "--add-special-tokens", "--append", "</s>", input=data) == b"260 259 261 261\n"
+    assert output("count", *template, "--add-special-tokens", "--append", "</s>", input=data).split() == [b"4", b"-"]
+    assert output("encode", *template, "--ordinary", input=data).split()[0] == b"259"
+
+
+# --- folders, resuming ---
+
+
+def test_a_folder_of_outputs(folder: Path, ranks: tuple[str, ...], by_ranks: Tokenizer) -> None:
+    for name in ("data/a.txt", "data/sub/a.txt", "b.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"hello {name}")
+    output("encode", *ranks, "data/**/*.txt", "b.txt", "-o", "out/", "--format", "bin", "--dtype", "u16")
+    names = ["a.txt.bin", "a.txt.idx.npy", "b.txt.bin", "b.txt.idx.npy", "bitlex-manifest.jsonl", "sub/a.txt.bin", "sub/a.txt.idx.npy"]
+    assert left(folder / "out") == names
+    assert np.fromfile("out/sub/a.txt.bin", "<u2").tolist() == by_ranks.encode("hello data/sub/a.txt")
+
+
+def test_what_would_overwrite_is_refused(folder: Path, ranks: tuple[str, ...]) -> None:
+    for name in ("x/a", "y/a", "y/a.idx", "y/bitlex-manifest"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("hello")
+    before = left(folder)
+    assert refusal("encode", *ranks, "x/a", "y/a", "-o", "out/") == "x/a and y/a would both go to a.idx.npy"
+    assert refusal("encode", *ranks, "y/a", "y/a.idx", "-o", "out/") == "y/a and y/a.idx would both go to a.idx.npy"
+    assert refusal("encode", *ranks, "y/*", "-o", "out/", "--format", "jsonl") == "the manifest and y/bitlex-manifest would both go to bitlex-manifest.jsonl"
+    assert refusal("encode", *ranks, "x/a", "-o", "x/../x/a", "--format", "txt") == "x/a: this is an input and an output"
+    assert refusal("encode", *ranks, "-", "-o", "out/") == "standard input goes to a file: -o FILE"
+    assert refusal("encode", *ranks, "x/a", "-o", os.devnull, "--format", "bin").startswith("/dev/null: this is no file")
+    assert left(folder) == before
+
+
+def test_resume(folder: Path, ranks: tuple[str, ...], template: tuple[str, str]) -> None:
+    for number in range(4):
+        (folder / f"{number}.txt").write_text("hello " * (number + 1))
+    (folder / "2.txt").unlink()
+    encode = ("encode", *ranks, "0.txt", "1.txt", "2.txt", "3.txt", "-o", "out/", "--format", "jsonl")
+    assert refusal(*encode, "--resume") == "2.txt: No such file or directory"  # and the others are done
+    assert left(folder / "out") == ["0.txt.jsonl", "1.txt.jsonl", "3.txt.jsonl", "bitlex-manifest.jsonl"]
+
+    def state() -> dict[str, int]:
+        return {path.name: path.stat().st_mtime_ns for path in (folder / "out").glob("*.txt.jsonl")}
+
+    first = state()
+    (folder / "2.txt").write_text("hello")
+    (folder / "1.txt").write_text("changed")
+    output(*encode, "--resume")
+    second = state()
+    assert {name for name in second if second[name] != first.get(name)} == {"1.txt.jsonl", "2.txt.jsonl"}
+    output(*encode, "--resume")
+    assert state() == second
+    for other in (("--append", "<|end|>"), ("--ordinary",), ("--input", "lines"), ("--special", "<|more|>=302")):
+        said = refusal(*encode, *other, "--resume")
+        assert re.match(r"out/bitlex-manifest\.jsonl: this run had another (around|ordinary|input|tokenizer) \(", said)
+    assert "another tokenizer (" in refusal("encode", *template, "0.txt", "-o", "out/", "--format", "jsonl", "--resume")
+    assert state() == second
+    output(*encode, "--ordinary")  # without --resume all is done again
+    assert not set(state().values()) & set(second.values())
+
+
+@POSIX
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_what_is_complete(folder: Path, ranks: tuple[str, ...], number: signal.Signals) -> None:
+    (folder / "a.txt").write_text("hello")
+    os.mkfifo(folder / "b.txt")
+    encode = ("encode", *ranks, "a.txt", "b.txt", "-o", "out/", "--input", "lines")
+    with subprocess.Popen([*COMMAND, *encode], stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=listen) as process:
+        with open(folder / "b.txt", "wb", buffering=0) as pipe:  # once it is opened there, the first output is complete
+            pipe.write(b"hello\n" * 1000)
+            wait_for(lambda: any(name.startswith(".b.txt.npy.") for name in left(folder / "out")))
+            process.send_signal(number)
+            assert process.communicate(timeout=60) == (b"", b"")
+        assert process.returncode == {signal.SIGINT: 130}.get(number, 128 + number)
+    assert left(folder / "out") == ["a.txt.idx.npy", "a.txt.npy", "bitlex-manifest.jsonl"]
+    (folder / "b.txt").unlink()
+    (folder / "b.txt").write_text("hello\n" * 1000)
+    output(*encode, "--resume")
+    assert len(np.load("out/b.txt.idx.npy")) == 1001
+
+
+def listen() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def wait_for(what: Any) -> None:
+    until = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+# --- what goes wrong leaves nothing half-written ---
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_malformed_input(folder: Path, ranks: tuple[str, ...], there: bool) -> None:
+    (folder / "a.jsonl").write_text('{"text": "hello"}\n' * 10_000 + '{"text": \n')
+    if there:
+        (folder / "ids.npy").write_bytes(b"before")
+    assert refusal("encode", *ranks, "a.jsonl", "-o", "ids.npy") == "a.jsonl: line 10001: not JSON: Expecting value, at character 10"
+    assert left(folder) == ["a.jsonl", *["ids.npy"] * there]
+    assert not there or (folder / "ids.npy").read_bytes() == b"before"
+    (folder / "b.jsonl").write_text('"hello"\n')
+    done = bitlex_command("encode", *ranks, "*.jsonl", "missing", "-o", "out/")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 2)
+    assert left(folder / "out") == ["b.jsonl.idx.npy", "b.jsonl.npy", "bitlex-manifest.jsonl"]
+
+
+@POSIX
+@pytest.mark.parametrize("what", [("-o", "ids.npy"), ("-o", "out/"), ("-o", "ids.txt")])
+def test_a_full_disk(folder: Path, ranks: tuple[str, ...], what: tuple[str, str]) -> None:
+    (folder / "a.txt").write_text("hello, hello. " * 200_000)
+
+    resource = pytest.importorskip("resource")
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+
+    assert refusal("encode", *ranks, "a.txt", *what, preexec_fn=limited) == "File too large"
+    assert left(folder) == ["a.txt", *["out/bitlex-manifest.jsonl"] * (what[1] == "out/")]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("command", ["encode", "decode", "count", "show", "vocab"])
+def test_a_full_disk_behind_standard_output(folder: Path, ranks: tuple[str, ...], command: str) -> None:
+    arguments = [ranks[1], *SPECIAL] if command == "vocab" else list(ranks)
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*COMMAND, command, *arguments], stdout=full, stderr=subprocess.PIPE, input=b"1 2 3", timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (1, b"bitlex: No space left on device\n")
+
+
+@POSIX
+@pytest.mark.parametrize("command", ["encode", "decode", "vocab"])
+def test_a_closed_pipe_ends_it_quietly(folder: Path, ranks: tuple[str, ...], command: str) -> None:
+    (folder / "a.txt").write_text("1 2 3 hello 4\n" * 300_000 if command == "encode" else "49 50\n" * 300_000)
+    arguments = [ranks[1], *SPECIAL, "--list"] if command == "vocab" else [*ranks, "a.txt"]
+    with subprocess.Popen([*COMMAND, command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.read(3)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 0
+
+
+@POSIX
+def test_ctrl_c_while_a_reader_has_stopped_reading(folder: Path, ranks: tuple[str, ...]) -> None:
+    (folder / "a.txt").write_text("hello " * 1_000_000)
+    with subprocess.Popen([*COMMAND, "encode", *ranks, "a.txt"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=listen) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(3)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+
+
+# --- pipes ---
+
+
+@POSIX
+@pytest.mark.parametrize("form", ["lines", "jsonl"])
+def test_lines_are_done_as_they_come(ranks: tuple[str, ...], form: str) -> None:
+    with subprocess.Popen([*COMMAND, "encode", *ranks, "--input", form], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for line in (b"hello", b"12", b"hello"):
+            process.stdin.write(b'"%s"\n' % line if form == "jsonl" else line + b"\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == {b"hello": b"259\n", b"12": b"268\n"}[line]
+        process.stdin.close()
+        assert process.stdout.read() == b""
+        assert process.wait(60) == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc, which says how much memory was used at most")
+def test_memory_does_not_grow_with_a_pipe(folder: Path, ranks: tuple[str, ...]) -> None:
+    program = (
+        "import sys; from bitlex.cli import main; assert main(sys.argv[1:]) == 0\n"
+        "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
+    )
+
+    def peak(megabytes: int) -> int:
+        line = b'{"text": "' + b"hello world 123 " * 200 + b'"}\n'
+        command = [sys.executable, "-c", program, "encode", *ranks, "--input", "jsonl", "-o", f"{megabytes}.npy"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdin is not None and process.stdout is not None
+            for _ in range(megabytes):
+                process.stdin.write(line * ((1 << 20) // len(line)))
+            process.stdin.close()
+            return int(process.stdout.read()) >> 10
+
+    small, large = peak(24), peak(120)
+    assert np.load(folder / "120.npy", mmap_mode="r").nbytes > 100 << 20
+    assert large < small + 32
+
+
+# --- decode ---
+
+
+def test_decode_refuses_what_is_no_token(folder: Path, ranks: tuple[str, ...]) -> None:
+    assert output("decode", *ranks, input=b"259 257\n 263  32 267\t\n") == b"hellollld   "
+    assert re.fullmatch(r"-: line 2, ids\[1\] is 299, which is no token of [0-9a-f]{12}", refusal("decode", *ranks, input=b"1\n1 299 1"))
+    assert refusal("decode", *ranks, input=b"1 9999999999").startswith("-: line 1, ids[1] is 9999999999, which is no token")
+    assert refusal("decode", *ranks, input=b"hello") == "-: line 1: no id: 'hello'"
+    np.save("a.npy", np.array([[1]], np.uint32))
+    np.save("b.npy", np.full(1 << 21, 1 << 40, np.uint64))
+    ids = np.full(1 << 21, 49, np.int64)
+    ids[(1 << 20) + 5] = -1
+    np.save("c.npy", ids)
+    assert refusal("decode", *ranks, "a.npy", "-o", "out") == "a.npy: no array of ids: uint32 (1, 1)"
+    assert refusal("decode", *ranks, "b.npy", "-o", "out").startswith("b.npy: ids[0] is 1099511627776, which is no token of ")
+    assert refusal("decode", *ranks, "c.npy", "-o", "out").startswith("c.npy: ids[1048581] is -1, which is no token of ")
+    assert not (folder / "out").exists()
+    (folder / "d.jsonl").write_text('[259]\n{"ids": []}\n{"ids": [32, 259]}\n')
+    assert output("decode", *ranks, "d.jsonl") == b"hello hello"
+    assert output("decode", *ranks, "d.jsonl", "--format", "jsonl") == b'{"text": "hello"}\n{"text": ""}\n{"text": " hello"}\n'
+    assert refusal("decode", *ranks, "d.jsonl", "--field", "tokens").startswith("d.jsonl: line 2: no array of ids")
+
+
+def test_a_glob_of_ids_leaves_indexes_out(folder: Path, ranks: tuple[str, ...]) -> None:
+    for name in ("a", "a.idx", "b"):
+        (folder / name).write_text(f"hello {name}\n")
+    output("encode", *ranks, "a", "b", "-o", "out/")
+    output("encode", *ranks, "a.idx", "-o", "other.idx.npy")  # these are ids, whatever they are called
+    assert output("decode", *ranks, "out/*.npy") == b"hello a\nhello b\n"
+    assert output("decode", *ranks, "*.idx.npy", "other.idx.npy") == b"hello a.idx\nhello a.idx\n"
+    assert refusal("decode", *ranks, "out/a.idx.npy").startswith("out/a.idx.npy: this is an index")
+
+
+def test_compressed_lines_of_ids(folder: Path, ranks: tuple[str, ...]) -> None:
+    import gzip
+
+    (folder / "a.jsonl.gz").write_bytes(gzip.compress(b"[259]\n[32, 259]\n"))
+    (folder / "a.gz").write_bytes(gzip.compress(b"259 32\n259"))
+    assert output("decode", *ranks, "a.jsonl.gz", "a.gz") == b"hello hellohello hello"
+
+
+# --- count ---
+
+
+def test_count(folder: Path, ranks: tuple[str, ...], by_ranks: Tokenizer) -> None:
+    (folder / "a.txt").write_text(TEXT)
+    (folder / "b.jsonl").write_text('"hello"\n"hello hello"\n')
+    (folder / "c.jsonl").write_text("")
+    ids = len(by_ranks.encode(TEXT))
+    lines = output("count", *ranks, "a.txt", "*.jsonl").decode().splitlines()
+    assert [line.split() for line in lines] == [[str(ids), "a.txt"], ["4", "b.jsonl"], ["0", "c.jsonl"], [str(ids + 4), "total"]]
+    assert len({line.index(line.split()[1]) for line in lines}) == 1  # in columns
+    assert output("count", *ranks, input=b"hello").split() == [b"1", b"-"]
+    found = json.loads(output("count", *ranks, "a.txt", "b.jsonl", "--json"))
+    assert found == {
+        "files": [
+            {"file": "a.txt", "tokens": ids, "documents": 1, "bytes": len(TEXT.encode())},
+            {"file": "b.jsonl", "tokens": 4, "documents": 2, "bytes": 22},
+        ],
+        "total": {"tokens": ids + 4, "documents": 3, "bytes": len(TEXT.encode()) + 22},
+    }
+    done = bitlex_command("count", *ranks, "none", "a.txt")
+    assert (done.returncode, done.stderr) == (1, b"bitlex: none: No such file or directory\n")
+    assert done.stdout.split() == [str(ids).encode(), b"a.txt", str(ids).encode(), b"total"]
+    assert refusal("count", *ranks, "*.csv") == "*.csv: no file matches"
+
+
+# --- vocab ---
+
+
+def test_vocab_says_what_a_tokenizer_is(folder: Path, ranks: tuple[str, ...], template: tuple[str, str]) -> None:
+    found = json.loads(output("vocab", ranks[1], *SPECIAL, "--json"))
+    known = Tokenizer.from_file(ranks[1], family="cl100k").description.digest
+    assert (found["format"], found["family"], found["digest"]) == ("tiktoken", "cl100k", known)
+    assert (found["ids"], found["tokens"], found["ids_without_token"], found["merges"]) == (302, 272, 30, "by rank")
+    assert found["special_tokens"] == {"<|end|>": 300, "<|go|>": 301}
+    assert found["longest_tokens"][0]["text"] == " world"
+    assert found["tokens_not_reached_by_merging"] == []
+    text = output("vocab", ranks[1], *SPECIAL).decode()
+    assert re.search(r"^special tokens +300  <\|end\|>$", text, re.MULTILINE) and known in text
+    found = json.loads(output("vocab", template[1], "--json"))
+    assert (found["convention"], found["merges"], found["template"]) == ("huggingface", 4, [[260], []])
+    assert (found["tokens"], found["tokens_not_reached_by_merging"]) == (262, [])
+
+
+def test_vocab_names_tokens_that_merging_does_not_reach(folder: Path) -> None:
+    from base64 import b64encode
+
+    tokens = [bytes([byte]) for byte in range(256)] + [b"bc", b"ab", b"abc", b"xyz"]
+    (folder / "a").write_bytes(b"".join(b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokens)))
+    found = json.loads(output("vocab", "a", "--family", "gpt2", "--json"))
+    assert [token["text"] for token in found["tokens_not_reached_by_merging"]] == ["xyz"]
+    env = {**os.environ, "BITLEX_TIER": "pure"}
+    assert json.loads(output("vocab", "a", "--family", "gpt2", "--json", env=env)) == found
+
+
+def test_vocab_looks_tokens_up(ranks: tuple[str, ...]) -> None:
+    vocab = ("vocab", ranks[1], *SPECIAL)
+    table = output(*vocab, "--id", "259", "--id", "265", "--token", " world", "--token", "<|go|>").decode()
+    assert [line.split() for line in table.splitlines()] == [
+        ["ID", "BYTES", "KIND", "TOKEN"], ["259", "5", "hello"], ["265", "2", "\\xe4\\xb8"], ["264", "6", "world"], ["301", "6", "special", "<|go|>"]
+    ]  # fmt: skip
+    (token,) = json.loads(output(*vocab, "--id", "265", "--json"))
+    assert (token["bytes"], token["text"].encode("utf-8", "surrogateescape")) == ([0xE4, 0xB8], b"\xe4\xb8")
+    done = bitlex_command(*vocab, "--id", "299", "--id=-1", "--token", "nothing", "--id", "65")
+    assert (done.returncode, len(done.stderr.splitlines()), len(done.stdout.splitlines())) == (1, 3, 2)
+    lines = output(*vocab, "--list").decode().splitlines()
+    assert len(lines) == 272 and lines[0] == "0\t1\t\\u0000" and lines[-1] == "301\t6\t<|go|>"
+    assert [line.split("\t")[2] for line in lines[:270]] == [visible(token) for token in RANKS]
+
+
+def test_vocab_saves(folder: Path, ranks: tuple[str, ...]) -> None:
+    if Tokenizer.from_file(ranks[1], family="cl100k").lexer.tier == "pure":
+        pytest.skip("saving needs the C extension")
+    assert output("vocab", ranks[1], *SPECIAL, "--save", "small.bitlex") == b""
+    assert left(folder) == ["small.bitlex"]
+    assert output("encode", "-t", "small.bitlex", "--allow-special", "all", input=b"hello<|go|>") == b"259 301\n"
+    assert refusal("encode", "-t", "small.bitlex", "--family", "gpt2") == "small.bitlex: family= goes with other files: a saved tokenizer is complete"
+    (folder / "a.txt").write_text("hello")
+    output("encode", *ranks, "a.txt", "-o", "out/")
+    output("encode", "-t", "small.bitlex", "a.txt", "-o", "out/", "--resume")  # it is the same tokenizer
+
+
+def test_tokenizers_that_are_none(folder: Path, template: tuple[str, str]) -> None:
+    (folder / "model").mkdir()
+    (folder / "model" / "tokenizer.json").write_bytes(Path(template[1]).read_bytes())
+    assert output("encode", "-t", "model", input=b"hello") == b"259\n"
+    (folder / "empty").touch()
+    assert refusal("encode", "-t", "empty", input=b"").startswith("empty: begins with b''")
+    for name in ("none.json", "none.tiktoken", "none.bitlex", "no/folder/at/all"):
+        assert refusal("count", "-t", name) == f"{name}: No such file or directory"
+    env = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder)}
+    done = bitlex_command("count", "-t", "nobody/nothing", env=env)
+    assert done.returncode == 1 and done.stderr.startswith(b"bitlex: ")
+
+
+# --- show ---
+
+
+def test_show_in_colors(ranks: tuple[str, ...]) -> None:
+    one, other, off = "\x1b[30;46m", "\x1b[30;43m", "\x1b[0m"
+    assert output("show", *ranks, "hello\nx").decode() == f"{one}hello{off}{other}\\n{off}\n{one}x{off}\n"
+    assert output("show", *ranks, "--ids", input=b"hello12").decode() == f"{one}hello{off}{other}12{off}\n{one}259{off} {other}268{off}\n"
+    assert output("show", *ranks, "\u4e00").decode() == f"{one}\\xe4\\xb8{off}{other}\\x80{off}\n"
+    assert output("show", *ranks, "").decode() == "\n"
+
+
+class Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens: list[dict[str, str | None]] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag == "i":
+            self.tokens.append({**dict(attributes), "shown": ""})
+
+    def handle_data(self, data: str) -> None:
+        if self.tokens and self.lasttag == "i":
+            self.tokens[-1]["shown"] = f"{self.tokens[-1]['shown']}{data}"
+
+
+def test_show_as_a_page(folder: Path, ranks: tuple[str, ...], by_ranks: Tokenizer) -> None:
+    text = "hello <script>alert('&amp;')</script>\n\u4e00 \"q\" \U0001f642<|end|>"
+    output("show", *ranks, "--allow-special", "all", "--html", "page.html", text)
+    source = (folder / "page.html").read_text(encoding="utf-8")
+    page = Page()
+    page.feed(source)
+    ids, places = by_ranks.encode_with_offsets(text.encode(), allowed_special="all")
+    assert [int(token["data-id"] or "") for token in page.tokens] == ids.tolist()
+    assert b"".join(bytes.fromhex(token["data-bytes"] or "") for token in page.tokens).decode() == text
+    assert [token["data-at"] for token in page.tokens] == [f"{start}-{end}" for start, end in places.tolist()]
+    assert [token["class"] == "s" for token in page.tokens] == [number == 300 for number in ids.tolist()]
+    assert page.tokens[0]["shown"] == "hello"
+    assert page.tags <= {"html", "head", "meta", "title", "style", "body", "h1", "pre", "i", "p"}
+    assert not re.search(r"https?:|url\(|@import|src=|href=", source)
+    assert "prefers-color-scheme: dark" in source
+    assert left(folder) == ["page.html"]
+
+
+# --- help, mistakes, the terminal ---
+
+
+@pytest.mark.parametrize("command", ["encode", "decode", "count", "show", "vocab"])
+def test_help_has_examples_that_parse(command: str) -> None:
+    import shlex
+
+    from bitlex.cli import parser
+
+    text = output(command, "--help").decode()
+    found = [line.split("bitlex ", 1)[1] for line in text.split("examples:\n")[1].splitlines() if "bitlex " in line]
+    assert len(found) >= 3
+    for line in found:
+        arguments = shlex.split(re.split(r" [|<] ?", line)[0])
+        assert arguments[0] == command
+        parser().parse_args(arguments)
+    assert max(map(len, text.splitlines())) <= 140
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["encode"], ["encode", "-t", "x", "--resume"], ["encode", "-t", "x", "--resume", "-o", "a.npy"], ["encode", "-t", "x", "--format", "npy"],
+        ["encode", "-t", "x", "-o", "ids"], ["encode", "-t", "x", "-o", "a.csv"], ["encode", "-t", "x", "--special", "a"],
+        ["encode", "-t", "x", "--special", "=1"], ["encode", "-t", "x", "--allow-special", "a", "--ordinary"], ["encode", "-t", "x", "--dtype", "u8"],
+        ["encode", "-t", "x", "--family", "a", "--pattern", "b"], ["decode"], ["count", "--json"], ["show", "-t"], ["vocab"], ["vocab", "x", "--id", "y"],
+        ["decode", "-t", "x", "--input", "text"], ["encode", "-t", "x", "--threads", "many"], ["encode", "-t", "x", "--thread", "1"],
+    ],
+)  # fmt: skip
+def test_wrong_command_lines_exit_2(folder: Path, arguments: list[str]) -> None:
+    done = bitlex_command(*arguments)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"bitlex" in done.stderr
+    assert left(folder) == []
+
+
+def test_a_number_of_threads_that_is_none(ranks: tuple[str, ...]) -> None:
+    assert "threads is -1; it may be 0" in refusal("count", *ranks, "--threads=-1", input=b"x")
+
+
+@POSIX
+@pytest.mark.parametrize("quiet", [False, True])
+def test_progress_is_for_the_terminal(folder: Path, ranks: tuple[str, ...], quiet: bool) -> None:
+    (folder / "a.jsonl").write_text(json.dumps("hello world 123 " * 4000) + "\n")
+    os.mkfifo(folder / "b")
+    command = [*COMMAND, "encode", *ranks, "a.jsonl", "b", "--input", "jsonl", "-o", "ids.npy", *["--quiet"] * quiet]
+    ours, terminal = os.openpty()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal) as process:
+        os.close(terminal)
+        with open("b", "wb", buffering=0) as pipe:
+            for _ in range(5):
+                pipe.write(b'"hello"\n')
+                time.sleep(0.15)  # a picture is drawn ten times a second at most
+        shown = b""
+        while True:
+            try:
+                more = os.read(ours, 1000)
+            except OSError:  # what Linux says at the end of a terminal
+                break
+            if not more:
+                break
+            shown += more
+        assert process.wait(60) == 0
+    os.close(ours)
+    if quiet:
+        assert shown == b""
+        return
+    assert re.search(rb"\r\x1b\[K\[#+-*\] +\d+%  [\d.,]+ MB/s, [\d.,]+ M tokens/s  \d+ s left", shown)
+    tokens = len(np.load("ids.npy"))
+    last = shown.split(b"\r\x1b[K")[-2].decode()
+    assert last.startswith(f"2 inputs, 6 documents, {tokens:,} tokens, 64,043 bytes in ")
+    assert re.search(r" in \d+\.\d s: [\d.,]+ MB/s, [\d.,]+ M tokens/s\r\n$", last)
+    assert shown.endswith(b"\n\r\x1b[K")
+
+
+# --- real texts ---
+
+
+@pytest.mark.parametrize("name", ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"])
+def test_files_are_those_of_tiktoken(folder: Path, name: str) -> None:
+    if not os.environ.get("BITLEX_DATA"):
+        pytest.skip("BITLEX_DATA names no folder of texts and vocabularies")
+    data = Path(os.environ["BITLEX_DATA"])
+    golden = json.loads((data / "golden.json").read_text())["tiktoken"]
+    output("encode", "-t", data / "vocab" / f"{name}.tiktoken", "--ordinary", data / "corpora" / "*", "-o", "out/", "--format", "bin")
+    for text, digests in golden.items():
+        ids = (folder / "out" / f"{text}.bin").read_bytes()
+        assert [len(ids) // 4, hashlib.sha256(ids).hexdigest()] == digests[name]

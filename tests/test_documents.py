@@ -1,0 +1,133 @@
+"""Documents to ids: those of each document by itself, in order, however many there are and however large."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bitlex import Tokenizer, documents
+from bitlex.documents import Around, count_documents, each, encode_documents
+from bitlex.inputs import Document, InputError, Source
+from small_tokenizers import huggingface, rank_file
+
+
+class Made(Source):
+    """A source of texts that are given."""
+
+    def __init__(self, texts: list[str | None]) -> None:
+        super().__init__("made")
+        self.texts = texts
+
+    def documents(self) -> Iterator[Document | None]:
+        return (text if text is None else Document(number, text) for number, text in enumerate(self.texts, 1))
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    return Tokenizer.from_file(rank_file(tmp_path_factory.mktemp("ranks")), family="cl100k", special={"<|end|>": 300})
+
+
+@pytest.mark.usefixtures("tier")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@given(
+    texts=st.lists(st.none() | st.text("helo w1\n\u4e2d", max_size=30), max_size=30),
+    large=st.integers(1, 40), batch=st.integers(1, 60), most=st.integers(1, 5),
+)  # fmt: skip
+def test_each_document_by_itself(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, texts: list[str | None], large: int, batch: int, most: int
+) -> None:
+    tokenizer = Tokenizer.from_file(rank_file(tmp_path_factory.mktemp("ranks")), family="cl100k")
+    for name, value in (("LARGE", large), ("BATCH", batch), ("MOST", most)):
+        monkeypatch.setattr(documents, name, value)
+    expected = [None if text is None else tokenizer.encode(text) for text in texts]
+    found = [ids if ids is None else ids.tolist() for ids in encode_documents(tokenizer, Made(texts))]
+    assert found == expected
+    around = Around((7, 8), (9,))
+    assert [ids if ids is None else ids.tolist() for ids in encode_documents(tokenizer, Made(texts), around=around)] == [
+        ids if ids is None else [7, 8, *ids, 9] for ids in expected
+    ]
+    assert list(count_documents(tokenizer, Made(texts), around=around)) == [ids if ids is None else len(ids) + 3 for ids in expected]
+
+
+@pytest.mark.parametrize("large", [1, 1 << 20])
+def test_the_document_that_is_wrong_is_named(tokenizer: Tokenizer, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "LARGE", large)
+    with pytest.raises(InputError, match=r"^made: line 3: the text has the special token '<\|end\|>', at byte 6"):
+        list(encode_documents(tokenizer, Made(["a", "b", "hello <|end|>", "c <|end|>"])))
+    found = encode_documents(tokenizer, Made(["<|end|>"]), allowed_special="all")
+    assert [ids.tolist() for ids in found if ids is not None] == [[300]]
+
+
+def test_the_next_batch_is_read_while_one_is_worked_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work on the first batch waits until the second one has been read: it would wait for ever if that came first."""
+    monkeypatch.setattr(documents, "MOST", 2)
+    read = threading.Event()
+
+    class Watched(Made):
+        def documents(self) -> Iterator[Document | None]:
+            for at, document in enumerate(super().documents()):
+                if at == 3:
+                    read.set()
+                yield document
+
+    def many(texts: list[Any]) -> list[Any]:
+        assert read.wait(60)
+        return texts
+
+    assert list(each(Watched(["a", "b", "c", "d", "e"]), str, many)) == ["a", "b", "c", "d", "e"]
+
+
+def test_all_comes_out_before_a_source_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    for result in each(Made(["a", "b", None, "c", None, None]), str, list):
+        given.append(result)
+        if result is None and len(given) == 3:
+            assert given == ["a", "b", None]
+    assert given == ["a", "b", None, "c", None, None]
+
+
+def test_stopping_early_ends_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "MOST", 1)
+    found = each(Made(["a", "b", "c", "d"]), str, list)
+    assert next(found) == "a"
+    before = threading.active_count()
+    found.close()  # type: ignore[attr-defined]
+    assert threading.active_count() < before
+
+
+def test_encode_files(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    texts = ["hello world", "", "caf\u00e9 \u4e2d"]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"page": {"text": text}}) + "\n" for text in texts))
+    (tmp_path / "b.txt").write_text("hello <|end|>")
+    found = list(tokenizer.encode_files([f"{tmp_path}/*.jsonl"], field="page.text"))
+    assert [ids.tolist() for ids in found] == list(map(tokenizer.encode, texts))
+    assert all(ids.dtype == "uint32" for ids in found)
+    (ids,) = tokenizer.encode_files([str(tmp_path / "b.txt")], allowed_special="all")
+    assert ids.tolist()[-1] == 300
+    with pytest.raises(InputError, match="special token"):
+        list(tokenizer.encode_files([str(tmp_path / "b.txt")]))
+    assert [ids.tolist() for ids in tokenizer.encode_files([str(tmp_path / "a.jsonl")], input="lines")] == [
+        tokenizer.encode(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()
+    ]
+
+
+def test_normalized_texts_go_the_slow_way(tmp_path: Path) -> None:
+    path = huggingface(tmp_path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "normalizer": {"type": "NFC"}}))
+    slow = Tokenizer.from_file(path)
+    (tmp_path / "a.txt").write_text("cafe\u0301 hello</s>")
+    (ids,) = slow.encode_files([str(tmp_path / "a.txt")])
+    assert ids.tolist() == slow.encode("caf\u00e9 hello</s>")
+    assert slow.count("cafe\u0301 hello</s>") == len(ids)
+    (tmp_path / "a.txt").write_bytes(b"\xff")
+    with pytest.raises(InputError, match=r"a\.txt: 'utf-8' codec can't decode byte 0xff"):
+        list(slow.encode_files([str(tmp_path / "a.txt")]))
+
+

@@ -1,0 +1,233 @@
+"""Inputs: every document comes out, in order and whole, whatever the file is cut into; what is damaged is said to be, with its place."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bitlex import inputs
+from bitlex.decompression import COMPRESSED, decompressed
+from bitlex.inputs import Document, Found, InputError, Source, find, form_of
+
+
+def zstd(data: bytes) -> bytes:
+    compressed: bytes = pytest.importorskip("zstandard").compress(data)
+    return compressed
+
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstd}
+
+
+def texts(path: Path, form: str | None = None, field: str = "text") -> list[Any]:
+    found = [one.text for one in Source(str(path), form, field).documents() if one]
+    return [bytes(text) if isinstance(text, memoryview) else text for text in found]
+
+
+def refusal(path: Path, form: str | None = None, field: str = "text") -> str:
+    with pytest.raises(InputError) as error:
+        texts(path, form, field)
+    return str(error.value).replace(str(path), "FILE")
+
+
+# --- what a file is, and which there are ---
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("a.jsonl", "jsonl"), ("a.ndjson.gz", "jsonl"), ("a.b.jsonl.zst", "jsonl"), ("a.parquet", "parquet"), ("a.txt.xz", "text"),
+        ("a", "text"), ("-", "text"),
+    ],
+)  # fmt: skip
+def test_the_name_says_what_a_file_is(name: str, form: str) -> None:
+    assert form_of(name) == form
+
+
+def test_globs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("b.txt", "a.txt", "sub/deep/c.txt", "sub/d.md", "[x].txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    found = find([f"{tmp_path}/**/*.txt"])
+    assert [one.name for one in found] == [os.path.join("[x].txt"), "a.txt", "b.txt", os.path.join("sub", "deep", "c.txt")]
+    assert [one.path for one in found] == [str(tmp_path / one.name) for one in found]
+    monkeypatch.chdir(tmp_path)
+    assert find(["sub/*.md", "-", "[x].txt", "nothing"]) == [
+        Found(os.path.join("sub", "d.md"), "d.md"), Found("-", "stdin"), Found("[x].txt", "[x].txt"), Found("nothing", "nothing")
+    ]  # fmt: skip
+    with pytest.raises(InputError, match=r"^\*\.csv: no file matches$"):
+        find(["*.csv"])
+
+
+# --- forms ---
+
+
+@pytest.mark.parametrize("size", [0, 1, inputs.SMALL - 1, inputs.SMALL, inputs.SMALL + 5])
+def test_a_text_is_all_of_a_file(tmp_path: Path, size: int) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xff" * size)
+    source = Source(str(tmp_path / "a.txt"))
+    (document,) = source.documents()
+    assert document is not None and document.number == 0 and document.text == b"\xff" * size
+    assert source.length == source.position == source.size == size
+
+
+@pytest.mark.parametrize("suffix", ["", *COMPRESS])
+@pytest.mark.parametrize("chunk", [1, 3, 1 << 20])
+def test_lines(tmp_path: Path, suffix: str, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "CHUNK", chunk)
+    data = b"one\r\n\ntwo\rtwo\n\xff\xfe\nlast"
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(COMPRESS.get(suffix, bytes)(data))
+    assert texts(path, "lines") == [b"one", b"", b"two\rtwo", b"\xff\xfe", b"last"]
+    path.write_bytes(COMPRESS.get(suffix, bytes)(b"one\n"))
+    assert texts(path, "lines") == [b"one"]
+    path.write_bytes(COMPRESS.get(suffix, bytes)(b""))
+    assert texts(path, "lines") == []
+    assert texts(path, "text") == [b""]
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    lines = ["\ufeff" + json.dumps({"text": "caf\u00e9 \U0001f642\n"}), "", '"just a string"', ' \t', json.dumps({"text": "\ud83d"}), '{"text": ""}']
+    path.write_text("\n".join(lines) + "\r\n", encoding="utf-8")
+    source = Source(str(path))
+    assert list(source.documents()) == [
+        Document(1, "caf\u00e9 \U0001f642\n"), Document(3, "just a string"), Document(5, "\ud83d"), Document(6, "")
+    ]  # fmt: skip
+    assert source.length == source.size
+
+
+def test_fields(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": {"b": [{"c": "inside"}]}, "a.b": "dotted"}\n')
+    assert texts(path, field="a.b.0.c") == ["inside"]
+    assert texts(path, field="a.b") == ["dotted"]
+    assert refusal(path, field="a.b.1.c") == "FILE: line 1: nothing at 'a.b.1.c'; say --field, or field="
+    assert refusal(path, field="a") == "FILE: line 1: what is at 'a' is no text: dict"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'"a"\n{"text": }\n', "line 2: not JSON: Expecting value, at character 10"),
+        (b'{"text": "a"', "line 1: not JSON: Expecting ',' delimiter, at character 13"),
+        (b'"a"\n\n["a"]', "line 3: nothing at 'text'; say --field, or field="),
+        (b'{"text": null}', "line 1: what is at 'text' is no text: NoneType"),
+        (b'"a"\n"\xe4\xb8"\n', "line 2: not UTF-8: byte 0xe4, at byte 2"),
+        (b"[" * 100_000, "line 1: not JSON: maximum recursion depth exceeded"),
+        (b'{"text": ' + b"1" * 5000 + b"}", "line 1: not JSON: Exceeds the limit"),
+    ],
+)
+def test_malformed_lines_are_named(tmp_path: Path, data: bytes, message: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(data)
+    assert refusal(path).startswith(f"FILE: {message}")
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "none") == "FILE: No such file or directory"
+    assert refusal(tmp_path) == "FILE: Is a directory"
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    rows = [f"row {number} \u00e9" for number in range(3000)]
+    table = pyarrow.table({"text": rows, "raw": [row.encode() for row in rows], "n": range(3000), "deep": [{"text": row} for row in rows]})
+    parquet.write_table(table, path, row_group_size=700)
+    assert texts(path) == texts(path, field="deep.text") == rows
+    assert texts(path, field="raw") == [row.encode() for row in rows]
+    assert refusal(path, field="n") == "FILE: row 1: what is at 'n' is no text: int"
+    assert refusal(path, field="title") == "FILE: no column 'title'; there are text, raw, n, deep"
+    parquet.write_table(pyarrow.table({"text": ["a", None]}), path)
+    assert refusal(path) == "FILE: row 2: what is at 'text' is no text: NoneType"
+    path.write_bytes(b"PAR1 no more")
+    assert refusal(path).startswith("FILE: ")
+
+
+def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert refusal(tmp_path / "a.parquet") == "FILE: Parquet needs pyarrow: pip install 'bitlex[files]'"
+
+
+# --- compressed files ---
+
+
+def whole(suffix: str, data: bytes, step: int) -> bytes:
+    chunks = [data[at : at + step] for at in range(0, len(data), step)]
+    return b"".join(chunk for chunk in decompressed(suffix, chunks) if chunk is not None)
+
+
+@pytest.mark.parametrize("suffix", COMPRESSED)
+@given(parts=st.lists(st.binary(max_size=200), min_size=1, max_size=4), step=st.integers(1, 60))
+def test_parts_one_behind_the_other(suffix: str, parts: list[bytes], step: int) -> None:
+    assert whole(suffix, b"".join(map(COMPRESS[suffix], parts)), step) == b"".join(parts)
+
+
+@pytest.mark.parametrize("suffix", COMPRESSED)
+def test_zeros_behind_are_nothing(suffix: str) -> None:
+    assert whole(suffix, COMPRESS[suffix](b"text") + bytes(4096), 100) == b"text"
+    assert whole(suffix, COMPRESS[suffix](b"text") + bytes(64) + COMPRESS[suffix](b"more"), 7) == b"textmore"
+
+
+@pytest.mark.parametrize("suffix", COMPRESSED)
+def test_every_place_to_cut_is_noticed(suffix: str) -> None:
+    data = COMPRESS[suffix](b"some text, some more")
+    for size in range(len(data)):
+        with pytest.raises(ValueError, match="cut short"):
+            whole(suffix, data[:size], 5)
+
+
+@pytest.mark.parametrize("suffix", COMPRESSED)
+def test_damage_is_noticed(suffix: str, tmp_path: Path) -> None:
+    data = COMPRESS[suffix](b"some text")
+    for wrong in (b"no compressed data", data + b"rubbish that follows", bytes(100) + data):
+        with pytest.raises(ValueError, match=r"damaged|cut short"):
+            whole(suffix, wrong, 1 << 14)
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(data + b"rubbish that follows")
+    assert refusal(path).startswith("FILE: damaged: ")
+    path.write_bytes(data[:-1])
+    assert refusal(path) == "FILE: cut short: the end of the compressed data is missing"
+
+
+def test_zst_without_zstandard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    (tmp_path / "a.zst").write_bytes(b"x")
+    assert refusal(tmp_path / "a.zst") == "FILE: .zst needs zstandard: pip install 'bitlex[files]'"
+
+
+def test_what_is_large_comes_in_parts() -> None:
+    data = gzip.compress(bytes(50 << 20))
+    sizes = [len(part or b"") for part in decompressed(".gz", [data])]
+    assert sum(sizes) == 50 << 20
+    assert max(sizes) <= 17 << 20
+
+
+# --- pipes ---
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not say whether a pipe has something")
+def test_a_pipe_says_when_there_is_no_more_for_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    with open(reading, "rb") as file:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file))
+        documents = Source("-", "lines").documents()
+        assert next(documents) is None
+        os.write(writing, b"one\ntwo\nthr")
+        assert [next(documents) for _ in range(3)] == [Document(1, b"one"), Document(2, b"two"), None]
+        os.write(writing, b"ee\n")
+        assert next(documents) == Document(3, b"three")
+        os.close(writing)
+        assert [one for one in documents if one] == []

@@ -1,0 +1,282 @@
+"""Outputs: what readers of .npy files read, and files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bitlex import outputs
+from bitlex.manifest import Manifest, fingerprint
+from bitlex.outputs import index_of, npy_header, whole_files, writing, written
+from bitlex.token_files import IdFile
+from bitlex.vocabularies import load
+from small_tokenizers import huggingface, rank_file
+
+DOCUMENTS: list[list[int]] = [[1, 2, 300], [], [65535], list(range(1000))]
+
+
+def arrays() -> list[Any]:
+    return [np.array(ids, np.uint32) for ids in DOCUMENTS]
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def read(path: Path, **options: Any) -> list[list[int]]:
+    found: dict[int, list[int]] = {}
+    for part in IdFile(str(path), **options).parts():
+        assert len(found.get(part.document, [])) == part.at
+        found.setdefault(part.document, []).extend(part.ids.tolist())
+    return list(found.values())
+
+
+@pytest.mark.parametrize("number", ["u16", "u32"])
+@pytest.mark.parametrize("at_once", [1, 7, 1 << 18])
+def test_arrays_and_their_index(tmp_path: Path, number: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outputs, "AT_ONCE", at_once)
+    flat, kind = [number for ids in DOCUMENTS for number in ids], np.dtype(outputs.NUMBERS[number])
+    for format in ("npy", "bin"):
+        path = tmp_path / f"ids.{format}"
+        with writing(str(path), format, number) as output:
+            for ids in arrays():
+                output.add(ids)
+        assert (output.documents, output.tokens) == (4, len(flat))
+        found = np.load(path, mmap_mode="r") if format == "npy" else np.fromfile(path, kind)
+        assert found.dtype == kind and found.tolist() == flat
+        index = np.load(tmp_path / "ids.idx.npy")
+        assert index.dtype == np.uint64 and index.tolist() == [0, 3, 3, 4, 1004]
+        assert read(path) == DOCUMENTS
+    assert left(tmp_path) == ["ids.bin", "ids.idx.npy", "ids.npy"]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 1 << 18])
+def test_lines(tmp_path: Path, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outputs, "AT_ONCE", at_once)
+    for format in ("jsonl", "txt"):
+        with writing(str(tmp_path / f"a.{format}"), format) as output:
+            for ids in arrays():
+                output.add(ids)
+        assert read(tmp_path / f"a.{format}") == DOCUMENTS
+    assert [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()] == DOCUMENTS
+    assert [line.split() for line in (tmp_path / "a.txt").read_text().splitlines()] == [list(map(str, ids)) for ids in DOCUMENTS]
+
+
+@pytest.mark.parametrize("format", outputs.FORMATS)
+def test_nothing_is_something(tmp_path: Path, format: str) -> None:
+    with writing(str(tmp_path / f"a.{format}"), format):
+        pass
+    assert read(tmp_path / f"a.{format}") == []
+
+
+def test_headers_are_as_numpy_writes_them(tmp_path: Path) -> None:
+    for count in (0, 1, 1 << 40):
+        header = npy_header("<u4", count)
+        assert len(header) == 128
+        with open(tmp_path / "a", "w+b") as file:
+            file.write(header)
+            file.seek(0)
+            assert np.lib.format.read_magic(file) == (1, 0)
+            assert np.lib.format.read_array_header_1_0(file) == ((count,), False, np.dtype("<u4"))
+
+
+# --- whole or not at all ---
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, OSError])
+@pytest.mark.parametrize("there", [False, True])
+def test_what_ends_the_writing_leaves_what_was_there(tmp_path: Path, error: type[BaseException], there: bool) -> None:
+    path = tmp_path / "ids.npy"
+    if there:
+        path.write_bytes(b"before")
+
+    def interrupted() -> None:
+        with writing(str(path), "npy") as output:
+            output.add(arrays()[3])
+            raise error
+
+    with pytest.raises(error):
+        interrupted()
+    assert left(tmp_path) == ["ids.npy"] * there
+    assert not there or path.read_bytes() == b"before"
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace", "chmod"])
+def test_a_failure_at_the_very_end_leaves_nothing(tmp_path: Path, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    def written_but_for_the_end() -> None:
+        with whole_files(tmp_path / "a", tmp_path / "b") as (a, b):
+            a.write(b"a")
+            b.write(b"b")
+            monkeypatch.setattr(os, call, fail)
+
+    with pytest.raises(OSError):
+        written_but_for_the_end()
+    assert left(tmp_path) == []
+
+
+def test_all_are_on_the_disk_before_any_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def watched(call: str) -> Any:
+        was = getattr(os, call)
+
+        def called(*given: Any) -> Any:
+            seen.append(call)
+            return was(*given)
+
+        return called
+
+    for call in ("fsync", "replace"):
+        monkeypatch.setattr(os, call, watched(call))
+    with whole_files(tmp_path / "a", tmp_path / "b"):
+        pass
+    assert seen == ["fsync", "fsync", "replace", "replace", "fsync"]  # the last one is of the folder
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are otherwise there")
+def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
+    with whole_files(tmp_path / "ours"):
+        pass
+    (tmp_path / "any").touch()
+    assert stat.S_IMODE((tmp_path / "ours").stat().st_mode) == stat.S_IMODE((tmp_path / "any").stat().st_mode)
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "other" / "file")
+    with whole_files(tmp_path / "link") as (file,):
+        file.write(b"text")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "other" / "file").read_bytes() == b"text"
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    for path in (Path(os.devnull), tmp_path):
+        with pytest.raises(ValueError, match="this is no file"), whole_files(path):
+            pass
+    assert not Path(os.devnull).is_file()
+
+
+# --- reading ids ---
+
+
+def refusal(path: Path, **options: Any) -> str:
+    with pytest.raises(ValueError) as error:
+        read(path, **options)
+    return str(error.value).replace(str(path.parent) + os.sep, "")
+
+
+def test_files_that_are_no_ids(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    for wrong, what in ((np.zeros((2, 2), np.uint32), "uint32 (2, 2)"), (np.zeros(2), "float64 (2,)")):
+        np.save(path, wrong)
+        assert refusal(path) == f"a.npy: no array of ids: {what}"
+    path.write_bytes(b"no array")
+    assert refusal(path).startswith("a.npy: ")
+    np.save(path, np.zeros(3, np.uint32))
+    np.save(index_of(str(path)), np.array([0, 2], np.uint64))
+    assert refusal(path) == "a.idx.npy: says 2 ids, and a.npy has 3"
+    for index in ([0, 5, 3], [1, 3], []):
+        np.save(index_of(str(path)), np.array(index, np.uint64))
+        assert refusal(path) == "a.idx.npy: no index: it does not rise from 0"
+    assert refusal(tmp_path / "none.npy") == "none.npy: No such file or directory"
+
+
+def test_numbers_without_an_index(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(bytes([1, 0, 2, 0, 3, 0]))
+    assert refusal(path) == "a.bin: no index tells the size of its numbers; say --dtype u16 or --dtype u32"
+    assert read(path, number="u16") == [[1, 2, 3]]
+    assert refusal(path, number="u32") == "a.bin: 6 bytes are no whole number of u32"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.txt", b"1 2\n3 x", "a.txt: line 2: no id: 'x'"),
+        ("a.txt", b"-1", "a.txt: line 1: no id: '-1'"),
+        ("a.txt", "\u0661".encode(), "a.txt: line 1: no id: '\u0661'"),
+        ("a.txt", b"12345678901", "a.txt: line 1: no id: '12345678901'"),
+        ("a.jsonl", b"[1]\n[1,", "a.jsonl: line 2: not JSON: "),
+        ("a.jsonl", b"[1, true]", "a.jsonl: line 1: no array of ids"),
+        ("a.jsonl", b'{"tokens": [1]}', "a.jsonl: line 1: no array of ids, nor an object with one at 'ids'"),
+        ("a.jsonl", b"[4294967296]", "a.jsonl: line 1: no array of ids"),
+    ],
+)
+def test_lines_that_are_no_ids(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert refusal(tmp_path / name).startswith(message)
+
+
+# --- manifests ---
+
+SETTINGS = {"tokenizer": "mine 00", "format": "txt", "around": ((), ())}
+
+
+def test_what_is_complete(tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    source.write_text("some text")
+    folder = tmp_path / "out"
+    folder.mkdir()
+
+    def has(resume: bool = True) -> bool:
+        with Manifest.begin(str(folder), SETTINGS, resume=resume) as manifest:
+            return manifest.has("in.txt", str(source))
+
+    assert not has()
+    (folder / "in.txt").write_text("1 2")
+    with Manifest.begin(str(folder), SETTINGS, resume=True) as manifest:
+        manifest.add("in.txt", manifest.about(str(source)), documents=1, tokens=2)
+        assert manifest.has("in.txt", str(source)) and not manifest.has("other.txt", str(source))
+    assert has()
+    whole = (folder / outputs.MANIFEST).read_bytes()
+    for torn in range(1, len(whole.splitlines()[1]) + 1):
+        (folder / outputs.MANIFEST).write_bytes(whole[:-torn])
+        assert not has()
+    (folder / outputs.MANIFEST).write_bytes(whole)
+    assert has()
+    (folder / "in.txt").write_text("1 2 3")
+    assert not has()
+    (folder / "in.txt").write_text("1 2")
+    assert has()
+    os.utime(source, ns=(0, 0))
+    assert not has()
+    (folder / outputs.MANIFEST).write_bytes(whole)
+    source.unlink()
+    assert not has()
+    assert not has(resume=False) and not has()
+
+
+def test_a_run_goes_on_as_it_began_or_not_at_all(tmp_path: Path) -> None:
+    Manifest.begin(str(tmp_path), SETTINGS, resume=True).file.close()
+    with pytest.raises(ValueError, match=r'this run had another tokenizer \("mine 00", not "mine 01"\); leave --resume out'):
+        Manifest.begin(str(tmp_path), {**SETTINGS, "tokenizer": "mine 01"}, resume=True)
+    with pytest.raises(ValueError, match=r'this run had another field \(null, not "text"\)'):
+        Manifest.begin(str(tmp_path), {**SETTINGS, "field": "text"}, resume=True)
+    for wrong in (b"", b"no manifest\n", b"[]\n", b"{}\n{}\n"):
+        (tmp_path / outputs.MANIFEST).write_bytes(wrong)
+        with pytest.raises(ValueError, match=r"not a manifest as bitlex writes it|another tokenizer"):
+            Manifest.begin(str(tmp_path), SETTINGS, resume=True)
+
+
+def test_fingerprints_tell_tokenizers_apart(tmp_path: Path) -> None:
+    ranks = rank_file(tmp_path)
+    different = [
+        load(ranks, family="cl100k"), load(ranks, family="gpt2"), load(ranks, pattern=r"\S+|\s+"), load(huggingface(tmp_path)),
+        load(ranks, family="cl100k", special={"<|e|>": 300}), load(ranks, family="cl100k", special={"<|e|>": 301}),
+    ]  # fmt: skip
+    assert len(set(map(fingerprint, different))) == len(different)
+    assert fingerprint(load(ranks, family="cl100k", name="other")) == fingerprint(different[0])
+
+
+def test_written_names_all_files() -> None:
+    assert written("d.x/ids.npy", "npy") == ["d.x/ids.idx.npy", "d.x/ids.npy"] and written("ids.txt", "txt") == ["ids.txt"]
