@@ -15,14 +15,20 @@
 
 #include "bpe_key.h"
 
+/* Sizes, which tests make tiny: so many buckets (by their logarithm), medium entries, slots of the arena (powers of two), its bytes. */
+#ifndef BUCKET_BITS
 #define BUCKET_BITS 17
-#define BUCKETS (1u << BUCKET_BITS)
-#define MEDIUM 32               /* longest piece in a medium entry */
-#define MEDIUM_IDS 7
 #define MEDIUMS (1u << 15)
 #define SLOTS (1u << 14)
 #define ARENA (4u << 20)
 #define LONGEST 4096            /* pieces beyond are not remembered */
+#endif
+#if ARENA < 5 * LONGEST + 16
+#error "the longest piece that is remembered must fit the arena"
+#endif
+#define BUCKETS (1u << BUCKET_BITS)
+#define MEDIUM 32               /* longest piece in a medium entry */
+#define MEDIUM_IDS 7
 
 /* In the last of the four ids of an entry, which have 21 bits each: */
 #define UNTRIED (UINT32_C(1) << 28)
