@@ -32,7 +32,7 @@ static size_t search(const bpe_neighbours *n, const uint8_t *p, size_t length, u
     while (at < length) {
         while (token != BPE_NONE) {
             const size_t end = at + token_length(n, token);
-            if (!(dead[end / 64] >> end % 64 & 1) && (count == 0 || stay_apart(n, out[count - 1], token, UINT32_MAX))) break;
+            if (!(dead[end / 64] >> end % 64 & 1) && (count == 0 || stay_apart(n, out[count - 1], token))) break;
             token = n->shorter[token];
         }
         if (token != BPE_NONE) {

@@ -13,7 +13,7 @@ static uint32_t last_token(const bpe_neighbours *n, const uint8_t *p, size_t end
     while (at-- > 0) {
         const trie_edge *edge = trie_edge_of(&n->backward, node, p[at]);
         if (edge->key == TRIE_FREE) break;
-        if (edge->token != BPE_NONE && (at == 0 || stay_apart(n, last[at - 1], edge->token, UINT32_MAX))) return edge->token;
+        if (edge->token != BPE_NONE && (at == 0 || stay_apart(n, last[at - 1], edge->token))) return edge->token;
         node = edge->child;
     }
     return BPE_NONE;

@@ -1,8 +1,8 @@
 /* bpe_neighbours.c - a vocabulary in; out, how each token is made, and whether that happens in the order of ranks.
  *
- * The merges are gone through by rank. One makes its token if its two parts can be made and stay apart until then. In the end, each merge of
- * two tokens that can be made must have a higher rank than theirs. Then no token was overlooked: the first one that some text would
- * make and that was not found would be made of two that were found, by a merge that was gone through when they had been.
+ * The merges are gone through by rank. One makes its token if its two parts can be made and meet. In the end, each merge of two tokens that
+ * meet must have a higher rank than theirs. Then no token was overlooked: the first one that some text would make and that was not
+ * found would be made of two that were found and meet, by a merge that was gone through when they had been.
  */
 #include "bpe_neighbours.h"
 
@@ -54,14 +54,15 @@ static void find_made(bpe_neighbours *n, const uint64_t *merges, size_t count)
     }
     for (i = 0; i < count; i++) {
         const uint32_t left = left_of(merges[i]), right = right_of(merges[i]), rank = rank_of(merges[i]), token = merged_token(v, rank);
-        if (n->made[left] > rank || n->made[right] > rank || !stay_apart(n, left, right, rank + 1)) continue;
+        if (n->made[left] > rank || n->made[right] > rank || !meet(n, left, right)) continue;
         n->made[token] = rank + 1;
         n->left[token] = left;
         n->right[token] = right;
     }
     for (i = 0, n->ordered = 1; n->ordered && i < count; i++) {
-        const uint32_t left = n->made[left_of(merges[i])], right = n->made[right_of(merges[i])], rank = rank_of(merges[i]);
-        n->ordered = left == BPE_NONE || right == BPE_NONE || (left <= rank && right <= rank);
+        const uint32_t left = left_of(merges[i]), right = right_of(merges[i]), rank = rank_of(merges[i]);
+        if (n->made[left] == BPE_NONE || n->made[right] == BPE_NONE || (n->made[left] <= rank && n->made[right] <= rank)) continue;
+        n->ordered = !meet(n, left, right);
     }
 }
 
