@@ -7,6 +7,7 @@
  * that every entry is soon driven out by another, and with sanitizers.
  *
  *     bpe_harness [rounds [seed [bytes of a long piece]]]
+ *     bpe_harness small STEP      every STEP-th vocabulary of tokens of up to three letters a and b, and all pieces of up to seven
  */
 #include "bpe_neighbours.h"
 
@@ -458,8 +459,90 @@ static void check_long(const bpe_vocabulary *b, const vocabulary *v, const bpe_n
     free(p);
 }
 
+/* --- all pieces over all small vocabularies ---------------------------------------------------------------------------- */
+
+#define FEW_LETTERS 7 /* bytes of the longest piece */
+
+/* Whether some merge of a piece has no higher rank than what made its parts. */
+static int is_out_of_order(const vocabulary *v, const uint8_t *p, size_t length)
+{
+    uint32_t ids[FEW_LETTERS], made[FEW_LETTERS] = {0}; /* rank and one of what made each */
+    size_t n = length, i, best;
+    for (i = 0; i < length; i++) ids[i] = v->byte_tokens[p[i]];
+    for (;;) {
+        uint32_t least = BPE_NONE;
+        for (i = 0, best = 0; i + 1 < n; i++) {
+            const uint32_t rank = v->ranks[(size_t)ids[i] * v->count + ids[i + 1]];
+            if (rank < least) least = rank, best = i;
+        }
+        if (least == BPE_NONE) return 0;
+        if (made[best] > least || made[best + 1] > least) return 1;
+        ids[best] = v->made[(size_t)ids[best] * v->count + ids[best + 1]];
+        made[best] = least + 1;
+        for (i = best + 1, n--; i < n; i++) ids[i] = ids[i + 1], made[i] = made[i + 1];
+    }
+}
+
+/* The tokens a and b, and of those of two and three letters these. By rank or listed, in some order. */
+static vocabulary *small_vocabulary(uint32_t chosen, int listed)
+{
+    vocabulary *v = exactly(sizeof *v);
+    uint32_t bit = 0, length, word, i;
+    memset(v, 0, sizeof *v);
+    add(v, (const uint8_t *)"a", 1);
+    add(v, (const uint8_t *)"b", 1);
+    for (length = 2; length <= 3; length++) {
+        for (word = 0; word < 1u << length; word++) {
+            uint8_t letters[3];
+            for (i = 0; i < length; i++) letters[i] = (uint8_t)('a' + (word >> i & 1));
+            if (chosen >> bit++ & 1) add(v, letters, length);
+        }
+    }
+    if (below(2)) shuffle_tokens(v);
+    note_bytes(v);
+    make_merges(v, listed, below(2) != 0);
+    return v;
+}
+
+/* Every piece of up to FEW_LETTERS letters; and merges are in order where `ordered` says so, and nowhere else. */
+static int check_small(uint32_t chosen, int listed)
+{
+    vocabulary *v = small_vocabulary(chosen, listed);
+    bpe_vocabulary b;
+    bpe_neighbours n;
+    size_t length, i;
+    uint32_t word;
+    int out_of_order = 0, ordered;
+    build(&b, v);
+    if (bpe_neighbours_begin(&n, &b) != 0) exit(2);
+    for (length = 1; length <= FEW_LETTERS; length++) {
+        for (word = 0; word < 1u << length; word++) {
+            uint8_t p[FEW_LETTERS];
+            for (i = 0; i < length; i++) p[i] = (uint8_t)('a' + (word >> i & 1));
+            check_methods(&b, v, &n, p, length, (long)chosen);
+            out_of_order |= is_out_of_order(v, p, length);
+        }
+    }
+    ordered = n.ordered;
+    if (ordered != !out_of_order) fail("whether merges are in order", (long)chosen);
+    bpe_neighbours_end(&n);
+    bpe_close(&b);
+    free_vocabulary(v);
+    return ordered;
+}
+
+static int check_all_small(uint32_t step)
+{
+    uint32_t chosen;
+    long held = 0, count = 0;
+    for (chosen = below(step); chosen < 1u << 12; chosen += step, count += 2) held += check_small(chosen, 0) + check_small(chosen, 1);
+    printf("%ld small vocabularies, %ld in order, no difference\n", count, held);
+    return held == 0 || held == count;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "small") == 0) return check_all_small((uint32_t)atol(argv[2]));
     const long rounds = argc > 1 ? atol(argv[1]) : 100;
     const size_t long_piece = argc > 3 ? (size_t)atol(argv[3]) : 20000;
     long round, held = 0;
