@@ -1,10 +1,13 @@
-/* bpe_flood.c - pieces crafted to meet in one bucket of the cache, or in one slot of the arena: the work they make, and their ids.
+/* bpe_flood.c - pieces crafted to meet in one bucket of the cache, or in one slot of the arena, and special tokens by the thousand: the work
+ * they make, and what comes out.
  *
  * The hashes are not secret, so an attacker can do this. The worst must be that no piece is ever found again: each is merged as often as it
- * occurs, like a text that was never seen. Merging is counted, not timed: link with --wrap=bpe_merge and --wrap=bpe_merge_many. What is
- * looked at in a cache is counted by construction, two entries. Returns 1 if more is merged, or an id is wrong.
+ * occurs, like a text that was never seen. Merging is counted, not timed: link with --wrap for bpe_merge, bpe_merge_many and memchr, and
+ * compile with -fno-builtin-memchr. What is looked at in a cache is counted by construction, two entries. A search for special tokens
+ * looks through the text once for each byte they start with, however many there are. Returns 1 if it is more, or something is wrong.
  */
 #include "bpe_cache.h"
+#include "specials.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +33,41 @@ int __wrap_bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count)
     size_t i;
     for (i = 0; i < count; i++) merged += jobs[i].length;
     return __real_bpe_merge_many(v, jobs, count);
+}
+
+static size_t searched; /* bytes */
+
+void *__real_memchr(const void *p, int byte, size_t length);
+
+void *__wrap_memchr(const void *p, int byte, size_t length)
+{
+    const void *found = __real_memchr(p, byte, length);
+    searched += found == NULL ? length : (size_t)((const char *)found - (const char *)p) + 1;
+    return (void *)(uintptr_t)found;
+}
+
+/* Many of one token, and of others none, in a text that goes on for long. */
+static int search_is_linear(void)
+{
+    static const char *const tokens[] = {"<a>", "[x]", "{y}", "~z~"};
+    static uint8_t text[1000000];
+    specials s;
+    special_search search;
+    special_match found;
+    size_t count = 0, i;
+    memset(&s, 0, sizeof s);
+    for (i = 0; i < 4; i++) {
+        if (specials_add(&s, (const uint8_t *)tokens[i], 3, (uint32_t)i) != 0) exit(2);
+    }
+    memset(text, 'a', sizeof text);
+    for (i = 0; i < 60000; i += 3) memcpy(text + i, "<a>", 3);
+    for (i = 70000; i < 80000; i++) text[i] = '<';
+    for (specials_begin(&search, &s, text, sizeof text, 0); specials_next(&search, &found); count++) {
+        if (found.start != 3 * count || found.end != 3 * count + 3 || found.id != 0) return 0;
+    }
+    specials_free(&s);
+    printf("%lu special tokens in %lu bytes, %lu searched\n", (unsigned long)count, (unsigned long)sizeof text, (unsigned long)searched);
+    return count == 20000 && searched <= 4 * sizeof text;
 }
 
 static uint64_t seed = 1;
@@ -98,5 +136,5 @@ int main(void)
         wrong |= together > whole * ROUNDS; /* once for each time they occur */
     }
     bpe_close(&v);
-    return wrong;
+    return wrong || !search_is_linear();
 }

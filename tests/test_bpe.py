@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = sorted((ROOT / "runtime").glob("bpe_*.c"))
+SOURCES = [*sorted((ROOT / "runtime").glob("bpe_*.c")), ROOT / "runtime/specials.c"]
 TINY = ["-DBUCKET_BITS=1", "-DMEDIUMS=2u", "-DSLOTS=2u", "-DLONGEST=200", "-DARENA=1100u"]
 SANITIZERS = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
@@ -71,10 +71,10 @@ def test_threads(tmp_path: Path) -> None:
 
 
 def test_flood(tmp_path: Path) -> None:
-    """Pieces crafted to collide cost what pieces cost that were never seen, and no more."""
+    """Pieces crafted to collide cost what pieces cost that were never seen, and no more; many special tokens cost no more than few."""
     program = tmp_path / "flood"
-    built = build(program, "bpe_flood.c", "-O2", "-Wl,--wrap=bpe_merge,--wrap=bpe_merge_many")
+    built = build(program, "bpe_flood.c", "-O2", "-fno-builtin-memchr", "-Wl,--wrap=bpe_merge,--wrap=bpe_merge_many,--wrap=memchr")
     if built.returncode != 0 and "wrap" in built.stderr:
         pytest.skip("this linker cannot put a counter before a function")
     assert built.returncode == 0, built.stderr
-    assert "if crafted" in run(program)
+    assert "searched" in run(program)
