@@ -108,7 +108,7 @@ def load_saved(path: str | os.PathLike[str]) -> Tokenizer:
         raise VocabularyError(f"{path}: cut short, or not as it was saved")
     try:
         return read_saved(data)
-    except (struct.error, ValueError, KeyError, TypeError, IndexError) as error:
+    except (struct.error, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise VocabularyError(f"{path}: saved by another version of bitlex: {type(error).__name__}: {error}") from None
 
 
