@@ -457,6 +457,13 @@ static PyObject *encoder_merge(Encoder *self, PyObject *const *arguments, Py_ssi
     return list;
 }
 
+static PyObject *encoder_in_order(Encoder *self, PyObject *unused)
+{
+    const bpe_neighbours *n = neighbours_of(self);
+    (void)unused;
+    return n == NULL ? NULL : PyBool_FromLong(n->ordered);
+}
+
 /* refuse(text, disallowed): ValueError if the text has one of them */
 static PyObject *encoder_refuse(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -625,6 +632,8 @@ static PyMethodDef encoder_methods[] = {
     METHOD(count_batch, "count_batch" BATCH_SIGNATURE "list of numbers"),
     METHOD(merge, "merge(piece, method) -> the ids of one piece by merging, without caches"),
     METHOD(refuse, "refuse(text, disallowed): ValueError if the text has one of these special tokens"),
+    {"in_order", (PyCFunction)(void (*)(void))encoder_in_order, METH_NOARGS,
+     "in_order() -> whether merges happen in the order of their ranks. Where they do not, 'backtrack' and 'prefixes' are 'heap'"},
     {"specials", (PyCFunction)(void (*)(void))encoder_specials, METH_O, "specials({bytes: id}) -> Specials"},
     {"decode", (PyCFunction)(void (*)(void))encoder_decode, METH_O, "decode(ids) -> bytes"},
     {"ends", (PyCFunction)(void (*)(void))encoder_ends, METH_O, "ends(ids) -> where each token ends in what they decode to"},

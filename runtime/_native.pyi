@@ -110,6 +110,8 @@ class Encoder:
     ) -> list[int]: ...
     def merge(self, piece: str | Buffer, method: str, /) -> list[int]:
         """The ids of one piece by merging alone: "automatic", "sweep", "heap", "backtrack" or "prefixes"."""
+    def in_order(self) -> bool:
+        """Whether merges happen in the order of their ranks. Where they do not, "backtrack" and "prefixes" are "heap"."""
     def refuse(self, text: str | Buffer, disallowed: Specials, /) -> None:
         """ValueError if the text has one of these."""
     def specials(self, tokens: dict[bytes, int], /) -> Specials: ...

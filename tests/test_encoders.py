@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_vocabularies import BYTES, TRAINED, describe, pure, random_vocabulary
 
 import bitlex
 from bitlex.encoders import METHODS, Encoder, make_encoder
 from bitlex.merging import merge
 from bitlex.tokenizer import Tokenizer
 from bitlex.vocabulary import AddedToken, Vocabulary
+from small_vocabularies import BYTES, TRAINED, describe, pure, random_vocabulary
 
 native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
 
@@ -91,7 +91,7 @@ def test_any_str(tokenizer: Tokenizer, text: str, allowed: bool, chosen: set[Add
     slow = pure(tokenizer)
     some = {token.content.encode(): token.id for token in chosen}
     fast_specials, slow_specials = (encoder.specials(some) if some else None for encoder in (tokenizer._encoder, slow))
-    fast_both = (fast_specials, None) if allowed else (None, fast_specials)
+    fast_both: tuple[Any, Any] = (fast_specials, None) if allowed else (None, fast_specials)
     slow_both = (slow_specials, None) if allowed else (None, slow_specials)
     for name in ("encode", "encode_with_offsets", "count"):
         assert outcome(getattr(tokenizer._encoder, name), text, *fast_both, 1) == outcome(getattr(slow, name), text, *slow_both, 1)
@@ -155,7 +155,7 @@ def test_the_end_of_readable_memory(tokenizer: Tokenizer) -> None:
         assert tokenizer.encode_ordinary(view[start : start + len(text)]) == slow.encode(text, None, None, 1)
 
 
-IDS = {
+IDS: dict[str, Any] = {
     "int": [116, 258, 300], "tuple": (116, 258), "range": range(97, 120), "index": [np.uint8(116), np.int64(258)], "bool": [True, False],
     "empty": [], "big": [2**70], "negative": [-1], "beyond": [116, 303], "last": [500_000], "uint64": [np.uint64(2**64 - 1)], "none": [2**32 - 1],
     "float": [1.5], "str item": ["a"], "none item": [None], "str": "ab", "bytes": b"ab", "bytearray": bytearray(b"a"), "number": 7, "nothing": None,
@@ -297,6 +297,7 @@ def test_long_texts_cut_everywhere(name: str, family: str) -> None:
     rng = random.Random(name)
     mixed = "".join(text[at : at + 1000] + rng.choice(["", "\n", " x", "1", "中"]) for at in range(0, len(text), 1000))
     encoder: Any = tokenizer._encoder
+    one: Any
     for one in (text, mixed, mixed.encode()[:-1]):
         expected = encoder.encode_to_numpy(one, None, None, 1)
         places = encoder.encode_with_offsets(one, None, None, 1)[1]
@@ -383,7 +384,7 @@ def test_one_piece_of_a_megabyte(unit: str, expected: int) -> None:
     assert tokenizer.decode(ids) == text
     for method in METHODS:
         if method != "sweep":
-            assert tokenizer.merge(text, method=method) == ids
+            assert tokenizer.merge(text, method=method) == ids  # type: ignore[arg-type]
 
 
 def test_the_tables_are_checked() -> None:

@@ -12,10 +12,10 @@ import tiktoken
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_vocabularies import TRAINED, describe, pure
 
 from bitlex.tokenizer import Tokenizer
 from bitlex.vocabulary import AddedToken
+from small_vocabularies import TRAINED, describe, pure
 
 native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
 
@@ -53,9 +53,10 @@ def test_what_is_no_special_token() -> None:
     for wrong in ({b"": 1}, {"a": 1}, {b"a": 2**21}):
         with pytest.raises(ValueError, match=r"expected \{bytes that are not empty: id below 2\*\*21\}"):
             native.Specials(wrong)
-    for wrong in ([], None, "a"):
+    kinds: tuple[Any, ...] = ([], None, "a")
+    for kind in kinds:
         with pytest.raises(TypeError):
-            native.Specials(wrong)
+            native.Specials(kind)
     with pytest.raises(OverflowError):
         native.Specials({b"a": -1})
     with pytest.raises(TypeError):
@@ -157,9 +158,8 @@ def test_as_tokenizers(hugging: tuple[Tokenizer, tokenizers.Tokenizer], parts: l
 
 @pytest.fixture(scope="module")
 def hugging() -> tuple[Tokenizer, tokenizers.Tokenizer]:
-    from tokenizing import tokenizer_json
-
     from bitlex.vocabularies.byte_alphabet import ALPHABET
+    from tokenizing import tokenizer_json
 
     spell = dict(enumerate(ALPHABET))
     words = [token.decode("latin-1").translate(spell) for token in TRAINED.tokens()[256:]]

@@ -13,13 +13,13 @@ import tiktoken
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_vocabularies import BYTES, TRAINED, describe, random_vocabulary
-from tokenizing import Pipeline, tokenizer_json
 
 from bitlex.encoders import METHODS
 from bitlex.tokenizer import Tokenizer
 from bitlex.vocabularies.byte_alphabet import ALPHABET
 from bitlex.vocabulary import AddedToken, Vocabulary, VocabularyError
+from small_vocabularies import BYTES, TRAINED, describe, random_vocabulary
+from tokenizing import Pipeline, tokenizer_json
 
 GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 PARTS = ["the", " thing", " and", "  ", "\n", "12", "3", "'s", "é", "中文", "😀", "e\u0301", "\u3000", "x" * 20, "ſ", "\0"]
@@ -146,7 +146,7 @@ def test_what_the_slow_way_refuses(normalized: tuple[Tokenizer, tokenizers.Token
             batch(["a", "b", None])  # type: ignore[list-item]
         for one in ("the", b"the"):
             with pytest.raises(TypeError, match=r"^expected a list of texts, got one "):
-                batch(one)
+                batch(one)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="this text is normalized"):
         ours.encode_with_offsets("e\u0301")
     pair, lone = "e\ud834\udd5e", "e\ud834"  # U+1D15E, which NFC takes apart
@@ -160,9 +160,9 @@ def test_dtypes(trained: tuple[Tokenizer, tiktoken.Encoding]) -> None:
     for dtype in (np.uint16, "u2", np.int64, np.uint32, np.int16):
         found = ours.encode_to_numpy("the thing", dtype=dtype)
         assert found.dtype == np.dtype(dtype) and found.tolist() == expected
-    for dtype in (np.uint8, np.int8, np.float64, bool):
+    for narrow in (np.uint8, np.int8, np.float64, bool):
         with pytest.raises(ValueError, match=r"^ids up to 288 do not fit "):
-            ours.encode_to_numpy("the thing", dtype=dtype)
+            ours.encode_to_numpy("the thing", dtype=narrow)
     for threads in (-1, -5):
         with pytest.raises(ValueError, match=rf"^threads is {threads}; it may be 0"):
             ours.encode("a", threads=threads)
@@ -212,12 +212,24 @@ def test_merging_one_piece() -> None:
     assert tokenizer.encode("abcd") == [258]
 
 
+def test_merges_that_are_not_in_order() -> None:
+    """bc is made, and then abc, which has a lower rank: two methods take merges to be in the order of ranks, and stand back."""
+    tokens = [*BYTES, b"abc", b"bc", b"cd"]
+    tokenizer = Tokenizer(describe(Vocabulary.from_ranks(tokens)))
+    encoder: Any = tokenizer._encoder
+    assert not encoder.in_order() and Tokenizer(describe(TRAINED))._encoder.in_order()  # type: ignore[attr-defined]
+    for text, expected in (("abcd", [256, 100]), ("bcd", [257, 100]), ("abc", [256])):
+        assert [tokenizer.merge(text, method=method) for method in METHODS] == [expected] * len(METHODS)  # type: ignore[arg-type]
+    never = Tokenizer(describe(Vocabulary.from_ranks([*BYTES, b"  ", b"    ", b"   "])))  # four spaces of three and one: these never meet
+    assert never._encoder.in_order() and never.merge(" " * 7, method="backtrack") == [257, 258]  # type: ignore[attr-defined]
+
+
 def test_formats_by_name(tmp_path: Any) -> None:
     vocabulary, _ = random_vocabulary(random.Random(7))
     Tokenizer(describe(vocabulary, (AddedToken(5000, "<|end|>"),))).save(tmp_path / "saved")
     ours, theirs = tiktoken_of(TRAINED)
     assert Tokenizer.from_tiktoken(theirs).encode("the") == [257]
-    with pytest.raises(VocabularyError, match="this is of the format tiktoken, not huggingface; Tokenizer.from_file takes either"):
+    with pytest.raises(VocabularyError, match=r"this is of the format tiktoken, not huggingface; Tokenizer\.from_file takes either$"):
         Tokenizer.from_huggingface(theirs)
     for wrong in (b"", b"BITLEX", b"BITLEXT1", b"nonsense"):
         (tmp_path / "wrong").write_bytes(wrong)
