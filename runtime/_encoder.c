@@ -4,7 +4,8 @@
  * what special tokens mean; here they are only found.
  *
  * Invariants: each method ends the work that it began. The GIL is released for texts above RELEASE bytes. A method that encodes takes
- * (text, allowed, disallowed, threads=1), the second and third being Specials or None.
+ * (text, allowed, disallowed, threads=1, blocks=0), the second and third being Specials or None. `blocks`: how long a part must be for a
+ * thread, in blocks of the lexer; 0: as long as it is worth it.
  */
 #include "_tokens.h"
 
@@ -55,11 +56,12 @@ static int refuse(const Utf8 *u, PyObject *disallowed)
 
 /* --- texts ------------------------------------------------------------------------------------------------------------- */
 
-static int read_arguments(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Py_ssize_t *threads)
+static int read_arguments(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Py_ssize_t *threads, Py_ssize_t *blocks)
 {
     *threads = 1;
-    if (count != 3 && count != 4) {
-        PyErr_Format(PyExc_TypeError, "expected (text, allowed, disallowed, threads=1), got %zd arguments", count);
+    *blocks = 0;
+    if (count < 3 || count > 5) {
+        PyErr_Format(PyExc_TypeError, "expected (text, allowed, disallowed, threads=1, blocks=0), got %zd arguments", count);
         return -1;
     }
     for (Py_ssize_t i = 1; i < 3; i++) {
@@ -68,10 +70,11 @@ static int read_arguments(Encoder *self, PyObject *const *arguments, Py_ssize_t 
             return -1;
         }
     }
-    if (count == 4) *threads = PyNumber_AsSsize_t(arguments[3], PyExc_OverflowError);
+    if (count > 3) *threads = PyNumber_AsSsize_t(arguments[3], PyExc_OverflowError);
+    if (count > 4 && !PyErr_Occurred()) *blocks = PyNumber_AsSsize_t(arguments[4], PyExc_OverflowError);
     if (PyErr_Occurred()) return -1;
-    if (*threads >= 1 && *threads <= MOST_THREADS) return 0;
-    PyErr_SetString(PyExc_ValueError, "threads must be 1..1024");
+    if (*threads >= 1 && *threads <= MOST_THREADS && *blocks >= 0) return 0;
+    PyErr_SetString(PyExc_ValueError, "threads must be 1..1024, and blocks 0 or more");
     return -1;
 }
 
@@ -107,15 +110,15 @@ static int encode_here(Encoder *self, Task *task)
 /* All ids of a text: -1 with an exception set. The ids of the task are to be freed in either case. */
 static int encode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Task *task, Utf8 *u)
 {
-    Py_ssize_t threads;
+    Py_ssize_t threads, blocks;
     Encoded outcome;
     size_t which;
     int failed;
-    if (read_arguments(self, arguments, count, &threads) < 0 || bitlex_py_utf8_begin(u, arguments[0]) < 0) return -1;
+    if (read_arguments(self, arguments, count, &threads, &blocks) < 0 || bitlex_py_utf8_begin(u, arguments[0]) < 0) return -1;
     failed = refuse(u, arguments[2]);
     set_task(task, u, arguments[1]);
     if (!failed && threads == 1) failed = encode_here(self, task);
-    else if (!failed && (failed = bitlex_py_encode_many(self, task, 1, threads, &which, &outcome)) < 0) raise_outcome(outcome, task);
+    else if (!failed && (failed = bitlex_py_encode_many(self, task, 1, threads, (size_t)blocks, &which, &outcome)) < 0) raise_outcome(outcome, task);
     if (failed) bitlex_py_utf8_end(u);
     return failed;
 }
@@ -168,17 +171,26 @@ static PyObject *encoder_count(Encoder *self, PyObject *const *arguments, Py_ssi
 
 static inline int starts_character(uint8_t byte) { return (byte & 0xC0) != 0x80; }
 
-/* Places in bytes -> in characters: a token that has only some bytes of a character has all of it. */
+/* How many characters of a str became this one, that starts with this byte: two if they are surrogates, which only spell what has four. */
+static inline uint64_t units(const Utf8 *u, uint64_t at, uint8_t byte)
+{
+    return byte >= 0xF0 && (PyUnicode_READ_CHAR(u->text.string, (Py_ssize_t)at) & 0xFFFFF800) == 0xD800 ? 2 : 1;
+}
+
+/* Places in bytes -> in characters of the str: a token that has only some bytes of a character has all of it. */
 static void count_characters(const Utf8 *u, Ids *ids)
 {
-    uint64_t at = 0, starts = 0; /* characters that start before it */
+    uint64_t at = 0, last = 0, past = 0; /* a place; where the character that has the byte before it starts and ends in the str */
     for (size_t i = 0; i < ids->used; i++) {
-        uint64_t *place = ids->places + 2 * i;
-        for (; at < place[0]; at++) starts += starts_character(u->bytes[at]);
-        const uint64_t end = place[1];
-        place[0] = place[0] < u->length && !starts_character(u->bytes[place[0]]) && starts > 0 ? starts - 1 : starts;
-        for (; at < end; at++) starts += starts_character(u->bytes[at]);
-        place[1] = starts;
+        for (int side = 0; side < 2; side++) {
+            uint64_t *place = ids->places + 2 * i + side;
+            for (; at < *place; at++) {
+                if (!starts_character(u->bytes[at])) continue;
+                last = past;
+                past += units(u, past, u->bytes[at]);
+            }
+            *place = side == 0 && *place < u->length && !starts_character(u->bytes[*place]) ? last : past;
+        }
     }
 }
 
@@ -231,11 +243,11 @@ static int batch_fails(Batch *b, Py_ssize_t i)
 /* The ids of all texts: -1 with an exception set, and nothing to end. */
 static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Batch *b)
 {
-    Py_ssize_t threads;
+    Py_ssize_t threads, blocks;
     Encoded outcome;
     size_t which;
     memset(b, 0, sizeof *b);
-    if (read_arguments(self, arguments, count, &threads) < 0) return -1;
+    if (read_arguments(self, arguments, count, &threads, &blocks) < 0) return -1;
     if (PyUnicode_Check(arguments[0]) || PyObject_CheckBuffer(arguments[0])) {
         PyErr_Format(PyExc_TypeError, "expected a list of texts, got one %.200s", Py_TYPE(arguments[0])->tp_name);
         return -1;
@@ -257,7 +269,7 @@ static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t co
             return batch_fails(b, i);
         }
     }
-    if (bitlex_py_encode_many(self, b->tasks, (size_t)b->count, threads, &which, &outcome) == 0) return 0;
+    if (bitlex_py_encode_many(self, b->tasks, (size_t)b->count, threads, (size_t)blocks, &which, &outcome) == 0) return 0;
     raise_outcome(outcome, b->tasks + which);
     return batch_fails(b, outcome == NO_BYTE || outcome == TOO_LONG ? (Py_ssize_t)which : -1);
 }
@@ -365,10 +377,9 @@ static PyObject *encoder_token(Encoder *self, PyObject *number)
 {
     const uint8_t *bytes = NULL;
     size_t length;
-    const unsigned long id = PyLong_AsUnsignedLong(number);
-    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
-    PyErr_Clear();
-    length = id < BPE_NONE ? bpe_token(&self->decoder, (uint32_t)id, &bytes) : SIZE_MAX;
+    const Py_ssize_t id = PyNumber_AsSsize_t(number, NULL);
+    if (id == -1 && PyErr_Occurred()) return NULL;
+    length = id >= 0 && (uint64_t)id < BPE_NONE ? bpe_token(&self->decoder, (uint32_t)id, &bytes) : SIZE_MAX;
     if (length != SIZE_MAX) return PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)length);
     PyErr_SetObject(PyExc_KeyError, number);
     return NULL;
@@ -385,27 +396,72 @@ static PyObject *encoder_find(Encoder *self, PyObject *token)
     return PyLong_FromUnsignedLong(id);
 }
 
+/* How a piece may be merged, by what it is called; the last two need what is in bpe_neighbours.h. */
+static const char *const METHODS[] = {"automatic", "sweep", "heap", "backtrack", "prefixes"};
+enum { BACKTRACK = BPE_METHODS, PREFIXES, METHOD_COUNT };
+
+/* What tells which tokens may stand side by side, made when it is first needed: NULL with an exception set. */
+static const bpe_neighbours *neighbours_of(Encoder *self)
+{
+    int failed = 0;
+    PyThread_acquire_lock(self->lock, WAIT_LOCK);
+    if (self->neighbours.v == NULL) failed = bpe_neighbours_begin(&self->neighbours, &self->vocabulary) < 0;
+    PyThread_release_lock(self->lock);
+    if (failed) PyErr_NoMemory();
+    return failed ? NULL : &self->neighbours;
+}
+
+/* The number of ids, or an error of bpe_merge; an exception may be set besides. */
+static size_t merge_by(Encoder *self, int method, const Utf8 *u, uint32_t *out)
+{
+    const bpe_neighbours *n = method >= BACKTRACK ? neighbours_of(self) : NULL;
+    if (method >= BACKTRACK && n == NULL) return BPE_NO_MEMORY;
+    if (method == BACKTRACK && n->ordered) return bpe_merge_backtrack(n, u->bytes, (size_t)u->length, out);
+    if (method == PREFIXES && n->ordered) return bpe_merge_prefixes(n, u->bytes, (size_t)u->length, out);
+    return bpe_merge(&self->vocabulary, method >= BACKTRACK ? BPE_HEAP : (bpe_method)method, u->bytes, (size_t)u->length, out);
+}
+
 static PyObject *encoder_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
     Ids ids = {.data = NULL};
     PyObject *list = NULL;
     Utf8 u;
     size_t made;
-    const long method = count == 2 ? PyLong_AsLong(arguments[1]) : 0;
-    if (count != 2) PyErr_SetString(PyExc_TypeError, "expected (piece, method)");
-    else if (!PyErr_Occurred() && (method < 0 || method >= BPE_METHODS)) PyErr_SetString(PyExc_ValueError, "no such method");
-    if (PyErr_Occurred() || bitlex_py_utf8_begin(&u, arguments[0]) < 0) return NULL;
+    int method = 0;
+    if (count != 2 || !PyUnicode_Check(arguments[1])) {
+        PyErr_SetString(PyExc_TypeError, "expected (piece, method), method being a str");
+        return NULL;
+    }
+    while (method < METHOD_COUNT && PyUnicode_CompareWithASCIIString(arguments[1], METHODS[method]) != 0) method++;
+    if (method == METHOD_COUNT) {
+        PyErr_Format(PyExc_ValueError, "method is %R; it may be 'automatic', 'sweep', 'heap', 'backtrack' or 'prefixes'", arguments[1]);
+        return NULL;
+    }
+    if (bitlex_py_utf8_begin(&u, arguments[0]) < 0) return NULL;
     if (bitlex_py_reserve(&ids, (size_t)u.length + BPE_PADDING) < 0) {
         PyErr_NoMemory();
     } else {
-        made = bpe_merge(&self->vocabulary, (bpe_method)method, u.bytes, (size_t)u.length, ids.data);
-        if (made == BPE_NO_MEMORY) PyErr_NoMemory();
-        else if (made == BPE_NO_TOKEN) PyErr_SetString(PyExc_ValueError, "a byte of the piece is no token of this vocabulary");
-        else list = bitlex_py_ids_as_list(self, ids.data, made);
+        made = merge_by(self, method, &u, ids.data);
+        if (made == BPE_NO_MEMORY) {
+            PyErr_NoMemory();
+        } else if (made == BPE_NO_TOKEN) {
+            size_t at = 0;
+            while (at + 1 < u.length && self->vocabulary.byte_tokens[u.bytes[at]] != BPE_NONE) at++;
+            PyErr_Format(PyExc_ValueError, "byte 0x%02x at %zu is no token of this vocabulary", u.bytes[at], at);
+        } else {
+            list = bitlex_py_ids_as_list(self, ids.data, made);
+        }
     }
     bitlex_py_free_ids(&ids);
     bitlex_py_utf8_end(&u);
     return list;
+}
+
+static PyObject *encoder_in_order(Encoder *self, PyObject *unused)
+{
+    const bpe_neighbours *n = neighbours_of(self);
+    (void)unused;
+    return n == NULL ? NULL : PyBool_FromLong(n->ordered);
 }
 
 /* refuse(text, disallowed): ValueError if the text has one of them */
@@ -449,6 +505,7 @@ static void encoder_dealloc(Encoder *self)
     }
     if (self->lock != NULL) PyThread_free_lock(self->lock);
     bpe_decoder_end(&self->decoder);
+    bpe_neighbours_end(&self->neighbours);
     Py_XDECREF(self->decoded);
     if (self->image.obj == NULL) bpe_close(&self->vocabulary);
     else PyBuffer_Release(&self->image);
@@ -562,8 +619,8 @@ static PyObject *encoder_new(PyTypeObject *type, PyObject *arguments, PyObject *
 }
 
 #define METHOD(name, what) {#name, (PyCFunction)(void (*)(void))encoder_##name, METH_FASTCALL, what}
-#define SIGNATURE "(text, allowed, disallowed, threads=1) -> "
-#define BATCH_SIGNATURE "(texts, allowed, disallowed, threads=1) -> "
+#define SIGNATURE "(text, allowed, disallowed, threads=1, blocks=0) -> "
+#define BATCH_SIGNATURE "(texts, allowed, disallowed, threads=1, blocks=0) -> "
 
 static PyMethodDef encoder_methods[] = {
     METHOD(encode, "encode" SIGNATURE "list of ids"),
@@ -575,6 +632,8 @@ static PyMethodDef encoder_methods[] = {
     METHOD(count_batch, "count_batch" BATCH_SIGNATURE "list of numbers"),
     METHOD(merge, "merge(piece, method) -> the ids of one piece by merging, without caches"),
     METHOD(refuse, "refuse(text, disallowed): ValueError if the text has one of these special tokens"),
+    {"in_order", (PyCFunction)(void (*)(void))encoder_in_order, METH_NOARGS,
+     "in_order() -> whether merges happen in the order of their ranks. Where they do not, 'backtrack' and 'prefixes' are 'heap'"},
     {"specials", (PyCFunction)(void (*)(void))encoder_specials, METH_O, "specials({bytes: id}) -> Specials"},
     {"decode", (PyCFunction)(void (*)(void))encoder_decode, METH_O, "decode(ids) -> bytes"},
     {"ends", (PyCFunction)(void (*)(void))encoder_ends, METH_O, "ends(ids) -> where each token ends in what they decode to"},
@@ -626,6 +685,6 @@ int bitlex_py_add_encoder(PyObject *module)
     Py_XDECREF(encoder);
     state->specials = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_specials_spec, NULL);
     state->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_array_spec, NULL);
-    if (added < 0 || state->specials == NULL || state->array == NULL) return -1;
+    if (added < 0 || state->specials == NULL || state->array == NULL || PyModule_AddType(module, state->specials) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

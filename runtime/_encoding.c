@@ -99,12 +99,14 @@ static int begin_text(Working *w, const uint8_t *text, uint64_t length)
     return 0;
 }
 
-/* The place of the first byte of the pieces that is no token. */
+/* The place of the first byte of the pieces that is no token. A piece that is taken whole may have such. */
 static uint64_t place_of_no_token(const Working *w, const uint8_t *text, const Pieces *p)
 {
+    const bpe_vocabulary *v = &w->encoder->vocabulary;
     for (size_t i = 0; i < p->count; i++) {
+        if (v->whole && bpe_find(v, text + p->base + p->starts[i], p->ends[i] - p->starts[i]) != BPE_NONE) continue;
         for (uint64_t at = p->base + p->starts[i]; at < p->base + p->ends[i]; at++) {
-            if (w->encoder->vocabulary.byte_tokens[text[at]] == BPE_NONE) return at;
+            if (v->byte_tokens[text[at]] == BPE_NONE) return at;
         }
     }
     return p->base;
@@ -203,9 +205,11 @@ static Encoded encode_between(Working *w, Task *task, uint64_t from, uint64_t to
 Encoded bitlex_py_encode(Working *w, Task *task)
 {
     Ids *ids = &task->ids;
+    special_search search;
     special_match found;
     uint64_t from = 0;
-    while (task->allowed != NULL && specials_find(task->allowed, task->text, task->length, from, &found)) {
+    if (task->allowed != NULL) specials_begin(&search, task->allowed, task->text, task->length, 0);
+    while (task->allowed != NULL && specials_next(&search, &found)) {
         const Encoded outcome = encode_between(w, task, from, found.start);
         if (outcome != ENCODED) return outcome;
         if (bitlex_py_reserve(ids, 1) < 0) return NO_ROOM;

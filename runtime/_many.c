@@ -5,21 +5,22 @@
  * the parts around them are known, which is when all parts are put together.
  *
  * Invariants: no two threads have the same task, so its ids need no lock; caches change no ids, so it makes no difference who encodes what.
+ * Of tasks that fail, the first is told of, as one thread would: those before it are still finished.
  */
 #include "_tokens.h"
 #include "_threads.h"
 
 #define AT_ONCE 64          /* texts that a thread takes at a time, at most */
 #define LONG (1u << 20)     /* bytes from which on a text is cut */
-#define PART_BLOCKS 32      /* of a part */
+#define PART_BLOCKS 32      /* of a part, at least, unless the caller says otherwise */
 
 typedef struct {
     Job job;
     Encoder *encoder;
     Task *tasks;
     size_t count, next, at_once;
-    size_t failed;
-    Encoded outcome;
+    size_t failed;   /* the first task that failed, or count */
+    Encoded outcome; /* of that one */
 } Many;
 
 static int may_go_on(void *worker) { return bitlex_py_may_go_on(worker, SLICE / 4); }
@@ -27,12 +28,23 @@ static int may_go_on(void *worker) { return bitlex_py_may_go_on(worker, SLICE / 
 static void note(Many *many, size_t task, Encoded outcome)
 {
     PyThread_acquire_lock(many->job.lock, WAIT_LOCK);
-    if (many->outcome == ENCODED) {
+    if (task < many->failed) {
         many->failed = task;
         many->outcome = outcome;
     }
     PyThread_release_lock(many->job.lock);
-    bitlex_py_stop(&many->job, INTERRUPTED);
+}
+
+/* The next tasks from *from up to *to; none if there are no more, or none before the first that failed. */
+static int take(Many *many, size_t *from, size_t *to)
+{
+    PyThread_acquire_lock(many->job.lock, WAIT_LOCK);
+    *from = many->next;
+    *to = many->count - *from < many->at_once ? many->count : *from + many->at_once;
+    if (*to > many->failed) *to = many->failed;
+    if (*from < *to) many->next = *to;
+    PyThread_release_lock(many->job.lock);
+    return *from < *to;
 }
 
 static void work_on_many(Worker *w)
@@ -47,12 +59,7 @@ static void work_on_many(Worker *w)
     }
     while (outcome == ENCODED && bitlex_py_may_go_on(w, units)) {
         size_t from, to;
-        PyThread_acquire_lock(many->job.lock, WAIT_LOCK);
-        from = many->next;
-        to = many->count - from < many->at_once ? many->count : from + many->at_once;
-        many->next = to;
-        PyThread_release_lock(many->job.lock);
-        if (from == to) break;
+        if (!take(many, &from, &to)) break;
         for (units = 0; outcome == ENCODED && from < to; from++) {
             Task *task = many->tasks + from;
             task->may_go_on = task->length > SLICE / 4 ? may_go_on : NULL;
@@ -68,22 +75,22 @@ static void work_on_many(Worker *w)
 static int share(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t at_once, size_t *failed, Encoded *outcome)
 {
     Many many = {.job = {.machine = &self->machine->machine, .work = work_on_many, .buffer_size = 1},
-                 .encoder = self, .tasks = tasks, .count = count, .at_once = at_once, .outcome = ENCODED};
+                 .encoder = self, .tasks = tasks, .count = count, .at_once = at_once, .failed = count, .outcome = ENCODED};
     const int done = bitlex_py_share(&many.job, (uint64_t)threads);
     *failed = many.failed;
-    *outcome = many.outcome;
+    *outcome = done < 0 ? ENCODED : many.outcome; /* an exception goes before what else failed */
     return done < 0 || many.outcome != ENCODED ? -1 : 0;
 }
 
 /* --- one long text ------------------------------------------------------------------------------------------------------- */
 
-/* The cuts of a text, and their number; at most `most`. */
-static size_t find_cuts(Working *w, const Task *task, bitlex_cut *cuts, size_t most)
+/* The cuts of a text, and their number; at most `most`, and so many blocks from one to the next at least. */
+static size_t find_cuts(Working *w, const Task *task, bitlex_cut *cuts, size_t most, uint64_t part_blocks)
 {
     const uint64_t blocks = (task->length - 1) / BITLEX_BLOCK + 1;
     uint64_t step = blocks / (most + 1) + 1, block;
     size_t count = 0;
-    if (step < PART_BLOCKS) step = PART_BLOCKS;
+    if (step < part_blocks) step = part_blocks;
     bitlex_restart(w->cursor, task->text, task->length, BITLEX_UTF8, scratch_behind(w->cursor));
     for (block = step; block < blocks && count < most; block += step) {
         if (bitlex_find_cut(w->cursor, block, cuts + count)) count++;
@@ -111,7 +118,7 @@ static Encoded join(Working *w, Task *task, Task *parts, size_t count)
     return outcome;
 }
 
-static int encode_long(Encoder *self, Working *w, Task *task, Py_ssize_t threads, Encoded *outcome)
+static int encode_long(Encoder *self, Working *w, Task *task, Py_ssize_t threads, uint64_t part_blocks, Encoded *outcome)
 {
     const size_t most = (size_t)threads * 64;
     bitlex_cut *cuts = PyMem_RawMalloc(most * sizeof *cuts);
@@ -120,7 +127,7 @@ static int encode_long(Encoder *self, Working *w, Task *task, Py_ssize_t threads
     int done = -1;
     *outcome = NO_ROOM;
     if (cuts != NULL && parts != NULL) {
-        count = find_cuts(w, task, cuts, most) + 1;
+        count = find_cuts(w, task, cuts, most, part_blocks) + 1;
         for (i = 0; i < count; i++) {
             parts[i].text = task->text;
             parts[i].length = task->length;
@@ -129,8 +136,11 @@ static int encode_long(Encoder *self, Working *w, Task *task, Py_ssize_t threads
             parts[i].ids.placed = task->ids.placed;
         }
         done = share(self, parts, count, threads, 1, &failed, outcome);
-        if (done == 0) *outcome = join(w, task, parts, count);
-        task->at = parts[failed].at;
+        if (done == 0 || *outcome == NO_BYTE) { /* what lies across a cut may fail, and before a part that did */
+            const Encoded joined = join(w, task, parts, done == 0 ? count : failed + 1);
+            if (joined == ENCODED && done < 0) task->at = parts[failed].at;
+            if (joined != ENCODED) *outcome = joined;
+        }
         for (i = 0; i < count; i++) bitlex_py_free_ids(&parts[i].ids);
         if (*outcome != ENCODED) done = -1;
     }
@@ -141,30 +151,30 @@ static int encode_long(Encoder *self, Working *w, Task *task, Py_ssize_t threads
 
 /* --- all ----------------------------------------------------------------------------------------------------------------- */
 
-/* Whether several threads are to share this text. */
-static int is_long(const Encoder *self, const Task *task, Py_ssize_t threads)
+/* Whether several threads are to share this text, of which so many bytes are worth it. */
+static int is_long(const Encoder *self, const Task *task, Py_ssize_t threads, uint64_t least)
 {
     special_match found;
     const bitlex_machine *machine = &self->machine->machine;
-    if (threads < 2 || task->length < LONG || task->length >= UINT32_MAX || machine->stage_count > 1 || machine->drops) return 0;
+    if (threads < 2 || task->length < least || task->length >= UINT32_MAX || machine->stage_count > 1 || machine->drops) return 0;
     return task->allowed == NULL || !specials_find(task->allowed, task->text, task->length, 0, &found);
 }
 
-int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t *failed, Encoded *outcome)
+int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t blocks, size_t *failed, Encoded *outcome)
 {
     uint64_t bytes = 0;
     size_t i, at_once;
     *failed = 0;
     *outcome = ENCODED;
     for (i = 0; i < count; i++) bytes += tasks[i].length;
-    if (count == 1 && is_long(self, tasks, threads)) {
+    if (count == 1 && is_long(self, tasks, threads, blocks > 0 ? 1 : LONG)) {
         Working *w = bitlex_py_begin_work(self);
         int done;
         if (w == NULL) {
             *outcome = NO_ROOM;
             return -1;
         }
-        done = encode_long(self, w, tasks, threads, outcome);
+        done = encode_long(self, w, tasks, threads, blocks > 0 ? blocks : PART_BLOCKS, outcome);
         bitlex_py_end_work(w, self);
         return done;
     }

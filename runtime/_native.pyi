@@ -63,3 +63,67 @@ class Machine:
     def pairs_batch(self, texts: Iterable[str | Buffer], threads: int = 1, /) -> tuple[bytearray, list[int], bool]: ...
     def iterate(self, text: str | Buffer, /) -> Iterator[tuple[int, int]]:
         """Start and end of every piece, found as the iteration goes, in fixed memory."""
+
+@final
+class Specials:
+    """Special tokens, to be found in texts: {bytes: id}. Of two that start at a place, the longer is found."""
+
+    def __new__(cls, tokens: dict[bytes, int]) -> Specials: ...
+    def find(self, text: str | Buffer, start: int, /) -> tuple[int, int, int] | None:
+        """The first one from there on: where it starts and ends in the UTF-8 of the text, and its id."""
+
+@final
+class Encoder:
+    """A vocabulary and a machine; its tables are checked (ValueError otherwise) and copied, those of an image used where they are.
+
+    `decoded` are the bytes of ids that the vocabulary does not have, or has otherwise. Any number of threads may use one Encoder.
+    A text is as of Machine; `threads` (1..1024) share one in parts of `blocks` times BLOCK units; 0: where that is worth it.
+    """
+
+    @overload
+    def __new__(
+        cls, machine: Machine, decoded: dict[int, bytes], blob: Buffer, starts: Buffer, merges: Buffer | None = None, whole: bool = True,
+    ) -> Encoder: ...
+    @overload
+    def __new__(cls, machine: Machine, decoded: dict[int, bytes], *, image: Buffer) -> Encoder: ...
+    def encode(
+        self, text: str | Buffer, allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
+    ) -> list[int]: ...
+    def encode_to_numpy(
+        self, text: str | Buffer, allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
+    ) -> npt.NDArray[np.uint32]: ...
+    def encode_with_offsets(
+        self, text: str | Buffer, allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """The ids, and start and end of each in turn: in characters of a str, bytes of anything else."""
+    def count(
+        self, text: str | Buffer, allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
+    ) -> int: ...
+    def encode_batch(
+        self, texts: Iterable[str | Buffer], allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
+    ) -> list[list[int]]: ...
+    def encode_batch_to_numpy(
+        self, texts: Iterable[str | Buffer], allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
+    ) -> list[npt.NDArray[np.uint32]]: ...
+    def count_batch(
+        self, texts: Iterable[str | Buffer], allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
+    ) -> list[int]: ...
+    def merge(self, piece: str | Buffer, method: str, /) -> list[int]:
+        """The ids of one piece by merging alone: "automatic", "sweep", "heap", "backtrack" or "prefixes"."""
+    def in_order(self) -> bool:
+        """Whether merges happen in the order of their ranks. Where they do not, "backtrack" and "prefixes" are "heap"."""
+    def refuse(self, text: str | Buffer, disallowed: Specials, /) -> None:
+        """ValueError if the text has one of these."""
+    def specials(self, tokens: dict[bytes, int], /) -> Specials: ...
+    def decode(self, ids: Any, /) -> bytes:
+        """Of a sequence of ints, or an array of integers. KeyError for an id that is none."""
+    def ends(self, ids: Any, /) -> list[int]:
+        """Where the bytes of each id end, in those of all."""
+    def token(self, id: int, /) -> bytes: ...
+    def find(self, token: str | Buffer, /) -> int | None:
+        """The id of a token of the vocabulary."""
+    def image(self) -> bytes:
+        """The tables, for the argument of that name, of this kind of machine."""
+
+def checksum(buffer: Buffer, /) -> int:
+    """For noticing that a file is not as it was written."""

@@ -15,7 +15,7 @@
 #define BITLEX_TOKENS_H
 
 #include "_native.h"
-#include "bpe.h"
+#include "bpe_neighbours.h"
 #include "specials.h"
 
 typedef struct {
@@ -32,6 +32,7 @@ typedef struct {
     PyObject *decoded;    /* {id: bytes} of what is not in the vocabulary, or otherwise */
     PyThread_type_lock lock;
     struct Working *idle; /* what nobody works with now */
+    bpe_neighbours neighbours; /* zeros until they are asked for */
     PyObject **numbers;   /* the ints of ids that were asked for as a list */
 } Encoder;
 
@@ -121,8 +122,9 @@ extern PyType_Spec bitlex_py_specials_spec;
 
 /* --- _many.c --- */
 
-/* The ids of texts, each of which goes in tasks[i]: -1 with an exception set. */
-int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t *failed, Encoded *outcome);
+/* The ids of texts, each of which goes in tasks[i]: -1, with an exception set if the outcome is ENCODED, or else that of tasks[*failed].
+ * One text is cut into parts of so many blocks and more, however short it is; 0: as it is worth it. */
+int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t blocks, size_t *failed, Encoded *outcome);
 
 /* --- _ranks.c --- */
 

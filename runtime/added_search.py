@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .added import split_added
+from .encoders import as_text
 from .normalization import nfc
 
 if TYPE_CHECKING:
@@ -50,10 +51,8 @@ def is_direct(description: Description, text: Any) -> bool:
     """Whether this text is encoded as it is, and its added tokens are where the fast search finds them."""
     if description.prefix_space or has_flags(description):
         return False
-    if isinstance(text, str):
-        return text.isascii() or nfc(text) == text
-    data = bytes(text)
-    return data.isascii() or nfc(data.decode("utf-8")).encode() == data
+    spelled = as_text(text)
+    return spelled.isascii() or nfc(spelled) == spelled
 
 
 def stretches(description: Description, text: str, added: Iterable[AddedToken]) -> Iterator[tuple[str, int | None]]:

@@ -16,16 +16,22 @@
 
 #include "bpe_key.h"
 
+/* Sizes, which tests make tiny: so many buckets (by their logarithm), medium entries, slots of the arena (powers of two), its bytes. */
+#ifndef BUCKET_BITS
 #define BUCKET_BITS 16
-#define BUCKETS (1u << BUCKET_BITS)
-#define MEDIUM BPE_MEDIUM       /* longest piece in a medium entry */
-#define MEDIUM_IDS 7
 #define MEDIUMS (1u << 15)
 #define SLOTS (1u << 17)
 #define ARENA (8u << 20)
+#define LONGEST 4096            /* pieces beyond are not remembered */
+#endif
+#if ARENA < 5 * LONGEST + 16
+#error "the longest piece that is remembered must fit the arena"
+#endif
+#define BUCKETS (1u << BUCKET_BITS)
+#define MEDIUM BPE_MEDIUM       /* longest piece in a medium entry */
+#define MEDIUM_IDS 7
 #define SEEN_BITS 20            /* of hashes of pieces that were met once */
 #define SEEN (1u << 17)         /* pieces after which all are forgotten */
-#define LONGEST 4096            /* pieces beyond are not remembered */
 
 /* In the last of the four ids of an entry, which have 21 bits each: */
 #define UNTRIED (UINT32_C(1) << 28)

@@ -158,22 +158,6 @@ static size_t put_parts(const bpe_encoder *e, group *g, places *to, size_t n, ui
 
 /* --- what was not found ------------------------------------------------------------------------------------------------ */
 
-/* A piece that is in no cache. */
-static size_t encode_new(bpe_encoder *e, const span *s, uint32_t *out)
-{
-    size_t at = 0;
-    uint32_t before = 0;
-    if (!s->part) {
-        const uint32_t whole = e->v->whole ? bpe_find(e->v, s->bytes, s->length) : BPE_NONE;
-        if (whole != BPE_NONE) {
-            out[0] = whole;
-            return 1;
-        }
-        if (bpe_next_joint(e->v, s->bytes, s->length, &at, &before) < s->length) return encode_parts(e, s, at, before, out);
-    }
-    return bpe_merge(e->v, BPE_AUTOMATIC, s->bytes, s->length, out);
-}
-
 static inline int may_be_token(const bpe_vocabulary *v, const span *s)
 {
     return has_bit(v->token_filter, s->length <= BPE_KEY ? token_bit(span_key(s)) : token_bit_of(s->bytes, s->length));
@@ -320,8 +304,20 @@ static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size
 /* A piece of more than MEDIUM bytes that was not found. */
 static size_t encode_longer(bpe_encoder *e, const span *s, uint64_t hash, uint32_t *out)
 {
-    const size_t count = encode_new(e, s, out);
-    if (count < BPE_NO_TOKEN && s->length <= LONGEST && seen_before(e, hash)) bpe_remember_longer(e, s, hash, out, count);
+    size_t at = 0, count;
+    uint32_t before = 0;
+    int keep = s->length <= LONGEST;
+    const uint32_t whole = e->v->whole && !s->part ? bpe_find(e->v, s->bytes, s->length) : BPE_NONE;
+    if (whole != BPE_NONE) {
+        out[0] = whole;
+        count = 1;
+    } else if (!s->part && bpe_next_joint(e->v, s->bytes, s->length, &at, &before) < s->length) {
+        keep = keep && seen_before(e, hash);
+        count = encode_parts(e, s, at, before, out);
+    } else {
+        count = bpe_merge(e->v, BPE_AUTOMATIC, s->bytes, s->length, out);
+    }
+    if (keep && count < BPE_NO_TOKEN) bpe_remember_longer(e, s, hash, out, count);
     return count;
 }
 

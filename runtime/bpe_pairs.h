@@ -58,7 +58,7 @@ static inline uint32_t rank_in(const bpe_pair_line *line, uint64_t key)
     uint32_t found = 0, i;
     for (i = 0; i < LINE_PAIRS; i++) {
         const uint32_t same = line->high[i] == upper && (line->low[i] & ~RANK_MASK) == lower;
-        found |= (line->low[i] & RANK_MASK | HAS_RANK) & (0 - same);
+        found |= ((line->low[i] & RANK_MASK) | HAS_RANK) & (0 - same);
     }
     return found;
 }

@@ -99,6 +99,7 @@ int bpe_open(bpe_vocabulary *v, void *image, size_t size)
     if (size < sizeof h) return -1;
     memcpy(&h, image, sizeof h);
     if (h.magic != MAGIC || h.size != size || h.token_count > BPE_TOKENS || h.rank_count > BPE_RANKS || h.bytes > size) return -1;
+    if (h.ranks_are_ids && h.rank_count > h.token_count) return -1;
     if (((h.ids_mask + 1) & h.ids_mask) != 0 || ((h.pairs_mask + 1) & h.pairs_mask) != 0) return -1;
     if (h.starts + ((uint64_t)h.token_count + 1) * 4 > size || h.starts != (sizeof h + 63) / 64 * 64) return -1;
     starts = (const void *)((const uint8_t *)image + h.starts);
@@ -109,6 +110,12 @@ int bpe_open(bpe_vocabulary *v, void *image, size_t size)
         if (starts[i] > starts[i + 1] || starts[i + 1] - starts[i] > h.longest) return -1;
     }
     point(v, image);
+    for (i = 0; i < 256; i++) {
+        if (v->byte_tokens[i] >= v->token_count && v->byte_tokens[i] != BPE_NONE) return -1;
+    }
+    for (i = 0; i < v->rank_count; i++) {
+        if (v->rank_tokens[i] >= v->token_count) return -1;
+    }
     return 0;
 }
 

@@ -10,9 +10,12 @@ the native one with. Rejected: one that calls C for pieces and does the rest in 
 from __future__ import annotations
 
 import re
+from itertools import accumulate
+from operator import index
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .merging import PureEncoder
+from .merging import PureEncoder, merge
+from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,7 +23,10 @@ if TYPE_CHECKING:
     from .lexer import Lexer
     from .vocabulary import Description
 
-__all__ = ["Encoder", "make_encoder"]
+__all__ = ["METHODS", "Encoder", "make_encoder"]
+
+SURROGATES = re.compile("[\ud800-\udfff]")
+METHODS = ("automatic", "sweep", "heap", "backtrack", "prefixes")  # of merging a piece
 
 
 class Encoder(Protocol):
@@ -39,20 +45,21 @@ class Encoder(Protocol):
     def ends(self, ids: Any, /) -> list[int]: ...
     def token(self, id: int, /) -> bytes: ...
     def find(self, token: bytes, /) -> int | None: ...
+    def merge(self, piece: Any, method: str, /) -> list[int]: ...
 
 
 def make_encoder(description: Description, lexer: Lexer, image: Any = None) -> Encoder:
     """The native one where the lexer is native. `image`: the tables that its `image()` gave, instead of the vocabulary."""
     if lexer.tier == "pure":
         return Pure(description, lexer)
-    from ._native import Encoder as Native
+    from . import _native
 
+    machine = lexer._machine
+    assert isinstance(machine, _native.Machine)
     if image is not None:
-        return Native(lexer._machine, dict(description.decoded), image=image)
+        return _native.Encoder(machine, dict(description.decoded), image=image)
     vocabulary = description.vocabulary
-    return Native(
-        lexer._machine, dict(description.decoded), vocabulary.blob, vocabulary.starts, vocabulary.merges, vocabulary.whole
-    )
+    return _native.Encoder(machine, dict(description.decoded), vocabulary.blob, vocabulary.starts, vocabulary.merges, vocabulary.whole)
 
 
 class Pure:
@@ -116,10 +123,8 @@ class Pure:
         data, found = self.placed(text, allowed, disallowed)
         places = [(start, end) for _, start, end in found]
         if isinstance(text, str):
-            begun = [0]
-            for byte in data:
-                begun.append(begun[-1] + ((byte & 0xC0) != 0x80))
-            places = [(begun[s] - (s < len(data) and (data[s] & 0xC0) == 0x80), begun[e]) for s, e in places]
+            starts, ends = in_characters(text, data)
+            places = [(starts[start], ends[end]) for start, end in places]
         ids = numpy.array([number for number, _, _ in found], numpy.uint32)
         return ids, numpy.array(places, numpy.int64).reshape(-1)
 
@@ -150,15 +155,10 @@ class Pure:
         return b"".join(self.each(ids))
 
     def ends(self, ids: Any, /) -> list[int]:
-        from itertools import accumulate
-
         return list(accumulate(map(len, self.each(ids))))
 
     def each(self, ids: Any) -> Iterable[bytes]:
-        if isinstance(ids, (str, bytes, bytearray)):
-            raise TypeError(f"expected token ids, got {type(ids).__name__}")
-        for at, number in enumerate(ids):
-            number = int(number)
+        for at, number in enumerate(ids_of(ids)):
             try:
                 yield self.token(number)
             except KeyError:
@@ -167,22 +167,81 @@ class Pure:
                 raise KeyError(f"ids[{at}] is {number}, which is no token of this vocabulary") from None
 
     def token(self, id: int, /) -> bytes:
-        found = self.pieces.tokens.get(id, b"")
-        if not found and id not in self.pieces.no_text:
+        number = index(id)
+        found = self.pieces.tokens.get(number, b"")
+        if not found and number not in self.pieces.no_text:
             raise KeyError(id)
         return found
 
     def find(self, token: bytes, /) -> int | None:
         return self.pieces.vocabulary.ids.get(token)
 
+    def merge(self, piece: Any, method: str, /) -> list[int]:
+        if method not in METHODS:
+            raise ValueError(f"method is {method!r}; it may be {', '.join(map(repr, METHODS[:-1]))} or {METHODS[-1]!r}")
+        known, data = self.pieces.vocabulary, as_bytes(piece)
+        for at in range(len(data)):
+            if data[at : at + 1] not in known.ids:
+                raise ValueError(f"byte 0x{data[at]:02x} at {at} is no token of this vocabulary")
+        if method == "sweep":
+            return merge(Vocabulary(known.blob, known.starts, known.merges, False), data)
+        return self.pieces.merged(data)
+
+
+def ids_of(source: Any) -> Iterable[int]:
+    """Token ids from a sequence of ints, or from an array of integers."""
+    if isinstance(source, (str, bytes, bytearray)):
+        raise TypeError(f"expected token ids, got {type(source).__name__}")
+    try:
+        view = memoryview(source)
+    except TypeError:
+        pass
+    else:
+        if view.format.lstrip("@=<>!") not in {*"bBhHiIlLqQnN"}:
+            raise TypeError(f"expected an array of integers, got one of format '{view.format}'")
+        if view.ndim != 1:
+            raise TypeError(f"expected token ids in one row, got an array of {view.ndim} dimensions")
+    try:
+        items = list(source)
+    except TypeError:
+        raise TypeError("expected a sequence of ints or an array of integers") from None
+    return map(index, items)
+
+
+def in_characters(text: str, data: bytes) -> tuple[list[int], list[int]]:
+    """For each place in the UTF-8 of a str, where in the str a token starts that starts there, and where one ends that ends there."""
+    starts: list[int] = []
+    ends = [0]
+    at = 0
+    for character in data.decode():
+        size = len(character.encode())
+        starts += [at] * size
+        at += 2 if size == 4 and "\ud800" <= text[at] <= "\udbff" else 1  # spelled by two surrogates
+        ends += [at] * size
+    return [*starts, at], ends
+
+
+def mended(text: str) -> str:
+    """A str without surrogates: two that spell a character in UTF-16 become that character, any other U+FFFD."""
+    if SURROGATES.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
 
 def as_bytes(text: Any) -> bytes:
-    """The UTF-8 of a text; of a str, surrogates are read as in UTF-16, and those that are alone as U+FFFD."""
+    """The UTF-8 of a text."""
     from .lexer import readable
 
+    return mended(text).encode() if isinstance(text, str) else bytes(readable(text))
+
+
+def as_text(text: Any) -> str:
+    """A text as a str; bytes that are not UTF-8 are a ValueError."""
     if isinstance(text, str):
-        try:
-            return text.encode()
-        except UnicodeEncodeError:
-            return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
-    return bytes(readable(text))
+        return mended(text)
+    data = as_bytes(text)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as wrong:
+        place = f"byte 0x{data[wrong.start]:02x} at {wrong.start}"
+        raise ValueError(f"{place} is not UTF-8, which this tokenizer needs: it looks at characters before it cuts the text") from None

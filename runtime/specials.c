@@ -71,30 +71,55 @@ static uint64_t match(const specials *s, const uint8_t *p, uint64_t length, uint
     return longest;
 }
 
+void specials_begin(special_search *search, const specials *s, const uint8_t *text, uint64_t length, uint64_t from)
+{
+    int i;
+    search->tokens = s;
+    search->text = text;
+    search->end = text + length;
+    search->at = text + from;
+    for (i = 0; i < 4; i++) search->next[i] = NULL; /* not looked for yet */
+}
+
+/* The next place from `at` on at which a token may start, or the end. */
+static const uint8_t *next_place(special_search *search)
+{
+    const specials *s = search->tokens;
+    const uint8_t *at = search->at, *nearest = search->end;
+    int i;
+    if (s->few_count < 0) {
+        while (at < search->end && !s->firsts[*at]) at++;
+        return at;
+    }
+    for (i = 0; i < s->few_count; i++) {
+        if (at < search->end && (search->next[i] == NULL || search->next[i] < at)) {
+            search->next[i] = memchr(at, s->few[i], (size_t)(search->end - at));
+            if (search->next[i] == NULL) search->next[i] = search->end;
+        }
+        if (at < search->end && search->next[i] < nearest) nearest = search->next[i];
+    }
+    return nearest;
+}
+
+int specials_next(special_search *search, special_match *found)
+{
+    while (search->tokens->count > 0 && (search->at = next_place(search)) < search->end) {
+        const uint64_t size = match(search->tokens, search->at, (uint64_t)(search->end - search->at), &found->id);
+        if (size == 0) {
+            search->at++;
+            continue;
+        }
+        found->start = (uint64_t)(search->at - search->text);
+        found->end = found->start + size;
+        search->at += size;
+        return 1;
+    }
+    return 0;
+}
+
 int specials_find(const specials *s, const uint8_t *text, uint64_t length, uint64_t from, special_match *found)
 {
-    const uint8_t *next[4] = {NULL, NULL, NULL, NULL}, *end = text + length, *at = text + from, *nearest;
-    int i;
-    if (s->count == 0) return 0;
-    for (i = 0; i < s->few_count; i++) next[i] = at < end ? memchr(at, s->few[i], (size_t)(end - at)) : NULL;
-    for (;;) {
-        uint64_t size;
-        if (s->few_count >= 0) {
-            for (nearest = end, i = 0; i < s->few_count; i++) nearest = next[i] != NULL && next[i] < nearest ? next[i] : nearest;
-            at = nearest;
-        } else {
-            while (at < end && !s->firsts[*at]) at++;
-        }
-        if (at == end) return 0;
-        size = match(s, at, (uint64_t)(end - at), &found->id);
-        if (size > 0) {
-            found->start = (uint64_t)(at - text);
-            found->end = found->start + size;
-            return 1;
-        }
-        at++;
-        for (i = 0; i < s->few_count; i++) {
-            if (next[i] == at - 1) next[i] = at < end ? memchr(at, s->few[i], (size_t)(end - at)) : NULL;
-        }
-    }
+    special_search search;
+    specials_begin(&search, s, text, length, from);
+    return specials_next(&search, found);
 }

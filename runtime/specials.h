@@ -34,7 +34,18 @@ typedef struct {
 int specials_add(specials *s, const uint8_t *bytes, size_t length, uint32_t id);
 void specials_free(specials *s);
 
-/* The first match that starts at `from` or behind: 1, or 0 if there is none. */
+/* A text being searched: where each of the few first bytes is next, so that no part of the text is looked through twice for one. */
+typedef struct {
+    const specials *tokens;
+    const uint8_t *text, *end, *at, *next[4];
+} special_search;
+
+void specials_begin(special_search *search, const specials *s, const uint8_t *text, uint64_t length, uint64_t from);
+
+/* The next match, which starts where the last one ended or behind: 1, or 0 if there is none. */
+int specials_next(special_search *search, special_match *found);
+
+/* The first match that starts at `from` or behind. */
 int specials_find(const specials *s, const uint8_t *text, uint64_t length, uint64_t from, special_match *found);
 
 #endif

@@ -17,12 +17,12 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
-from .encoders import Encoder, make_encoder
-from .lexer import cores, readable
+from .encoders import Encoder, as_text, make_encoder
+from .lexer import cores, texts_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     import numpy as np
@@ -178,7 +178,7 @@ class Tokenizer:
     ) -> list[list[int]]:  # fmt: skip
         """`[tokenizer.encode(text) for text in texts]`, on all cores. What is no text is named by its index."""
         if self._slow or add_special_tokens:
-            return [self._encode_slowly(text, allowed_special, disallowed_special, add_special_tokens) for text in texts]
+            return each(texts, lambda text: self._encode_slowly(text, allowed_special, disallowed_special, add_special_tokens))
         return self._encoder.encode_batch(texts, *self._policy(allowed_special, disallowed_special), self._workers(threads))
 
     def encode_batch_to_numpy(
@@ -187,7 +187,7 @@ class Tokenizer:
     ) -> list[npt.NDArray[np.uint32]]:  # fmt: skip
         """An array of ids for each text."""
         if self._slow:
-            return [self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special) for text in texts]  # type: ignore[misc]
+            return each(texts, lambda text: self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
         return self._encoder.encode_batch_to_numpy(texts, *self._policy(allowed_special, disallowed_special), self._workers(threads))
 
     def count(
@@ -204,7 +204,7 @@ class Tokenizer:
     ) -> list[int]:  # fmt: skip
         """How many ids each text has."""
         if self._slow:
-            return [self.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special) for text in texts]
+            return each(texts, lambda text: self.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
         return self._encoder.count_batch(texts, *self._policy(allowed_special, disallowed_special), self._workers(threads))
 
     def encode_files(
@@ -226,6 +226,13 @@ class Tokenizer:
         for found in find(paths):
             documents = encode_documents(self, Source(found.path, input, field), threads=threads, **special)
             yield from (ids for ids in documents if ids is not None)
+
+    def merge(self, piece: str | Bytes, *, method: Literal["automatic", "sweep", "heap", "backtrack", "prefixes"] = "automatic") -> list[int]:
+        """The ids of one piece by merging alone: not cut by the lexer, not looked up whole, without caches.
+
+        All methods give the same; they are there to be compared. METHODS_MEASURED
+        """
+        return self._encoder.merge(piece, method)
 
     # --- ids ---
 
@@ -360,7 +367,7 @@ class Tokenizer:
         if not self._slow or self._is_direct(text):
             found = self._encoder.encode(text, *finders, 1)
         else:
-            text = text if isinstance(text, str) else bytes(readable(text)).decode("utf-8")
+            text = as_text(text)
             if finders[1] is not None:
                 self._encoder.refuse(text, finders[1])
             contents = self._contents(allowed, "allowed_special")
@@ -377,6 +384,17 @@ class Tokenizer:
         if wanted.kind not in "ui" or numpy.iinfo(wanted).max < self.vocabulary_size - 1:
             raise ValueError(f"ids up to {self.vocabulary_size - 1} do not fit {wanted}")
         return ids.astype(wanted)
+
+
+def each(texts: Iterable[Any], encode: Callable[[Any], Any]) -> list[Any]:
+    """What is made of each text; an exception says which text it is about."""
+    done = []
+    for at, text in enumerate(texts_of(texts)):
+        try:
+            done.append(encode(text))
+        except (TypeError, ValueError, BufferError) as error:
+            raise type(error)(f"texts[{at}]: {error}") from None
+    return done
 
 
 def as_key(special: Special | None) -> Any:

@@ -1,0 +1,583 @@
+/* bpe_harness.c - bpe_*.c against the definition of merging, on random vocabularies.
+ *
+ * The definition is `define` below: all neighbours are looked through for the lowest rank, the leftmost of equals is merged, until none is
+ * left. With it are compared: bpe_encode, on pieces side by side in a text that is allocated to the byte, with caches that are cold,
+ * warm, and full of something else; bpe_merge by each method; the methods of bpe_neighbours.h where they hold; decoding. Prints the
+ * first difference and returns 1. Compile it with tiny caches (-DBUCKET_BITS=1 -DMEDIUMS=2u -DSLOTS=2u -DLONGEST=200 -DARENA=1100u), so
+ * that every entry is soon driven out by another, and with sanitizers.
+ *
+ *     bpe_harness [rounds [seed [bytes of a long piece]]]
+ *     bpe_harness small STEP      every STEP-th vocabulary of tokens of up to three letters a and b, and all pieces of up to seven
+ */
+#include "bpe_neighbours.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MOST 700         /* tokens */
+#define LONGEST_TOKEN 70
+#define PIECE_MOST 900   /* bytes of a piece that is also done by definition */
+#define PIECES_MOST 400
+
+static uint64_t seed = 1;
+
+static uint32_t below(uint32_t limit)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)((seed >> 33) % limit);
+}
+
+static void *exactly(size_t size)
+{
+    void *p = malloc(size ? size : 1);
+    if (p == NULL) exit(2);
+    return p;
+}
+
+static void fail(const char *what, long round)
+{
+    printf("round %ld: %s\n", round, what);
+    exit(1);
+}
+
+/* --- random vocabularies ----------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    uint8_t bytes[LONGEST_TOKEN];
+    uint32_t length; /* 0: no token */
+} token;
+
+typedef struct {
+    token tokens[MOST];
+    uint32_t count, merge_count, *merges; /* NULL: by rank */
+    int whole;
+    uint32_t byte_tokens[256];
+    uint32_t *ranks, *made;               /* [count * count] of each pair: BPE_NONE if it does not merge */
+    const char *const *units;             /* what texts are made of */
+    uint32_t unit_count;
+} vocabulary;
+
+/* Letters; characters of two, three and four bytes; and bytes that are ill-formed side by side. */
+static const char *const LETTERS[] = {"a", "b", "c"};
+static const char *const ONE[] = {"a"};
+static const char *const CHARACTERS[] = {"\xe4\xb8\xad", "\xe6\x96\x87", "\xc3\xa9", "\xf0\x9f\x98\x80", "a", "\xe4\xb8\x80"};
+static const char *const ILL_FORMED[] = {"\xe4\xb8\xad", "\xe4", "\xb8", "\xc3\xa9", "\xc3", "\xf0\x9f\x98", "\x80", "a", "\xff"};
+static const struct {
+    const char *const *units;
+    uint32_t count;
+} ALPHABETS[] = {{LETTERS, 2}, {LETTERS, 3}, {ONE, 1}, {CHARACTERS, 6}, {CHARACTERS, 2}, {ILL_FORMED, 9}};
+
+/* Random units, up to so many bytes; the last may be cut. */
+static uint32_t put_units(const vocabulary *v, uint8_t *to, uint32_t length)
+{
+    uint32_t at = 0;
+    while (at < length) {
+        const char *unit = v->units[below(v->unit_count)];
+        uint32_t repeat = below(8) ? 1 : 1 + below(20);
+        for (; repeat > 0 && at < length; repeat--) {
+            const char *p = unit;
+            for (; *p && at < length; p++) to[at++] = (uint8_t)*p;
+        }
+    }
+    return at;
+}
+
+static uint32_t find(const vocabulary *v, const uint8_t *bytes, uint32_t length)
+{
+    uint32_t id;
+    for (id = 0; id < v->count; id++) {
+        if (v->tokens[id].length == length && memcmp(v->tokens[id].bytes, bytes, length) == 0) return id;
+    }
+    return BPE_NONE;
+}
+
+static void add(vocabulary *v, const uint8_t *bytes, uint32_t length)
+{
+    if (v->count == MOST || length == 0 || length > LONGEST_TOKEN || find(v, bytes, length) != BPE_NONE) return;
+    memcpy(v->tokens[v->count].bytes, bytes, length);
+    v->tokens[v->count++].length = length;
+}
+
+/* Parts of one text; or two tokens side by side, as training makes them. */
+static void add_tokens(vocabulary *v, uint32_t count, int trained)
+{
+    uint8_t text[200];
+    const uint32_t size = put_units(v, text, sizeof text), from = v->count;
+    for (; count > 0; count--) {
+        if (!trained) {
+            const uint32_t at = below(size), most = size - at < LONGEST_TOKEN ? size - at : LONGEST_TOKEN;
+            add(v, text + at, 1 + below(below(4) ? (most < 6 ? most : 6) : most));
+        } else {
+            const uint32_t known = v->count - from + 1;
+            const token *left = v->tokens + (below(3) ? v->byte_tokens[text[below(size)]] : from + below(known) % (v->count ? v->count - from + 1 : 1));
+            const token *right = v->tokens + (below(3) ? v->byte_tokens[text[below(size)]] : from + below(known) % (v->count - from + 1));
+            uint8_t both[2 * LONGEST_TOKEN];
+            if (left >= v->tokens + v->count || right >= v->tokens + v->count) continue;
+            memcpy(both, left->bytes, left->length);
+            memcpy(both + left->length, right->bytes, right->length);
+            add(v, both, left->length + right->length);
+        }
+    }
+}
+
+static void shuffle_tokens(vocabulary *v)
+{
+    uint32_t i;
+    for (i = v->count; i > 1; i--) {
+        const uint32_t j = below(i);
+        const token kept = v->tokens[i - 1];
+        v->tokens[i - 1] = v->tokens[j];
+        v->tokens[j] = kept;
+    }
+}
+
+static void note_bytes(vocabulary *v)
+{
+    uint32_t id, b;
+    for (b = 0; b < 256; b++) v->byte_tokens[b] = BPE_NONE;
+    for (id = 0; id < v->count; id++) {
+        if (v->tokens[id].length == 1) v->byte_tokens[v->tokens[id].bytes[0]] = id;
+    }
+}
+
+/* All ways to cut tokens in two that give tokens: by rank, that is what merges; else it is listed, in some order, but for some. */
+static void make_merges(vocabulary *v, int listed, int ordered)
+{
+    uint32_t id, cut, i, room = 0;
+    size_t k;
+    v->ranks = exactly(sizeof *v->ranks * v->count * v->count);
+    v->made = exactly(sizeof *v->made * v->count * v->count);
+    memset(v->ranks, 0xFF, sizeof *v->ranks * v->count * v->count);
+    for (id = 0; id < v->count; id++) room += v->tokens[id].length;
+    v->merges = listed ? exactly(3 * sizeof *v->merges * room) : NULL;
+    v->merge_count = 0;
+    for (id = 0; id < v->count; id++) {
+        const token *t = v->tokens + id;
+        for (cut = 1; cut < t->length; cut++) {
+            const uint32_t left = find(v, t->bytes, cut), right = find(v, t->bytes + cut, t->length - cut);
+            if (left == BPE_NONE || right == BPE_NONE || (listed && below(4) == 0)) continue;
+            if (listed) {
+                v->merges[3 * v->merge_count] = left;
+                v->merges[3 * v->merge_count + 1] = right;
+                v->merges[3 * v->merge_count++ + 2] = id;
+            } else {
+                v->ranks[(size_t)left * v->count + right] = v->made[(size_t)left * v->count + right] = id;
+            }
+        }
+    }
+    for (i = v->merge_count; listed && !ordered && i > 1; i--) {
+        const uint32_t j = below(i);
+        for (k = 0; k < 3; k++) {
+            const uint32_t kept = v->merges[3 * (i - 1) + k];
+            v->merges[3 * (i - 1) + k] = v->merges[3 * j + k];
+            v->merges[3 * j + k] = kept;
+        }
+    }
+    for (i = 0; i < v->merge_count; i++) {
+        v->ranks[(size_t)v->merges[3 * i] * v->count + v->merges[3 * i + 1]] = i;
+        v->made[(size_t)v->merges[3 * i] * v->count + v->merges[3 * i + 1]] = v->merges[3 * i + 2];
+    }
+}
+
+static vocabulary *random_vocabulary(void)
+{
+    vocabulary *v = exactly(sizeof *v);
+    const uint32_t kind = below(sizeof ALPHABETS / sizeof *ALPHABETS), missing = below(6) == 0;
+    const int trained = below(2) != 0, ordered = below(2) != 0;
+    uint32_t b;
+    memset(v, 0, sizeof *v);
+    v->units = ALPHABETS[kind].units;
+    v->unit_count = ALPHABETS[kind].count;
+    for (b = 0; b < 256; b++) {
+        const uint8_t byte = (uint8_t)b;
+        if (missing && byte == (uint8_t)v->units[0][0] && v->unit_count > 1) continue;
+        add(v, &byte, 1);
+        if (below(40) == 0 && !missing) v->count++; /* an id that is no token */
+    }
+    note_bytes(v);
+    add_tokens(v, 1 + below(below(2) ? 300 : 12), trained && !missing);
+    if (!ordered) shuffle_tokens(v);
+    note_bytes(v);
+    v->whole = below(2) != 0;
+    make_merges(v, below(2) != 0, ordered);
+    return v;
+}
+
+static void free_vocabulary(vocabulary *v)
+{
+    free(v->ranks);
+    free(v->made);
+    free(v->merges);
+    free(v);
+}
+
+/* The ids of a piece by definition: their number, or BPE_NO_TOKEN. */
+static size_t define(const vocabulary *v, const uint8_t *p, size_t length, int whole, uint32_t *out)
+{
+    size_t n = length, i, best;
+    if (whole && length <= LONGEST_TOKEN && (out[0] = find(v, p, (uint32_t)length)) != BPE_NONE) return 1;
+    for (i = 0; i < length; i++) {
+        if ((out[i] = v->byte_tokens[p[i]]) == BPE_NONE) return BPE_NO_TOKEN;
+    }
+    for (;;) {
+        uint32_t least = BPE_NONE;
+        for (i = 0, best = 0; i + 1 < n; i++) {
+            const uint32_t rank = v->ranks[(size_t)out[i] * v->count + out[i + 1]];
+            if (rank < least) least = rank, best = i;
+        }
+        if (least == BPE_NONE) return n;
+        out[best] = v->made[(size_t)out[best] * v->count + out[best + 1]];
+        for (i = best + 1, n--; i < n; i++) out[i] = out[i + 1];
+    }
+}
+
+/* --- what is compared -------------------------------------------------------------------------------------------------- */
+
+static void build(bpe_vocabulary *b, const vocabulary *v)
+{
+    uint32_t *starts = exactly(sizeof *starts * (v->count + 1)), id, at = 0;
+    uint8_t *bytes;
+    for (id = 0; id < v->count; at += v->tokens[id++].length) starts[id] = at;
+    starts[id] = at;
+    bytes = exactly(at);
+    for (id = 0; id < v->count; id++) memcpy(bytes + starts[id], v->tokens[id].bytes, v->tokens[id].length);
+    if (bpe_build(b, starts, bytes, v->count, v->merges, v->merge_count, v->whole) != 0) exit(2);
+    free(starts);
+    free(bytes);
+}
+
+typedef struct {
+    uint8_t *text;
+    uint32_t *starts, *ends, *ids;
+    size_t length, count, id_count; /* id_count: BPE_NO_TOKEN if some byte is no token */
+} cut_text;
+
+static uint32_t piece_length(void)
+{
+    switch (below(12)) {
+    case 0: return 1 + below(3);
+    case 1: return 14 + below(4);
+    case 2: return 30 + below(5);
+    case 3: return 190 + below(20);
+    case 4: return below(8) ? 40 + below(60) : 1 + below(PIECE_MOST);
+    default: return 1 + below(12);
+    }
+}
+
+static uint32_t put_piece(const vocabulary *v, uint8_t *to, const cut_text *t)
+{
+    uint32_t length = piece_length();
+    if (below(4) == 0) { /* a token, or two */
+        const token *one = v->tokens + below(v->count), *other = v->tokens + (below(2) ? below(v->count) : 0);
+        memcpy(to, one->bytes, one->length);
+        memcpy(to + one->length, other->bytes, other->length);
+        length = one->length + (below(2) ? other->length : 0);
+        return length > 0 ? length : put_units(v, to, 1);
+    }
+    if (t->count > 0 && below(3) == 0) { /* one that was there before */
+        const size_t i = below((uint32_t)t->count);
+        memcpy(to, t->text + t->starts[i], t->ends[i] - t->starts[i]);
+        return t->ends[i] - t->starts[i];
+    }
+    return put_units(v, to, length);
+}
+
+static cut_text random_text(const vocabulary *v)
+{
+    const size_t most = below(4) ? below(40) : below(PIECES_MOST);
+    cut_text t = {.text = exactly(most * PIECE_MOST)};
+    uint32_t *ids = exactly(sizeof *ids * PIECE_MOST);
+    t.starts = exactly(sizeof *t.starts * most);
+    t.ends = exactly(sizeof *t.ends * most);
+    for (; t.count < most; t.count++) {
+        t.starts[t.count] = (uint32_t)t.length;
+        t.length += put_piece(v, t.text + t.length, &t);
+        t.ends[t.count] = (uint32_t)t.length;
+    }
+    t.text = realloc(t.text, t.length ? t.length : 1); /* to the byte */
+    t.ids = exactly(sizeof *t.ids * t.length);
+    for (size_t i = 0; i < t.count && t.id_count != BPE_NO_TOKEN; i++) {
+        const size_t made = define(v, t.text + t.starts[i], t.ends[i] - t.starts[i], v->whole, ids);
+        if (made != BPE_NO_TOKEN) memcpy(t.ids + t.id_count, ids, made * sizeof *ids);
+        t.id_count = made == BPE_NO_TOKEN ? made : t.id_count + made;
+    }
+    free(ids);
+    return t;
+}
+
+static void free_text(cut_text *t)
+{
+    free(t->text);
+    free(t->starts);
+    free(t->ends);
+    free(t->ids);
+}
+
+static void check_encoding(bpe_encoder *e, const cut_text *t, const char *what, long round)
+{
+    uint32_t *out = exactly(sizeof *out * (t->length + BPE_PADDING));
+    const size_t made = bpe_encode(e, t->text, t->length, t->starts, t->ends, t->count, out);
+    if (made != t->id_count || (made < BPE_NO_TOKEN && memcmp(out, t->ids, made * sizeof *out) != 0)) fail(what, round);
+    free(out);
+}
+
+static void check_decoding(const bpe_vocabulary *b, const cut_text *t, long round)
+{
+    bpe_decoder d;
+    size_t at;
+    uint64_t size;
+    uint8_t *out;
+    if (t->id_count == BPE_NO_TOKEN) return;
+    if (bpe_decoder_begin(&d, b, b->token_count) != 0) exit(2);
+    size = bpe_decoded_size(&d, t->ids, t->id_count, &at);
+    if (size != t->length || at != t->id_count) fail("decoded size", round);
+    out = exactly((size_t)size + 16);
+    bpe_decode(&d, t->ids, t->id_count, out);
+    if (memcmp(out, t->text, t->length) != 0) fail("decoded bytes", round);
+    free(out);
+    bpe_decoder_end(&d);
+}
+
+static void same(const char *what, long round, size_t expected, const uint32_t *ids, size_t made, const uint32_t *out)
+{
+    if (made == expected && (made >= BPE_NO_TOKEN || memcmp(ids, out, made * sizeof *ids) == 0)) return;
+    fail(what, round);
+}
+
+/* One piece, without caches, by all methods. Longer than PIECE_MOST, the heap is what others are compared with. */
+static void check_methods(const bpe_vocabulary *b, const vocabulary *v, const bpe_neighbours *n, const uint8_t *p, size_t length, long round)
+{
+    const int defined = length <= PIECE_MOST;
+    uint32_t *ids = exactly(sizeof *ids * (length + BPE_PADDING)), *out = exactly(sizeof *out * (length + BPE_PADDING));
+    const size_t expected = defined ? define(v, p, length, 0, ids) : bpe_merge(b, BPE_HEAP, p, length, ids);
+    if (defined) same("heap", round, expected, ids, bpe_merge(b, BPE_HEAP, p, length, out), out);
+    if (length <= 5000) same("sweep", round, expected, ids, bpe_merge(b, BPE_SWEEP, p, length, out), out);
+    same("automatic", round, expected, ids, bpe_merge(b, BPE_AUTOMATIC, p, length, out), out);
+    if (n->ordered) same("backtrack", round, expected, ids, bpe_merge_backtrack(n, p, length, out), out);
+    if (n->ordered) same("prefixes", round, expected, ids, bpe_merge_prefixes(n, p, length, out), out);
+    free(ids);
+    free(out);
+}
+
+/* Several pieces by turns, of up to so many bytes. */
+static void check_many(const bpe_vocabulary *b, const vocabulary *v, const cut_text *t, uint32_t longest, long round)
+{
+    bpe_job *jobs = exactly(sizeof *jobs * t->count);
+    uint32_t *out = exactly(sizeof *out * t->count * BPE_MEDIUM), ids[BPE_MEDIUM];
+    size_t count = 0, i;
+    int missing = 0;
+    for (i = 0; i < t->count; i++) {
+        const bpe_job job = {t->text + t->starts[i], t->ends[i] - t->starts[i], 0, out + count * BPE_MEDIUM};
+        if (job.length > longest) continue;
+        missing |= define(v, job.bytes, job.length, 0, ids) == BPE_NO_TOKEN;
+        jobs[count++] = job;
+    }
+    if (bpe_merge_many(b, jobs, count, longest) != (missing ? -1 : 0)) fail("many: whether a byte is missing", round);
+    for (i = 0; !missing && i < count; i++) {
+        same("many", round, define(v, jobs[i].bytes, jobs[i].length, 0, ids), ids, jobs[i].count, jobs[i].ids);
+    }
+    free(jobs);
+    free(out);
+}
+
+/* What can be made, by definition. */
+static void check_neighbours(const vocabulary *v, const bpe_neighbours *n, long round)
+{
+    uint32_t ids[LONGEST_TOKEN], id;
+    if (!n->ordered) return;
+    for (id = 0; id < v->count; id++) {
+        const token *t = v->tokens + id;
+        const int is_made = t->length > 0 && define(v, t->bytes, t->length, 0, ids) == 1;
+        if (is_made != (n->made[id] != BPE_NONE)) fail("what can be made", round);
+    }
+}
+
+/* Whatever a damaged image gives, ids are below token_count, and neither more than there is room for. */
+static void forged(const bpe_vocabulary *b, bpe_encoder *e, const cut_text *t, uint32_t *out)
+{
+    size_t made = bpe_encode(e, t->text, t->length, t->starts, t->ends, t->count, out), i, at;
+    bpe_neighbours n;
+    bpe_decoder d;
+    for (i = 0; made < BPE_NO_TOKEN && i < made; i++) {
+        if (out[i] >= b->token_count) fail("an id that is none", (long)i);
+    }
+    if (bpe_decoder_begin(&d, b, b->token_count) != 0 || bpe_neighbours_begin(&n, b) != 0) exit(2);
+    if (made < BPE_NO_TOKEN) bpe_decoded_size(&d, out, made, &at);
+    for (i = 0; i < t->count && i < 20; i++) {
+        const size_t length = t->ends[i] - t->starts[i];
+        bpe_merge(b, BPE_HEAP, t->text + t->starts[i], length, out);
+        if (n.ordered) bpe_merge_backtrack(&n, t->text + t->starts[i], length, out);
+        if (n.ordered) bpe_merge_prefixes(&n, t->text + t->starts[i], length, out);
+    }
+    bpe_neighbours_end(&n);
+    bpe_decoder_end(&d);
+}
+
+/* The same vocabulary from a copy of its image; and copies that are damaged, which are refused or give anything, but read nothing astray. */
+static void check_image(const bpe_vocabulary *b, const cut_text *t, long round)
+{
+    uint8_t *copy = exactly(b->size);
+    uint32_t *out = exactly(sizeof *out * (t->length + BPE_PADDING)), tries, changes;
+    bpe_vocabulary opened;
+    bpe_encoder *e;
+    memcpy(copy, b->image, b->size);
+    if (bpe_open(&opened, copy, b->size) != 0) fail("an image is refused", round);
+    if ((e = bpe_encoder_new(&opened)) == NULL) exit(2);
+    check_encoding(e, t, "from an image", round);
+    bpe_encoder_free(e);
+    if (bpe_open(&opened, copy, b->size - 1 - below((uint32_t)b->size)) == 0) fail("an image that is too short is taken", round);
+    for (tries = 0; tries < 4; tries++) {
+        memcpy(copy, b->image, b->size);
+        for (changes = below(6); changes > 0; changes--) copy[below(2) ? below(300) : below((uint32_t)b->size)] = (uint8_t)below(256);
+        for (changes = below(300); changes > 0; changes--) { /* where something is */
+            const size_t at = below((uint32_t)b->size);
+            if (tries > 0 && copy[at] != 0) copy[at] ^= (uint8_t)(1u << below(8));
+        }
+        if (bpe_open(&opened, copy, b->size) != 0) continue;
+        if ((e = bpe_encoder_new(&opened)) == NULL) exit(2);
+        forged(&opened, e, t, out);
+        bpe_encoder_free(e);
+    }
+    free(out);
+    free(copy);
+}
+
+static void check_long(const bpe_vocabulary *b, const vocabulary *v, const bpe_neighbours *n, size_t length, long round)
+{
+    uint8_t *p = exactly(length);
+    size_t at = 0;
+    if (below(2)) {
+        put_units(v, p, (uint32_t)length);
+    } else { /* one unit, or two by turns */
+        const char *units[2] = {v->units[below(v->unit_count)], v->units[below(v->unit_count)]};
+        for (int turn = 0; at < length; turn ^= 1) {
+            const char *unit = units[turn];
+            for (; *unit && at < length; unit++) p[at++] = (uint8_t)*unit;
+        }
+    }
+    check_methods(b, v, n, p, length, round);
+    free(p);
+}
+
+/* --- all pieces over all small vocabularies ---------------------------------------------------------------------------- */
+
+#define FEW_LETTERS 7 /* bytes of the longest piece */
+
+/* Whether some merge of a piece has no higher rank than what made its parts. */
+static int is_out_of_order(const vocabulary *v, const uint8_t *p, size_t length)
+{
+    uint32_t ids[FEW_LETTERS], made[FEW_LETTERS] = {0}; /* rank and one of what made each */
+    size_t n = length, i, best;
+    for (i = 0; i < length; i++) ids[i] = v->byte_tokens[p[i]];
+    for (;;) {
+        uint32_t least = BPE_NONE;
+        for (i = 0, best = 0; i + 1 < n; i++) {
+            const uint32_t rank = v->ranks[(size_t)ids[i] * v->count + ids[i + 1]];
+            if (rank < least) least = rank, best = i;
+        }
+        if (least == BPE_NONE) return 0;
+        if (made[best] > least || made[best + 1] > least) return 1;
+        ids[best] = v->made[(size_t)ids[best] * v->count + ids[best + 1]];
+        made[best] = least + 1;
+        for (i = best + 1, n--; i < n; i++) ids[i] = ids[i + 1], made[i] = made[i + 1];
+    }
+}
+
+/* The tokens a and b, and of those of two and three letters these. By rank or listed, in some order. */
+static vocabulary *small_vocabulary(uint32_t chosen, int listed)
+{
+    vocabulary *v = exactly(sizeof *v);
+    uint32_t bit = 0, length, word, i;
+    memset(v, 0, sizeof *v);
+    add(v, (const uint8_t *)"a", 1);
+    add(v, (const uint8_t *)"b", 1);
+    for (length = 2; length <= 3; length++) {
+        for (word = 0; word < 1u << length; word++) {
+            uint8_t letters[3];
+            for (i = 0; i < length; i++) letters[i] = (uint8_t)('a' + (word >> i & 1));
+            if (chosen >> bit++ & 1) add(v, letters, length);
+        }
+    }
+    if (below(2)) shuffle_tokens(v);
+    note_bytes(v);
+    make_merges(v, listed, below(2) != 0);
+    return v;
+}
+
+/* Every piece of up to FEW_LETTERS letters; and merges are in order where `ordered` says so, and nowhere else. */
+static int check_small(uint32_t chosen, int listed)
+{
+    vocabulary *v = small_vocabulary(chosen, listed);
+    bpe_vocabulary b;
+    bpe_neighbours n;
+    size_t length, i;
+    uint32_t word;
+    int out_of_order = 0, ordered;
+    build(&b, v);
+    if (bpe_neighbours_begin(&n, &b) != 0) exit(2);
+    for (length = 1; length <= FEW_LETTERS; length++) {
+        for (word = 0; word < 1u << length; word++) {
+            uint8_t p[FEW_LETTERS];
+            for (i = 0; i < length; i++) p[i] = (uint8_t)('a' + (word >> i & 1));
+            check_methods(&b, v, &n, p, length, (long)chosen);
+            out_of_order |= is_out_of_order(v, p, length);
+        }
+    }
+    ordered = n.ordered;
+    if (ordered != !out_of_order) fail("whether merges are in order", (long)chosen);
+    bpe_neighbours_end(&n);
+    bpe_close(&b);
+    free_vocabulary(v);
+    return ordered;
+}
+
+static int check_all_small(uint32_t step)
+{
+    uint32_t chosen;
+    long held = 0, count = 0;
+    for (chosen = below(step); chosen < 1u << 12; chosen += step, count += 2) held += check_small(chosen, 0) + check_small(chosen, 1);
+    printf("%ld small vocabularies, %ld in order, no difference\n", count, held);
+    return held == 0 || held == count;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "small") == 0) return check_all_small((uint32_t)atol(argv[2]));
+    const long rounds = argc > 1 ? atol(argv[1]) : 100;
+    const size_t long_piece = argc > 3 ? (size_t)atol(argv[3]) : 20000;
+    long round, held = 0;
+    if (argc > 2) seed = (uint64_t)atol(argv[2]);
+    for (round = 0; round < rounds; round++) {
+        vocabulary *v = random_vocabulary();
+        bpe_vocabulary b;
+        bpe_neighbours n;
+        bpe_encoder *e;
+        cut_text first, other;
+        size_t i;
+        build(&b, v);
+        if (bpe_neighbours_begin(&n, &b) != 0 || (e = bpe_encoder_new(&b)) == NULL) exit(2);
+        held += n.ordered;
+        first = random_text(v);
+        other = random_text(v);
+        check_encoding(e, &first, "cold", round);
+        check_encoding(e, &first, "warm", round);
+        check_encoding(e, &other, "another text", round);
+        check_encoding(e, &first, "after another text", round);
+        check_image(&b, &other, round);
+        check_decoding(&b, &first, round);
+        check_many(&b, v, &first, 16, round);
+        check_many(&b, v, &first, BPE_MEDIUM, round);
+        check_neighbours(v, &n, round);
+        for (i = 0; i < first.count && i < 40; i++) check_methods(&b, v, &n, first.text + first.starts[i], first.ends[i] - first.starts[i], round);
+        if (round % 16 == 0) check_long(&b, v, &n, long_piece, round);
+        free_text(&first);
+        free_text(&other);
+        bpe_encoder_free(e);
+        bpe_neighbours_end(&n);
+        bpe_close(&b);
+        free_vocabulary(v);
+    }
+    if (rounds >= 50 && (held < rounds / 8 || held > rounds - rounds / 8)) fail("too few vocabularies of one kind", held);
+    printf("%ld vocabularies, %ld in order, no difference\n", rounds, held);
+    return 0;
+}

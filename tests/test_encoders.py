@@ -1,0 +1,438 @@
+"""Encoders: the native one against the pure one and against merging by definition, on random vocabularies, texts, and all that is a text."""
+
+from __future__ import annotations
+
+import array
+import mmap
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bitlex
+from bitlex.encoders import METHODS, Encoder, make_encoder
+from bitlex.merging import merge
+from bitlex.tokenizer import Tokenizer
+from bitlex.vocabulary import AddedToken, Vocabulary
+from small_vocabularies import BYTES, TRAINED, describe, pure, random_vocabulary
+
+native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
+
+ADDED = (AddedToken(300, "<|end|>"), AddedToken(301, "<|end|>more"), AddedToken(302, "[x]"), AddedToken(500_000, "é!"))
+
+
+def outcome(run: Any, *arguments: Any) -> Any:
+    """What a call returns, or what it raises."""
+    try:
+        found = run(*arguments)
+    except Exception as error:
+        return ValueError if isinstance(error, ValueError) else type(error), str(error)
+    if isinstance(found, tuple):
+        return [part.tolist() for part in found]
+    return found.tolist() if isinstance(found, np.ndarray) else found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_vocabularies(seed: int) -> None:
+    """Pieces by definition; the same cold, warm, after other texts, by several threads, by all methods; and where the ids are."""
+    rng = random.Random(seed)
+    vocabulary, units = random_vocabulary(rng)
+    tokenizer = Tokenizer(describe(vocabulary))
+    encoder, slow = tokenizer._encoder, pure(tokenizer)
+    texts = [b"".join(rng.choices(units, k=rng.choice((1, 5, 60, 400)))) for _ in range(12)]
+    for text in [*texts, *texts, b"", b" ".join(texts)]:
+        pieces = tokenizer.lexer.split(text)
+        expected: Any
+        try:
+            expected = [number for piece in pieces for number in merge(vocabulary, piece)]
+        except ValueError:
+            expected = outcome(slow.encode, text, None, None, 1)
+            assert "is no token of this vocabulary" in expected[1]
+        for threads in (1, 2, 3):
+            assert outcome(encoder.encode, text, None, None, threads) == expected  # type: ignore[comparison-overlap]
+        assert outcome(encoder.encode_with_offsets, text, None, None, 1) == outcome(slow.encode_with_offsets, text, None, None, 1)
+        assert outcome(encoder.encode_to_numpy, text, None, None, 1) == expected
+        if isinstance(expected, list):
+            assert encoder.count(text, None, None, 1) == len(expected)
+            assert encoder.decode(expected) == text
+    bare = Vocabulary(vocabulary.blob, vocabulary.starts, vocabulary.merges, False)
+    for piece in {piece for text in texts for piece in tokenizer.lexer.split(text)}:
+        results = [outcome(encoder.merge, piece, method) for method in METHODS]
+        assert results == [outcome(slow.merge, piece, method) for method in METHODS]
+        if isinstance(results[0], list):
+            assert results == [merge(bare, piece)] * len(METHODS)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer(describe(TRAINED, ADDED))
+
+
+text_parts = st.lists(
+    st.one_of(
+        st.sampled_from(["<|end|>", "<|end|>more", "<|end", "[x]", "[", "é!", "the", " thing", "\ud83d\ude00", "\ud83d", "\ude00", "中", "123", "  "]),
+        st.characters(), st.integers(0xD800, 0xDFFF).map(chr),
+    ), max_size=30,
+).map("".join)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=text_parts, allowed=st.booleans(), chosen=st.sets(st.sampled_from(ADDED)))
+def test_any_str(tokenizer: Tokenizer, text: str, allowed: bool, chosen: set[AddedToken]) -> None:
+    slow = pure(tokenizer)
+    some = {token.content.encode(): token.id for token in chosen}
+    fast_specials, slow_specials = (encoder.specials(some) if some else None for encoder in (tokenizer._encoder, slow))
+    fast_both: tuple[Any, Any] = (fast_specials, None) if allowed else (None, fast_specials)
+    slow_both = (slow_specials, None) if allowed else (None, slow_specials)
+    for name in ("encode", "encode_with_offsets", "count"):
+        assert outcome(getattr(tokenizer._encoder, name), text, *fast_both, 1) == outcome(getattr(slow, name), text, *slow_both, 1)
+    if allowed or not some:
+        ids, places = tokenizer._encoder.encode_with_offsets(text, *fast_both, 1)
+        places = places.reshape(-1, 2)
+        assert (places[:, 0] <= places[:, 1]).all() and (places[1:, 0] <= places[:-1, 1]).all()
+        covered = {at for start, end in places for at in range(start, end)}
+        assert covered == set(range(len(text)))
+        data = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+        assert tokenizer._encoder.decode(ids) == data
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=st.lists(st.one_of(st.binary(max_size=8), st.sampled_from([token.content.encode() for token in ADDED]))).map(b"".join))
+def test_any_bytes(tokenizer: Tokenizer, text: bytes) -> None:
+    slow = pure(tokenizer)
+    everything = {token.content.encode(): token.id for token in ADDED}
+    fast, reference = tokenizer._encoder.specials(everything), slow.specials(everything)
+    ids, places = tokenizer._encoder.encode_with_offsets(text, fast, None, 1)
+    assert (ids.tolist(), places.tolist()) == tuple(part.tolist() for part in slow.encode_with_offsets(text, reference, None, 1))
+    assert b"".join(text[start:end] for start, end in places.reshape(-1, 2)) == text == tokenizer._encoder.decode(ids)
+    assert tokenizer._encoder.encode(text, None, None, 1) == slow.encode(text, None, None, 1)
+
+
+def test_kinds_of_text(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    text = "the thing, é 中 😀 123" * 5
+    data = text.encode()
+    expected = tokenizer.encode_ordinary(data)
+    path = tmp_path / "text"
+    path.write_bytes(data)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        kinds: list[Any] = [text, data, bytearray(data), memoryview(data), np.frombuffer(data, np.uint8), array.array("B", data), mapped]
+        for kind in kinds:
+            assert tokenizer.encode_ordinary(kind) == expected
+            assert tokenizer.count(kind) == len(expected)
+    assert tokenizer.encode_ordinary(memoryview(b"x" + data)[1:]) == expected
+    for narrow in ("the thing", "the thing é", "the thing 中", "the thing 😀", "\0\0", ""):  # one, one, two and four bytes a character
+        assert tokenizer.encode_ordinary(narrow) == tokenizer.encode_ordinary(narrow.encode())
+    for wrong in (None, 1, ["a"], array.array("i", [1]), np.zeros(3)):
+        for encoder in (tokenizer._encoder, pure(tokenizer)):
+            with pytest.raises(TypeError, match="expected str or a bytes-like object, got"):
+                encoder.encode(wrong, None, None, 1)
+    for encoder in (tokenizer._encoder, pure(tokenizer)):
+        with pytest.raises(BufferError):
+            encoder.encode(memoryview(data)[::2], None, None, 1)
+
+
+def test_the_end_of_readable_memory(tokenizer: Tokenizer) -> None:
+    """Behind the text is nothing that may be read."""
+    pages = mmap.mmap(-1, 3 * mmap.PAGESIZE)
+    libc = __import__("ctypes").CDLL(None, use_errno=True)
+    view = memoryview(pages)
+    address = np.frombuffer(view, np.uint8).ctypes.data
+    if libc.mprotect(__import__("ctypes").c_void_p(address + 2 * mmap.PAGESIZE), mmap.PAGESIZE, 0) != 0:
+        pytest.skip("no mprotect here")
+    slow = pure(tokenizer)
+    for text in (b"a", b"the", b" and the thing", b"the" * 20, "中文".encode() * 9, b"x" * 40, b"\xe4\xb8", b"\xe4"):
+        start = 2 * mmap.PAGESIZE - len(text)
+        pages[start : start + len(text)] = text
+        assert tokenizer.encode_ordinary(view[start : start + len(text)]) == slow.encode(text, None, None, 1)
+
+
+IDS: dict[str, Any] = {
+    "int": [116, 258, 300], "tuple": (116, 258), "range": range(97, 120), "index": [np.uint8(116), np.int64(258)], "bool": [True, False],
+    "empty": [], "big": [2**70], "negative": [-1], "beyond": [116, 303], "last": [500_000], "uint64": [np.uint64(2**64 - 1)], "none": [2**32 - 1],
+    "float": [1.5], "str item": ["a"], "none item": [None], "str": "ab", "bytes": b"ab", "bytearray": bytearray(b"a"), "number": 7, "nothing": None,
+    "numpy bool": np.array([True]), "numpy float": np.array([1.0]), "two rows": np.array([[116, 258], [97, 98]]), "no row": np.array(116),
+    "objects": np.array([116], object), "strings": np.array(["a"]), "strided": np.arange(97, 120)[::3], "backwards": np.arange(97, 120)[::-1],
+    "column": np.arange(97, 121).reshape(-1, 4)[:, 1], "no items": np.array([], np.int64), "array": array.array("H", [116, 258]),
+    "float array": array.array("d", [1.0]), "unaligned": memoryview(b"xt\0\0\0")[1:].cast("I"), "bytes view": memoryview(b"the"),
+    **{f"numpy {kind}{size}": np.array([116, 97, 12], f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)},
+    **{f"other order {kind}": np.array([116, 97, 12], f">{kind}") for kind in ("i2", "u4", "i8")},
+    **{f"below 0 in i{size}": np.array([116, -1], f"i{size}") for size in (1, 2, 4, 8)},
+    "large u8": np.array([2**64 - 1], np.uint64), "large i8": np.array([2**40], np.int64),
+}  # fmt: skip
+WRONG = {"float", "str item", "none item", "str", "bytes", "bytearray", "number", "nothing", "numpy bool", "numpy float", "two rows", "no row",
+         "objects", "strings", "float array"}  # fmt: skip
+NO_TOKEN = {"big", "negative", "beyond", "uint64", "none", "large u8", "large i8", *(name for name in IDS if name.startswith("below"))}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_kinds_of_ids(tokenizer: Tokenizer, name: str) -> None:
+    ids, slow = IDS[name], pure(tokenizer)
+    for method in ("decode", "ends"):
+        found = outcome(getattr(tokenizer._encoder, method), ids)
+        assert found == outcome(getattr(slow, method), ids)
+        if name in WRONG:
+            assert found[0] is TypeError
+        elif name in NO_TOKEN:
+            assert found[0] is KeyError
+        else:
+            assert isinstance(found, (bytes, list)) and len(found) == (len(ids) if method == "ends" else len(b"".join(map(slow.token, ids))))
+
+
+MESSAGES = {
+    (97, -1): "'ids[1] is no token id'", (97, 303): "'ids[1] is 303, which is no token of this vocabulary'", (2**32 - 1,): "'ids[0] is no token id'",
+}
+
+
+@pytest.mark.parametrize("ids", MESSAGES)
+def test_ids_that_are_none(tokenizer: Tokenizer, ids: tuple[int, ...]) -> None:
+    for run in (tokenizer.decode, tokenizer.decode_bytes, pure(tokenizer).decode, tokenizer.decode_with_offsets):
+        with pytest.raises(KeyError) as caught:
+            run(ids)  # type: ignore[operator]
+        assert str(caught.value) == MESSAGES[ids]
+
+
+def test_a_list_that_changes_as_it_is_read(tokenizer: Tokenizer) -> None:
+    class Clears:
+        def __index__(self) -> int:
+            ids.clear()
+            return 97
+
+    class Grows:
+        def __index__(self) -> int:
+            ids.extend([98] * 1000)
+            return 97
+
+    for kind in (Clears, Grows):
+        ids: list[Any] = [kind(), *range(97, 120)]
+        assert tokenizer.decode(ids).startswith("a")
+
+
+def test_single_tokens(tokenizer: Tokenizer) -> None:
+    for encoder in (tokenizer._encoder, pure(tokenizer)):
+        for number in (np.uint32(257), 257, np.int8(97)):
+            assert encoder.token(number) == (b"the" if number == 257 else b"a")  # type: ignore[arg-type]
+        for number in (-1, 303, 2**31, 2**32, 2**80):
+            with pytest.raises(KeyError, match=str(number)):
+                encoder.token(number)
+        for wrong in ("a", 1.0, None):
+            with pytest.raises(TypeError):
+                encoder.token(wrong)  # type: ignore[arg-type]
+        assert encoder.find(b"the") == 257 and encoder.find(b"tha") is None and encoder.find(b"") is None
+        with pytest.raises(ValueError, match=r"^method is 'quick'; it may be 'automatic', 'sweep', 'heap', 'backtrack' or 'prefixes'$"):
+            encoder.merge(b"the", "quick")
+
+
+def test_a_byte_that_is_no_token() -> None:
+    """The place of the first one, however many threads look for it, and also where a token that is taken whole has such a byte."""
+    tokenizer = Tokenizer(describe(Vocabulary.from_ranks({b"a": 0, b"b": 1, b" ": 2, b"ab": 3, b" ab": 4})))
+    text = b"ab " * 100_000
+    for places in ([150_001], [12, 290_000], [290_000, 299_999], [6143], [6144], [6145], [0]):
+        wrong = bytearray(text)
+        for place in places:
+            wrong[place] = ord("x")
+        for threads in (1, 2, 3, 8):
+            with pytest.raises(ValueError, match=rf"^byte 0x78 at {places[0]} is no token of this vocabulary$"):
+                tokenizer._encoder.encode(bytes(wrong), None, None, threads, 1)  # type: ignore[call-arg]
+    vocabulary = Vocabulary.from_merges([b"a", b" ", b"ax"], [], whole=True)
+    tokenizer = Tokenizer(describe(vocabulary))
+    for encoder in (tokenizer._encoder, pure(tokenizer)):
+        assert encoder.encode(b"ax", None, None, 1) == [2]
+        with pytest.raises(ValueError, match=r"^byte 0x78 at 5 is no token of this vocabulary$"):
+            encoder.encode(b"ax aax", None, None, 1)
+
+
+def test_batches(tokenizer: Tokenizer) -> None:
+    rng = random.Random(4)
+    texts: list[Any] = ["".join(rng.choices("the and wing 中é", k=rng.choice((0, 3, 50, 3000)))) for _ in range(300)]
+    texts[7], texts[9] = texts[7].encode(), bytearray(texts[9].encode())
+    slow = pure(tokenizer)
+    for name in ("encode_batch", "encode_batch_to_numpy", "count_batch"):
+        expected = [outcome(getattr(slow, name.replace("_batch", "")), text, None, None, 1) for text in texts]
+        for threads in (1, 2, 7):
+            found = getattr(tokenizer._encoder, name)(iter(texts), None, None, threads)
+            assert [part.tolist() if isinstance(part, np.ndarray) else part for part in found] == expected
+        assert getattr(tokenizer._encoder, name)([], None, None, 3) == []
+    disallowed = [encoder.specials({b"[x]": 302}) for encoder in (tokenizer._encoder, slow)]
+    for bad, error in ((3, TypeError), (None, TypeError), ("a [x]", ValueError)):
+        for encoder, refused in zip((tokenizer._encoder, slow), disallowed, strict=True):
+            with pytest.raises(error, match=r"^texts\[5\]: "):
+                encoder.encode_batch([*texts[:5], bad, *texts[5:]], None, refused, 2)
+    for one in ("text", b"text", bytearray(b"text")):
+        for encoder in (tokenizer._encoder, slow):
+            with pytest.raises(TypeError, match=r"^expected a list of texts, got one "):
+                encoder.encode_batch(one, None, None, 1)
+
+
+def test_the_first_of_several_wrong_texts_is_named() -> None:
+    tokenizer = Tokenizer(describe(Vocabulary.from_ranks({b"a": 0, b" ": 1})))
+    texts = ["a " * 50_000] * 40
+    for first in (0, 13, 39):
+        wrong = [text + "b" if at >= first else text for at, text in enumerate(texts)]
+        for threads in (1, 2, 4):
+            with pytest.raises(ValueError, match=rf"^texts\[{first}\]: byte 0x62 at 100000 is no token of this vocabulary$"):
+                tokenizer._encoder.encode_batch(wrong, None, None, threads)
+
+
+TEXTS = {
+    "words": "the thing and the other one, 12 of them\n", "no spaces": "thethingandtheother", "digits": "1234567890", "spaces": " ", "chinese": "中文字中",
+    "emoji": "😀é", "apostrophes": "it's they'll ",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("family", ["cl100k", "o200k", "gpt2", "deepseek_v3"])
+def test_long_texts_cut_everywhere(name: str, family: str) -> None:
+    """By several threads, in parts of one block and of a few."""
+    tokenizer = Tokenizer(describe(TRAINED, family=family))
+    text = (TEXTS[name] * (20 * native.BLOCK))[: 20 * native.BLOCK + 1234]
+    rng = random.Random(name)
+    mixed = "".join(text[at : at + 1000] + rng.choice(["", "\n", " x", "1", "中"]) for at in range(0, len(text), 1000))
+    encoder: Any = tokenizer._encoder
+    one: Any
+    for one in (text, mixed, mixed.encode()[:-1]):
+        expected = encoder.encode_to_numpy(one, None, None, 1)
+        places = encoder.encode_with_offsets(one, None, None, 1)[1]
+        for threads, blocks in ((2, 1), (3, 1), (2, 5), (7, 2)):
+            assert np.array_equal(encoder.encode_to_numpy(one, None, None, threads, blocks), expected)
+            ids, found = encoder.encode_with_offsets(one, None, None, threads, blocks)
+            assert np.array_equal(ids, expected) and np.array_equal(found, places)
+            assert encoder.count(one, None, None, threads, blocks) == len(expected)
+
+
+def test_a_random_long_text_cut_everywhere(tokenizer: Tokenizer) -> None:
+    rng = random.Random(8)
+    text = b"".join(rng.choices([b"the ", b"ing", b" and", b"\xe4\xb8\xad", b"\xff", b"1", b"\n", b"'s", b"x" * 7000], [9, 9, 9, 9, 1, 3, 3, 3, 0.05], k=60_000))
+    encoder: Any = tokenizer._encoder
+    expected = encoder.encode(text, None, None, 1)
+    assert expected == pure(tokenizer).encode(text, None, None, 1)
+    for threads, blocks in ((2, 0), (2, 1), (8, 1), (3, 4)):
+        assert encoder.encode(text, None, None, threads, blocks) == expected
+
+
+def test_many_threads_at_once(tokenizer: Tokenizer) -> None:
+    rng = random.Random(2)
+    texts = ["".join(rng.choices(["the ", "wing ", "123", "中", "é", " and"], k=20_000)) for _ in range(6)]
+    expected = [tokenizer.encode(text) for text in texts]
+    wrong = []
+
+    def work(first: int) -> None:
+        for at in range(12):
+            number = (first + at) % len(texts)
+            if tokenizer.encode(texts[number], threads=1 + at % 2) != expected[number] or tokenizer.merge("thething", method="backtrack") != [257, 256, 260]:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_after_a_fork(tokenizer: Tokenizer) -> None:
+    text = "the thing 中 " * 100_000
+    expected = tokenizer.encode(text, threads=2)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if tokenizer.encode(text, threads=2) == expected and tokenizer.decode(expected) == text else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_signal_gets_through(tokenizer: Tokenizer, threads: int) -> None:
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    text = b"the thing and " * 8_000_000
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for run in (tokenizer.count, tokenizer.encode, tokenizer.encode_to_numpy):
+            with pytest.raises(Interrupted):  # noqa: PT012 (the timer must not go off before)
+                signal.setitimer(signal.ITIMER_REAL, 0.005)
+                run(text, threads=threads)  # type: ignore[operator]
+        with pytest.raises(Interrupted):  # noqa: PT012
+            signal.setitimer(signal.ITIMER_REAL, 0.005)
+            tokenizer.count_batch([text, text], threads=threads)
+        assert tokenizer.encode("the") == [257]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(("unit", "expected"), [("a", 1), ("ab", 1), ("中", 1), (" ", 1), ("xyz", 1)])
+def test_one_piece_of_a_megabyte(unit: str, expected: int) -> None:
+    """By the definition it would take days; three other ways agree."""
+    ranks = Vocabulary.from_ranks([*BYTES, b"aa", b"aaaa", b"aaaaaaaa", b"ab", b"abab", b"ba", "中".encode()[:2], "中".encode(), b"  ", b"   ", b"xy", b"yz", b"zx", b"xyz"])
+    tokenizer = Tokenizer(describe(ranks, family=None, pre_tokenizer={"type": "Split", "pattern": {"Regex": r"(?s:.+)"}, "behavior": "Isolated", "invert": False}))
+    text = unit * (1_000_000 // len(unit.encode()))
+    ids = tokenizer.encode(text)
+    assert len(tokenizer.lexer.split(text)) == expected
+    assert tokenizer.decode(ids) == text
+    for method in METHODS:
+        if method != "sweep":
+            assert tokenizer.merge(text, method=method) == ids  # type: ignore[arg-type]
+
+
+def test_the_tables_are_checked() -> None:
+    machine = bitlex.lexer("cl100k")._machine
+    good = {"machine": machine, "decoded": {}, "blob": b"abab", "starts": np.array([0, 1, 2, 4], np.uint32), "merges": np.array([0, 1, 2], np.uint32), "whole": False}
+    assert native.Encoder(**good).encode("ab", None, None) == [2]
+    wrong: list[dict[str, Any]] = [
+        {"starts": b""}, {"starts": b"\0\0\0"}, {"starts": np.array([0, 1, 5], np.uint32)}, {"starts": np.array([1, 4], np.uint32)},
+        {"starts": np.array([0, 3, 2, 4], np.uint32)}, {"merges": b"\0"}, {"merges": np.array([0, 1, 3], np.uint32)},
+        {"merges": np.array([0, 0, 0], np.uint32)}, {"decoded": {1: "a"}}, {"decoded": {2**21: b"a"}}, {"image": b"x" * 1000},
+    ]  # fmt: skip
+    for change in wrong:
+        with pytest.raises(ValueError):
+            native.Encoder(**{**good, **change})
+    for change in ({"machine": None}, {"decoded": []}, {"blob": "text"}, {"decoded": {"a": b"a"}}):
+        with pytest.raises(TypeError):
+            native.Encoder(**{**good, **change})
+    encoder = native.Encoder(**good)
+    for arguments in ((), ("a",), ("a", None), ("a", 1, None), ("a", None, "x"), ("a", None, None, "1"), ("a", None, None, 1, 0, 0)):
+        with pytest.raises(TypeError):
+            encoder.encode(*arguments)
+    for threads, blocks in ((0, 0), (-1, 0), (1025, 0), (1, -1)):
+        with pytest.raises(ValueError, match=r"threads must be 1\.\.1024, and blocks 0 or more"):
+            encoder.encode("a", None, None, threads, blocks)
+
+
+def test_an_image_gives_the_same() -> None:
+    for seed in range(10):
+        rng = random.Random(seed)
+        vocabulary, units = random_vocabulary(rng)
+        description = describe(vocabulary)
+        lexer = description.lexer()
+        made: Any = make_encoder(description, lexer)
+        image = made.image()
+        mapped: Encoder = make_encoder(description, lexer, image)
+        text = b"".join(rng.choices(units, k=500))
+        assert outcome(mapped.encode, text, None, None, 1) == outcome(made.encode, text, None, None, 1)
+        for damaged in (image[:-1], image[:100], b"", bytes(8) + image[8:], image[:8] + bytes(8) + image[16:], bytearray(b"x") + image):
+            with pytest.raises(ValueError, match="not the tables of a vocabulary"):
+                make_encoder(description, lexer, damaged)
+
+
+def test_without_the_extension() -> None:
+    """The same by pure Python alone."""
+    script = (
+        "import sys; sys.path.insert(0, 'tests'); from small_vocabularies import *; from bitlex.tokenizer import Tokenizer; t = Tokenizer(describe(TRAINED)); "
+        "print(t.encode('the thing'), t.decode([257]), t.merge('the', method='backtrack'), type(t._encoder).__name__)"
+    )
+    environment = {**os.environ, "BITLEX_TIER": "pure"}
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment, cwd=Path(__file__).parent.parent)
+    assert done.stdout == "[257, 32, 256, 260] the [257] Pure\n"
