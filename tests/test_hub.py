@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -51,8 +52,8 @@ def test_what_is_there_is_taken(fetched: list[tuple[str, str]], tmp_path: Path) 
     for source in ("gpt2", folder, folder / "tokenizer.json", str(folder / "tokenizer.json")):
         assert len(Tokenizer.from_huggingface(source).encode("é")) == 2
     assert fetched == []
-    source = object()
-    assert tokenizer_json(source) is source
+    other: Any = object()
+    assert tokenizer_json(other) is other
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
