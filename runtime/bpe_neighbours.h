@@ -16,6 +16,16 @@
  *     backtrack    the longest token first; a shorter one where it may not stand behind the one before; where none may, back
  *     prefixes     for each beginning of the piece the token that its ids end with, from left to right
  *
+ * MB/s by the length of pieces of English prose (one core, cl100k; 300 Z: 300 bytes of Chinese; 1 MB: of random letters):
+ *
+ *                  9 (words)     16     30     60    100    300   1000  10000   300 Z   1 MB
+ *     sweep               28     30     26     20     14      4      1              8
+ *     heap                18     16     15     14     12     11      9      5      33    1.4
+ *     backtrack           14     24     27     27     33     29     33     32      43    3.9
+ *     prefixes             9     14     11     11     11     10      9     10      45    7.5
+ *
+ * What is needed beside the vocabulary is made in 60 to 350 ms, and takes 10 to 40 MB.
+ *
  * Both take time linear in the piece (bounded by the tokens that lie in one another, for each byte) and no memory that grows with it but,
  * for backtrack, a bit for each byte.
  */

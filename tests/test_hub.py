@@ -1,0 +1,63 @@
+"""Names of models on the hub: what is a name, what is a path, and what is said where a package is missing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from bitlex.hub import tokenizer_json
+from bitlex.tokenizer import Tokenizer
+from tokenizing import tokenizer_json as content
+
+
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, str]]:
+    """A hub that has every model, and what it was asked for."""
+    asked: list[tuple[str, str]] = []
+    (tmp_path / "fetched.json").write_text(json.dumps(content()))
+
+    def download(name: str, file: str) -> str:
+        asked.append((name, file))
+        return str(tmp_path / "fetched.json")
+
+    hub = ModuleType("huggingface_hub")
+    hub.hf_hub_download = download  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
+    monkeypatch.chdir(tmp_path)
+    return asked
+
+
+@pytest.mark.parametrize("name", ["gpt2", "Qwen/Qwen3-8B", "a.b-c_d/e.f-1"])
+def test_names_are_fetched(fetched: list[tuple[str, str]], name: str) -> None:
+    assert Tokenizer.from_huggingface(name).encode("a") == Tokenizer.from_huggingface("fetched.json").encode("a")
+    assert fetched == [(name, "tokenizer.json")]
+
+
+@pytest.mark.parametrize("path", ["no such file.json", "gpt2.json", "../gpt2", "/gpt2", "a/b/c", "-x", ".hidden", "a/.b"])
+def test_paths_are_not(fetched: list[tuple[str, str]], path: str) -> None:
+    with pytest.raises(FileNotFoundError):
+        Tokenizer.from_huggingface(path)
+    assert fetched == []
+
+
+def test_what_is_there_is_taken(fetched: list[tuple[str, str]], tmp_path: Path) -> None:
+    folder = tmp_path / "gpt2"
+    folder.mkdir()
+    (folder / "tokenizer.json").write_text(json.dumps(content()))
+    for source in ("gpt2", folder, folder / "tokenizer.json", str(folder / "tokenizer.json")):
+        assert len(Tokenizer.from_huggingface(source).encode("é")) == 2
+    assert fetched == []
+    other: Any = object()
+    assert tokenizer_json(other) is other
+
+
+def test_without_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(FileNotFoundError, match=r"^Qwen/Qwen3-8B: no such file; to fetch the tokenizer of a model by its name, install huggingface_hub$"):
+        Tokenizer.from_huggingface("Qwen/Qwen3-8B")
