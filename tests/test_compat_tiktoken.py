@@ -104,9 +104,10 @@ def test_what_is_no_list_of_texts(texts: Any) -> None:
 @pytest.mark.parametrize("allowed", [(), [], ("<|a|>",), ["<|a|>"], "<|a|>", {}.keys(), SPECIAL.keys(), 5, None, {5}])
 @pytest.mark.parametrize("disallowed", ["all", (), None, 5, ["x", 5]])
 def test_other_kinds_of_choices(allowed: Any, disallowed: Any) -> None:
+    text = "ab"  # of two mistakes at once, the one that tiktoken names first may be the other one
     for method in ("encode", "encode_to_numpy", "encode_with_unstable"):
-        alike(method, "a<|a|>", allowed_special=allowed, disallowed_special=disallowed)
-    alike("encode_batch", ["a<|a|>"], allowed_special=allowed, disallowed_special=disallowed)
+        alike(method, text, allowed_special=allowed, disallowed_special=disallowed)
+    alike("encode_batch", [text], allowed_special=allowed, disallowed_special=disallowed)
 
 
 def test_the_error_says_which_token() -> None:
