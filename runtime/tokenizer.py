@@ -126,7 +126,7 @@ class Tokenizer:
     def with_added_tokens(self, added: Iterable[AddedToken], decoded: Mapping[int, bytes]) -> Tokenizer:
         """One with other added tokens, and other ids that decode to something else; the lexer and the tables are this one's."""
         description = replace(self._description, added=tuple(added), decoded=decoded)
-        image = None if isinstance(self._encoder, Pure) else self._encoder.image()
+        image = None if isinstance(self._encoder, Pure) else self._encoder.image()  # type: ignore[attr-defined, unused-ignore]
         return Tokenizer(description, encoder=make_encoder(description, self._lexer, image), lexer=self._lexer)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import os
 import pickle
+import sys
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 import tiktoken
+import tiktoken.load
 import tiktoken.model
 import tiktoken_ext.openai_public
 from hypothesis import given, settings
@@ -38,6 +40,7 @@ THEIRS, OURS = tiktoken.Encoding("small", **MADE), ours.Encoding("small", **MADE
 
 PARTS = [*LONGER, *SPECIAL, "\ud83d", "\udc4d", " ", "\n", "\r", "a", "b", "'s", "1", "\x85", "\u2028", "e\u0301", "<|b|>", "|>"]
 TEXTS = st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=12).map("".join)
+R50K = "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
 SETS = st.sets(st.sampled_from([*SPECIAL, "<|b|>", "h"]))
 ALLOWED = st.just("all") | SETS | SETS.map(frozenset)
 DISALLOWED = st.just("all") | SETS | SETS.map(list) | SETS.map(tuple) | st.sampled_from(["", "ab"])
@@ -195,14 +198,14 @@ def same_facts(mine: Any, theirs: Any) -> None:
 
 def test_facts() -> None:
     same_facts(OURS, THEIRS)
-    bare = {"pat_str": "a|b", "mergeable_ranks": {b"a": 0, b"b": 7}, "special_tokens": {}}
+    bare: dict[str, Any] = {"pat_str": "a|b", "mergeable_ranks": {b"a": 0, b"b": 7}, "special_tokens": {}}
     same_facts(ours.Encoding("bare", **bare), tiktoken.Encoding("bare", **bare))
 
 
 @pytest.mark.parametrize(("size", "special"), [(None, {}), (0, {}), (2, {}), (3, {}), (3, {"x": 2}), (3, {"x": 5}), (4, {"x": 3})])
 def test_explicit_n_vocab(size: Any, special: dict[str, int]) -> None:
     made: dict[str, Any] = {"pat_str": "a|b", "mergeable_ranks": {b"a": 0, b"b": 1}, "special_tokens": special, "explicit_n_vocab": size}
-    kinds = []
+    kinds: list[Any] = []
     for kind in (ours.Encoding, tiktoken.Encoding):
         try:
             kinds.append(kind("sized", **made).n_vocab)
@@ -267,7 +270,7 @@ def test_names_of_encodings() -> None:
     assert list(FILES) == list(tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS)
     assert ours.list_encoding_names() == tiktoken.list_encoding_names()
     for name in ("nonsense", "", 5, None):
-        with pytest.raises(ValueError, match="no encoding|named by a str"):
+        with pytest.raises(ValueError, match=r"no encoding|named by a str"):
             ours.get_encoding(name)  # type: ignore[arg-type]
 
 
@@ -325,7 +328,7 @@ class Answer:
 
 def test_a_download_that_is_another_file(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("urllib.request.urlopen", lambda address, timeout: Answer(b"sorry"))
-    with pytest.raises(VocabularyError, match="https://.*not the published file"):
+    with pytest.raises(VocabularyError, match=r"https://.*not the published file"):
         ours.get_encoding("cl100k_base")
     assert not (nowhere / "cache").exists()
 
@@ -336,6 +339,16 @@ def test_encodings_of_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     made = ours.get_encoding("small")
     assert type(made) is ours.Encoding and ours.get_encoding("small") is made
     same_facts(made, THEIRS)
+
+
+def test_in_the_place_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not ask itself."""
+    monkeypatch.setitem(sys.modules, "tiktoken", ours)
+    assert ours.list_encoding_names() == list(FILES)
+    with pytest.raises(ValueError, match="no encoding"):
+        ours.get_encoding("small")
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    assert ours.list_encoding_names() == list(FILES)
 
 
 # --- the published ones --------------------------------------------------------------------------------------------------------------------
@@ -355,19 +368,16 @@ def published(request: pytest.FixtureRequest, vocabularies: Path, tmp_path_facto
     """The encoding of each name, and tiktoken's, made of the same files by its own constructors."""
     def load_ranks(address: str, expected_hash: str) -> dict[bytes, int]:
         file = vocabularies / address.rpartition("/")[2]
-        return tiktoken.load.load_tiktoken_bpe(str(file), expected_hash)
+        ranks: dict[bytes, int] = tiktoken.load.load_tiktoken_bpe(str(file), expected_hash)
+        return ranks
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIKTOKEN_CACHE_DIR", "")
         patch.setattr(tiktoken_ext.openai_public, "load_tiktoken_bpe", load_ranks)
-        patch.setattr(tiktoken_ext.openai_public, "data_gym_to_mergeable_bpe_ranks", lambda **files: load_ranks("/r50k_base.tiktoken", tiktoken_ext_digest()))
+        patch.setattr(tiktoken_ext.openai_public, "data_gym_to_mergeable_bpe_ranks", lambda **files: load_ranks("/r50k_base.tiktoken", R50K))
         theirs = tiktoken.Encoding(**tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS[request.param]())
         patch.setenv("BITLEX_VOCABULARY", str(vocabularies))
         return ours.get_encoding(request.param), theirs
-
-
-def tiktoken_ext_digest() -> str:
-    return "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
 
 
 def test_published(published: tuple[Any, Any]) -> None:
@@ -405,9 +415,8 @@ def test_the_cache_of_tiktoken(vocabularies: Path, nowhere: Path, monkeypatch: p
     data = (vocabularies / "r50k_base.tiktoken").read_bytes()
     monkeypatch.setattr("urllib.request.urlopen", lambda address, timeout: Answer(data))
     assert ours.get_encoding("r50k_base").encode("hello world") == [31373, 995]
-    digest = tiktoken_ext_digest()
     monkeypatch.setattr(tiktoken.load, "read_file", offline)
-    assert tiktoken.load.read_file_cached(URL.format("r50k_base"), digest) == data
+    assert tiktoken.load.read_file_cached(URL.format("r50k_base"), R50K) == data
     monkeypatch.setattr("urllib.request.urlopen", offline)
     monkeypatch.setattr(ours, "known", {})
     assert ours.get_encoding("r50k_base").encode("hello world") == [31373, 995]

@@ -9,9 +9,11 @@ id and does not change.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = ["AddedToken", "token_of"]
+
+T = TypeVar("T")
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 
@@ -86,7 +88,7 @@ def token_of(source: Any, special: bool) -> AddedToken:
     return made
 
 
-def typed(value: Any, kind: type) -> Any:
+def typed(value: T, kind: type) -> T:
     if not isinstance(value, kind):
         raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
     return value

@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["as_json", "component"]
 
-EMPTY = {
+EMPTY: dict[str, Any] = {
     "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None, "pre_tokenizer": None,
     "post_processor": None, "decoder": None, "model": {"type": "BPE", "vocab": {}, "merges": []},
 }  # fmt: skip

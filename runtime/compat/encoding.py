@@ -50,7 +50,13 @@ class Encoding:
 
     @classmethod
     def of(
-        cls, ids: list[int], tokens: list[str], offsets: list[tuple[int, int]], words: list[int | None], type_id: int, special: int = 0
+        cls,
+        ids: list[int],
+        tokens: list[str],
+        offsets: list[tuple[int, int]],
+        words: list[int | None],
+        type_id: int,
+        special: int = 0,
     ) -> Encoding:
         """Of tokens that are all of one kind."""
         made = cls.__new__(cls)
@@ -188,7 +194,9 @@ class Encoding:
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The first token that has this character of a text."""
         natural(char_pos)
-        return next((at for at in range(*self._range(sequence_index)) if self._offsets[at][0] <= char_pos < self._offsets[at][1]), None)
+        return next(
+            (at for at in range(*self._range(sequence_index)) if self._offsets[at][0] <= char_pos < self._offsets[at][1]), None
+        )
 
     def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The piece that has this character of a text."""

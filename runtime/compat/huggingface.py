@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,9 @@ class Tokenizer:
     def __init__(self, source: Any) -> None:
         source = getattr(source, "backend_tokenizer", source)
         if not hasattr(source, "to_str"):
-            raise TypeError(f"expected a tokenizers.Tokenizer, got {type(source).__name__}; a model alone does not say how to cut texts")
+            raise TypeError(
+                f"expected a tokenizers.Tokenizer, got {type(source).__name__}; a model alone does not say how to cut texts"
+            )
         self._read(source.to_str().encode(), f"{type(source).__name__} in memory")
         self._encode_special_tokens = bool(getattr(source, "encode_special_tokens", False))
 
@@ -71,10 +73,9 @@ class Tokenizer:
     @staticmethod
     def from_pretrained(identifier: str, revision: str = "main", token: str | None = None) -> Tokenizer:
         """Of a model's name on the hub, fetched by the package huggingface_hub."""
-        from huggingface_hub import hf_hub_download
+        from ..hub import fetch
 
-        options = {} if token is None else {"token": token}
-        return Tokenizer.from_file(hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, **options))
+        return Tokenizer.from_file(fetch(identifier, revision=revision, **({} if token is None else {"token": token})))
 
     @classmethod
     def _of(cls, data: bytes, where: str) -> Tokenizer:
@@ -125,7 +126,9 @@ class Tokenizer:
             return [Encoding.later(ids, self._complete(texts, add_special_tokens)) for ids, texts in zip(found, batch, strict=True)]
         return self._padded([self._encode(texts, add_special_tokens) for texts in batch])
 
-    def encode_batch_fast(self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True) -> list[Encoding]:
+    def encode_batch_fast(
+        self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> list[Encoding]:
         """The same without texts, offsets and pieces of tokens, as in the original."""
         batch = batch_of(input, is_pretokenized)
         return self._padded([self._finish([self._bare(text) for text in texts], add_special_tokens) for texts in batch])
@@ -224,7 +227,9 @@ class Tokenizer:
     def _with(self, added: dict[int, AddedToken], special: set[str]) -> Bitlex:
         """The tokenizer with these tokens. One that was special once stays so where ids are decoded, as in the original."""
         listed = [as_entry(number, token) | {"special": token.content in special} for number, token in sorted(added.items())]
-        checked, spelled = added_tokens(Fields({"added_tokens": listed}, self._where), self._vocabulary, self._description.normalizer)
+        checked, spelled = added_tokens(
+            Fields({"added_tokens": listed}, self._where), self._vocabulary, self._description.normalizer
+        )
         alphabet = set(ALPHABET)
         decoded = {number: text.encode() for text, number in self._vocabulary.items() if not text or not alphabet.issuperset(text)}
         return self._tokenizer.with_added_tokens(checked, decoded | spelled)
@@ -369,7 +374,7 @@ class Tokenizer:
             return Encoding.later(ids, self._complete(texts, around))
         return self._complete(texts, around)()
 
-    def _complete(self, texts: Texts, around: bool) -> Any:
+    def _complete(self, texts: Texts, around: bool) -> Callable[[], Encoding]:
         """What makes all of an encoding, now or later, by what the tokenizer is now."""
         passed_over = frozenset(self._special) if self._encode_special_tokens else frozenset()
         return partial(complete, self._pipeline, self._processors, self._truncation, self._padding, passed_over, texts, around)

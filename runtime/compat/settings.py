@@ -59,7 +59,9 @@ class Truncation(Options):
         found.only(("direction", "max_length", "strategy", "stride"))
         strategy = found.choice("strategy", list(STRATEGIES.values()))
         direction = found.choice("direction", list(DIRECTIONS.values())) if "direction" in found.value else "Right"
-        return cls(found.get("max_length", int), found.get("stride", int), key_of(strategy, STRATEGIES), key_of(direction, DIRECTIONS))
+        return cls(
+            found.get("max_length", int), found.get("stride", int), key_of(strategy, STRATEGIES), key_of(direction, DIRECTIONS)
+        )
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -71,7 +73,9 @@ class Truncation(Options):
         """ValueError if no part would be longer than what it shares with the next. `added`: special tokens around one text."""
         left = (self.max_length - added) & WRAPPED
         if left < self.stride:
-            raise ValueError(f"stride is {self.stride}, and parts have {left} tokens: max_length={self.max_length} less {added} special ones")
+            raise ValueError(
+                f"stride is {self.stride}, and parts have {left} tokens: max_length={self.max_length} less {added} special ones"
+            )
 
     def cut(self, encodings: Sequence[Encoding], added: int) -> None:
         """Cut what is encoded of one text or two, so that with `added` special tokens they have max_length together."""
@@ -158,7 +162,9 @@ class Padding(Options):
         missing = natural(length) - len(encoding)
         if missing <= 0:
             return
-        filler = Encoding.of([self.pad_id] * missing, [self.pad_token] * missing, [(0, 0)] * missing, [None] * missing, self.pad_type_id, 1)
+        filler = Encoding.of(
+            [self.pad_id] * missing, [self.pad_token] * missing, [(0, 0)] * missing, [None] * missing, self.pad_type_id, 1
+        )
         filler._attention = [0] * missing
         overflowing, encoding._overflowing = encoding._overflowing, []
         if self.direction == "right":

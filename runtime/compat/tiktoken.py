@@ -46,7 +46,9 @@ class Encoding:
         self._pat_str, self._mergeable_ranks, self._special_tokens = pat_str, mergeable_ranks, special_tokens
         self.max_token_value: int = max(max(mergeable_ranks.values()), max(special_tokens.values(), default=0))
         if explicit_n_vocab:
-            assert len(mergeable_ranks) + len(special_tokens) == explicit_n_vocab, "explicit_n_vocab is not how many tokens there are"
+            assert len(mergeable_ranks) + len(special_tokens) == explicit_n_vocab, (
+                "explicit_n_vocab is not how many tokens there are"
+            )
             assert self.max_token_value == explicit_n_vocab - 1, "explicit_n_vocab is not the highest id and one"
         refuse_alike(special_tokens)
         from ..tokenizer import Tokenizer
@@ -102,7 +104,9 @@ class Encoding:
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> npt.NDArray[np.uint32]:  # fmt: skip
         """The ids as an array. A lone surrogate is a UnicodeEncodeError here, as in tiktoken."""
-        ids: npt.NDArray[np.uint32] = self._encoded(self._tokenizer.encode_to_numpy, checked(text), allowed_special, disallowed_special)
+        ids: npt.NDArray[np.uint32] = self._encoded(
+            self._tokenizer.encode_to_numpy, checked(text), allowed_special, disallowed_special
+        )
         if not text.isascii():
             text.encode()
         return ids
@@ -289,11 +293,8 @@ def list_encoding_names() -> list[str]:
     """The names of all encodings: those of OpenAI, and those that plugins give to an installed tiktoken."""
     from .openai import FILES
 
-    try:
-        import tiktoken
-    except ImportError:
-        return list(FILES)
-    return list(dict.fromkeys([*FILES, *tiktoken.list_encoding_names()]))
+    tiktoken = original()
+    return list(dict.fromkeys([*FILES, *(tiktoken.list_encoding_names() if tiktoken else ())]))
 
 
 def load(name: str, file: str | os.PathLike[str] | None) -> Encoding:
@@ -319,13 +320,21 @@ def load(name: str, file: str | os.PathLike[str] | None) -> Encoding:
 
 def installed(name: str) -> Encoding | None:
     """The encoding of that name that an installed tiktoken has, or can load; None if it cannot."""
+    tiktoken = original()
     try:
-        import tiktoken
-
-        found = tiktoken.get_encoding(name)
+        found = tiktoken.get_encoding(name) if tiktoken else None
     except (ImportError, OSError, ValueError):
         return None
-    return restore(found.name, found._pat_str, found._mergeable_ranks, found._special_tokens)
+    return found and restore(found.name, found._pat_str, found._mergeable_ranks, found._special_tokens)
+
+
+def original() -> Any:
+    """The package tiktoken; None if it is not installed, or this module stands in its place."""
+    try:
+        import tiktoken
+    except ImportError:
+        return None
+    return None if tiktoken.get_encoding is get_encoding else tiktoken
 
 
 def restore(name: str, pattern: str, ranks: dict[bytes, int], special: dict[str, int]) -> Encoding:
@@ -371,4 +380,6 @@ def refuse_alike(special: Iterable[str]) -> None:
     listed = sorted(special)
     for one, other in zip(listed, listed[1:], strict=False):
         if other.startswith(one):
-            raise VocabularyError(f"special token {other!r} begins with another, {one!r}: which of them tiktoken finds is not determined")
+            raise VocabularyError(
+                f"special token {other!r} begins with another, {one!r}: which of them tiktoken finds is not determined"
+            )

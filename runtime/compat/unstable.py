@@ -55,7 +55,7 @@ class Unstable:
     def complete(self, text: str, allowed: Collection[str]) -> tuple[list[int], list[list[int]]]:
         """The ids that stay, and the sequences of ids with which the text may go on."""
         stable, rest = self.parted(text, allowed)
-        found = {(self.ids[token],) for token in self.beginning_with(rest)} if rest else set()
+        found: set[tuple[int, ...]] = {(self.ids[token],) for token in self.beginning_with(rest)} if rest else set()
         for at in range(1, len(rest)):
             for token in self.beginning_with(rest[at:]):
                 found.add(self.covering(rest[:at] + token, len(rest)))
