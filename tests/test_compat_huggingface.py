@@ -399,6 +399,20 @@ def test_vocabularies(name: str) -> None:
     assert {number: str(token) for number, token in pair[0].get_added_tokens_decoder().items()} == {number: str(token) for number, token in pair[1].get_added_tokens_decoder().items()}
 
 
+STREAMED = st.lists(st.sampled_from([*(number for character in "é中👍 a" for number in PAIRS["plain"][1].encode(character).ids), 270, 271, 64, 5000]), max_size=4)
+
+
+@given(name=st.sampled_from(["plain", "template"]), before=st.none() | STREAMED, steps=st.lists(STREAMED.filter(bool) | STREAMED.filter(bool).map(lambda ids: ids[0]), max_size=8), skip=st.booleans())
+@settings(deadline=None, max_examples=300)
+def test_decode_stream(name: str, before: Any, steps: list[Any], skip: bool) -> None:
+    pair = PAIRS[name]
+    streams = [kind(before, skip_special_tokens=skip) for kind in (ours.DecodeStream, tokenizers.decoders.DecodeStream)]
+    for step in steps:
+        results = [outcome(lambda: stream.step(one, step)) for stream, one in zip(streams, pair, strict=True)]  # noqa: B023
+        assert results[0] == results[1]
+        streams = [copy.copy(stream) for stream in streams]
+
+
 # --- added tokens --------------------------------------------------------------------------------------------------------------------------
 
 

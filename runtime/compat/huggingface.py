@@ -29,6 +29,7 @@ from ..vocabularies.huggingface import read_huggingface
 from ..vocabularies.json_fields import Fields, parse_json
 from .added_token import AddedToken, token_of
 from .components import as_json, component
+from .decode_stream import DecodeStream
 from .encoding import Encoding, natural
 from .inputs import Texts, batch_of, texts_of
 from .pipeline import Pipeline
@@ -38,7 +39,7 @@ from .settings import Padding, Truncation
 if TYPE_CHECKING:
     from ..vocabulary import Description
 
-__all__ = ["AddedToken", "Encoding", "Tokenizer"]
+__all__ = ["AddedToken", "DecodeStream", "Encoding", "Tokenizer"]
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
