@@ -71,6 +71,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "bert, byte level": made(added_tokens=SPECIALS, post_processor=sequence(BERT, BYTE_LEVEL)),
     "digits": made(pre_tokenizer=DIGITS, post_processor=BYTE_LEVEL),
     "dropping": made(pre_tokenizer=DROPPING, added_tokens=SPECIALS, normalizer={"type": "NFC"}),
+    "no decoder": made(added_tokens=SPECIALS, decoder=None, normalizer={"type": "NFC"}),
     "cut inside characters": made(pre_tokenizer=BEHIND, normalizer={"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "NFC"}]}),
 }  # fmt: skip
 PAIRS: dict[str, tuple[Any, Any]] = {name: (ours.Tokenizer.from_str(json.dumps(kind)), tokenizers.Tokenizer.from_str(json.dumps(kind))) for name, kind in KINDS.items()}

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AddedToken", "DecodeStream", "Encoding", "Tokenizer"]
 
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
@@ -90,8 +91,11 @@ class Tokenizer:
         model = found.value.get("model")
         truncation = Truncation.from_json(found.at("truncation")) if found.value.get("truncation") is not None else None
         padding = Padding.from_json(found.at("padding")) if found.value.get("padding") is not None else None
+        elsewhere: dict[str, Any] = {"truncation": None, "padding": None}
+        if found.value.get("decoder") is None:
+            elsewhere["decoder"] = BYTE_LEVEL  # `decode` knows; nothing else asks for it
         # Fields are set when all is known to be good: a part that is not supported leaves everything as it was.
-        tokenizer = Bitlex(read_huggingface(Fields({**found.value, "truncation": None, "padding": None}, where), data))
+        tokenizer = Bitlex(read_huggingface(Fields({**found.value, **elsewhere}, where), data))
         self._data, self._where = data, where
         self._fields = {key: value for key, value in found.value.items() if key not in ("model", "added_tokens")}
         self._vocabulary: dict[str, int] = model["vocab"] if model is not None else {}
@@ -150,6 +154,9 @@ class Tokenizer:
             raise TypeError(f"expected token ids, got {type(ids).__name__}")
         left_out = self._skipped if skip_special_tokens else frozenset()
         wanted = [number for number in ids if number not in left_out]
+        if self._fields.get("decoder") is None:
+            texts = map(self.id_to_token, wanted)
+            return " ".join(text for text in texts if text is not None)
         try:
             data = self._tokenizer.decode_bytes(wanted)
         except KeyError:
