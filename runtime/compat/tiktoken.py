@@ -334,7 +334,8 @@ def original() -> Any:
         import tiktoken
     except ImportError:
         return None
-    return None if tiktoken.get_encoding is get_encoding else tiktoken
+    found: Any = tiktoken
+    return None if found.get_encoding is get_encoding else found
 
 
 def restore(name: str, pattern: str, ranks: dict[bytes, int], special: dict[str, int]) -> Encoding:
