@@ -10,6 +10,7 @@ the native one with. Rejected: one that calls C for pieces and does the rest in 
 from __future__ import annotations
 
 import re
+from operator import index
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .merging import PureEncoder
@@ -158,7 +159,7 @@ class Pure:
         if isinstance(ids, (str, bytes, bytearray)):
             raise TypeError(f"expected token ids, got {type(ids).__name__}")
         for at, number in enumerate(ids):
-            number = int(number)
+            number = index(number)
             try:
                 yield self.token(number)
             except KeyError:

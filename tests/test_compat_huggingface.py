@@ -215,7 +215,7 @@ def test_padding_that_cannot_be(options: dict[str, Any]) -> None:
 
 
 @given(name=NAMES, text=TEXTS, other=st.none() | TEXTS, cut=st.none() | TRUNCATIONS, around=st.booleans(), again=st.booleans())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_post_process(name: str, text: str, other: str | None, cut: Any, around: bool, again: bool) -> None:
     """Of what was encoded without special tokens, as it is meant, and with them."""
     pair = both(name)
@@ -404,7 +404,7 @@ STREAMED = st.lists(st.sampled_from([*(number for character in "é中👍 a" for
 
 
 @given(name=st.sampled_from(["plain", "template"]), before=st.none() | STREAMED, steps=st.lists(STREAMED.filter(bool) | STREAMED.filter(bool).map(lambda ids: ids[0]), max_size=8), skip=st.booleans())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_decode_stream(name: str, before: Any, steps: list[Any], skip: bool) -> None:
     pair = PAIRS[name]
     streams = [kind(before, skip_special_tokens=skip) for kind in (ours.DecodeStream, tokenizers.decoders.DecodeStream)]
@@ -430,7 +430,7 @@ def as_tokens(tokens: list[Any], kind: Any) -> list[Any]:
 
 
 @given(name=st.sampled_from(["plain", "template", "bert", "roberta"]), steps=st.lists(st.tuples(st.booleans(), added_tokens()), min_size=1, max_size=3), texts=st.lists(TEXTS, max_size=3))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_adding_tokens(name: str, steps: list[Any], texts: list[str]) -> None:
     pair = both(name)
     for special, tokens in steps:
@@ -479,7 +479,7 @@ def test_a_special_token_stays_one() -> None:
 
 
 @given(text=TEXTS, name=NAMES)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_special_tokens_as_text(text: str, name: str) -> None:
     pair = both(name)
     for one in pair:
