@@ -19,7 +19,7 @@ it, which may overlap the one before, as the reference's do. Rejected: Python's 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from .vocabulary import AddedToken
 if TYPE_CHECKING:
     from .lexer import Lexer
 
-__all__ = ["WHITE_SPACE", "is_word", "split_added"]
+__all__ = ["WHITE_SPACE", "Search", "is_word", "searches", "split_added"]
 
 WHITE_SPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -38,38 +38,51 @@ WHITE_SPACE = (
 
 def split_added(text: str, added: Iterable[AddedToken], normalizer: str | None) -> list[tuple[str, int | None]]:
     """The stretches of a text in order: each added token with its id, and what is between, normalized, without one."""
-    tokens = list(added)
     normalized = nfc if normalizer == "NFC" else str
-    first = {token.content: token for token in tokens if not token.normalized}
-    second = {normalized(token.content): token for token in tokens if token.normalized}
+    first, second = searches(added, normalizer)
     found: list[tuple[str, int | None]] = []
-    for stretch, number in cut(text, first):
-        found.extend([(stretch, number)] if number is not None else cut(normalized(stretch), second))
+    for start, end, token in first.cut(text):
+        if token is not None:
+            found.append((text[start:end], token.id))
+            continue
+        stretch = normalized(text[start:end])
+        found.extend((stretch[at:to], None if inner is None else inner.id) for at, to, inner in second.cut(stretch))
     return found
 
 
-def cut(text: str, tokens: dict[str, AddedToken]) -> Iterator[tuple[str, int | None]]:
-    done = 0
-    for at, end, token in matches(text, tokens):
-        if token.single_word and (is_word(text[:at][-1:]) or is_word(text[end : end + 1])):
-            continue
-        start = max(done, len(text[:at].rstrip(WHITE_SPACE))) if token.lstrip else at
-        if token.rstrip:
-            end = len(text) - len(text[end:].lstrip(WHITE_SPACE))
-        if done < start:
-            yield text[done:start], None
-        yield text[start:end], token.id
-        done = end
-    if done < len(text):
-        yield text[done:], None
+class Search:
+    """Finds texts in a text: leftmost, then longest, and not into one another. `tokens`: which token each text is."""
 
-
-def matches(text: str, tokens: dict[str, AddedToken]) -> Iterator[tuple[int, int, AddedToken]]:
-    """Where the contents stand in the text: leftmost, then longest, and not into one another."""
-    if tokens:
+    def __init__(self, tokens: Mapping[str, AddedToken]) -> None:
         longest_first = sorted(tokens, key=len, reverse=True)
-        for match in re.finditer("|".join(map(re.escape, longest_first)), text):
-            yield match.start(), match.end(), tokens[match.group()]
+        self.tokens = tokens
+        self.pattern = re.compile("|".join(map(re.escape, longest_first))) if tokens else None
+
+    def cut(self, text: str, passed_over: Container[str] = ()) -> Iterator[tuple[int, int, AddedToken | None]]:
+        """From where to where each token goes, and what is between. Those whose content is in `passed_over` are found but not taken."""
+        done = 0
+        for match in self.pattern.finditer(text) if self.pattern is not None else ():
+            at, end = match.span()
+            token = self.tokens[match.group()]
+            if token.content in passed_over or (token.single_word and (is_word(text[:at][-1:]) or is_word(text[end : end + 1]))):
+                continue
+            start = max(done, len(text[:at].rstrip(WHITE_SPACE))) if token.lstrip else at
+            if token.rstrip:
+                end = len(text) - len(text[end:].lstrip(WHITE_SPACE))
+            if done < start:
+                yield done, start, None
+            yield start, end, token
+            done = end
+        if done < len(text):
+            yield done, len(text), None
+
+
+def searches(added: Iterable[AddedToken], normalizer: str | None) -> tuple[Search, Search]:
+    """What finds the tokens that are looked for in the text, and those that are in normalized text."""
+    tokens = list(added)
+    normalized = nfc if normalizer == "NFC" else str
+    first = {token.content: token for token in tokens if not token.normalized}
+    return Search(first), Search({normalized(token.content): token for token in tokens if token.normalized})
 
 
 def is_word(character: str) -> bool:

@@ -14,10 +14,11 @@ Rejected: an object for each token with its text and place (`encode_with_offsets
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
-from .encoders import Encoder, as_text, make_encoder
+from .encoders import Encoder, Pure, as_text, make_encoder
 from .lexer import cores, texts_of
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ class Tokenizer:
 
     __slots__ = ("_added", "_allowed", "_description", "_disallowed", "_encoder", "_lexer", "_slow", "_specials")
 
-    def __init__(self, description: Description, *, encoder: Encoder | None = None) -> None:
+    def __init__(self, description: Description, *, encoder: Encoder | None = None, lexer: Lexer | None = None) -> None:
         from .added_search import needs_definition
 
         self._description = description
-        self._lexer = description.lexer()
+        self._lexer = lexer if lexer is not None else description.lexer()
         self._encoder = encoder if encoder is not None else make_encoder(description, self._lexer)
         self._added = {token.content: token for token in description.added}
         self._slow = needs_definition(description)
@@ -121,6 +122,12 @@ class Tokenizer:
         if found.format != format:
             raise VocabularyError(f"{source}: this is of the format {found.format}, not {format}; Tokenizer.from_file takes either")
         return cls(found)
+
+    def with_added_tokens(self, added: Iterable[AddedToken], decoded: Mapping[int, bytes]) -> Tokenizer:
+        """One with other added tokens, and other ids that decode to something else; the lexer and the tables are this one's."""
+        description = replace(self._description, added=tuple(added), decoded=decoded)
+        image = None if isinstance(self._encoder, Pure) else self._encoder.image()  # type: ignore[attr-defined, unused-ignore]
+        return Tokenizer(description, encoder=make_encoder(description, self._lexer, image), lexer=self._lexer)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all of it to one file, from which it loads in milliseconds, mapped into memory. The file appears when it is whole."""

@@ -78,14 +78,20 @@ def test_generated_imports_only_itself(path: Path) -> None:
     assert others == door
 
 
-@pytest.mark.parametrize("path", modules("runtime"), ids=lambda path: path.name)
+# What is optional is imported where it is used, and named in the message of an error where it is not installed.
+OPTIONAL = {
+    "compat/components.py": "tokenizers", "compat/tiktoken.py": "tiktoken", "decompression.py": "zstandard", "hub.py": "huggingface_hub",
+    "inputs.py": "pyarrow",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", modules("runtime"), ids=lambda path: path.relative_to(ROOT / "runtime").as_posix())
 def test_runtime_imports_the_generator_only_inside_functions(path: Path) -> None:
-    # What is optional is imported where it is used, and named in the message of an error where it is not installed.
-    optional = {"decompression.py": {"zstandard"}, "hub.py": {"huggingface_hub"}, "inputs.py": {"pyarrow"}}.get(path.name, set())
+    optional = OPTIONAL.get(path.relative_to(ROOT / "runtime").as_posix(), "")
     for name, now in imports(path):
         if is_standard(name):
             continue
-        assert name.split(".")[0] in {"bitlex", "numpy", *optional}
+        assert name.split(".")[0] in {"bitlex", "numpy", optional}
         assert not now or (name.split(".")[0] == "bitlex" and not f"{name}.".startswith("bitlex.generator."))
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Published", "published"]
+__all__ = ["Published", "digest_of", "published"]
 
 
 @dataclass(frozen=True)
@@ -117,3 +117,11 @@ KNOWN: dict[str, Callable[[], tuple[Published, ...]]] = {
 def published(digest: str) -> tuple[Published, ...]:
     """What is published with the ranks of this file, the usual one first."""
     return KNOWN[digest]() if digest in KNOWN else ()
+
+
+def digest_of(name: str) -> str:
+    """The SHA-256 of the rank file that is published under this name; KeyError if none is."""
+    for digest, entries in KNOWN.items():
+        if any(one.name == name for one in entries()):
+            return digest
+    raise KeyError(name)

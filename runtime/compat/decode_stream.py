@@ -1,0 +1,51 @@
+"""DecodeStream of Hugging Face tokenizers: ids in, one after another, and out of each what it adds to the text.
+
+    stream = DecodeStream()
+    [stream.step(tokenizer, number) for number in (19567, 255)]          # [None, "อ"]
+
+What has come out is kept as the ids of the last text that was whole, and decoded again together with the next: only so is a character
+seen to be whole. Nothing comes out as long as the text ends with U+FFFD. Invariant: the same as tokenizers 0.23.3 for every sequence
+of ids; an id that makes what came out another text is a ValueError. Rejected: keeping bytes instead (it would differ where a token
+decodes to U+FFFD itself).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .encoding import natural
+
+if TYPE_CHECKING:
+    from .huggingface import Tokenizer
+
+__all__ = ["DecodeStream"]
+
+UNKNOWN = "\ufffd"
+
+
+class DecodeStream:
+    """`ids`: those that came before."""
+
+    def __init__(self, ids: Sequence[int] | None = None, skip_special_tokens: bool = False) -> None:
+        self._ids = [natural(number, 32) for number in ids or ()]
+        self._skip = skip_special_tokens
+        self._text, self._known = "", 0  # what has come out of the first ids, and how many these are
+
+    def step(self, tokenizer: Tokenizer, id: int | Sequence[int]) -> str | None:
+        """What an id adds to the text, or several; None if that is not known yet."""
+        if self._ids and not self._text:
+            before = tokenizer.decode(self._ids, self._skip)
+            if not before.endswith(UNKNOWN):
+                self._text, self._known = before, len(self._ids)
+        following = [natural(id, 32)] if isinstance(id, int) else [natural(number, 32) for number in id]
+        self._ids = self._ids + following
+        text = tokenizer.decode(self._ids, self._skip)
+        if len(text.encode()) <= len(self._text.encode()) or text.endswith(UNKNOWN):
+            return None
+        if not text.startswith(self._text):
+            raise ValueError(f"id {self._ids[-1]} makes {text!r} of what came out as {self._text!r}")
+        added = text[len(self._text) :]
+        self._ids, self._known = self._ids[self._known :], len(self._ids) - self._known
+        self._text = tokenizer.decode(self._ids, self._skip)
+        return added

@@ -1,0 +1,290 @@
+"""Encoding of Hugging Face tokenizers: the tokens of one text or two, with all that is known of each, side by side.
+
+    encoding = tokenizer.encode("Hello world")
+    encoding.ids, encoding.tokens, encoding.offsets             # [9707, 1879], ["Hello", "Ġworld"], [(0, 5), (5, 11)]
+    encoding.char_to_token(6)                                   # 1
+
+All lists have one entry for each token. `ranges` says which tokens are of which text; without it, all are of the first. Most people
+read nothing but the ids, so an Encoding may know how to make the rest, and does so when something else is asked for.
+Invariant: what each method gives, and changes, is what tokenizers 0.23.3 does; what is cut off is in `overflowing`. Lists that are
+handed out are copies. Rejected: numpy arrays (people index lists of int, and tuples).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from operator import index
+from typing import Any
+
+__all__ = ["Encoding", "natural"]
+
+COLUMNS = ("_ids", "_type_ids", "_tokens", "_words", "_offsets", "_special", "_attention")
+
+
+class Encoding:
+    """What `encode` gives. Made empty by calling the class."""
+
+    __slots__ = (*COLUMNS, "_make", "_overflowing", "_ranges")
+    _ids: list[int]
+    _type_ids: list[int]
+    _tokens: list[str]
+    _words: list[int | None]
+    _offsets: list[tuple[int, int]]
+    _special: list[int]
+    _attention: list[int]
+    _overflowing: list[Encoding]
+    _ranges: dict[int, tuple[int, int]]
+    _make: Callable[[], Encoding] | None
+
+    def __init__(self) -> None:
+        self._fill([], [], [], [], [], [], [])
+
+    def _fill(
+        self, ids: list[int], type_ids: list[int], tokens: list[str], words: list[int | None], offsets: list[tuple[int, int]],
+        special: list[int], attention: list[int],
+    ) -> None:  # fmt: skip
+        self._ids, self._type_ids, self._tokens, self._words = ids, type_ids, tokens, words
+        self._offsets, self._special, self._attention = offsets, special, attention
+        self._overflowing, self._ranges, self._make = [], {}, None
+
+    @classmethod
+    def of(
+        cls,
+        ids: list[int],
+        tokens: list[str],
+        offsets: list[tuple[int, int]],
+        words: list[int | None],
+        type_id: int,
+        special: int = 0,
+    ) -> Encoding:
+        """Of tokens that are all of one kind."""
+        made = cls.__new__(cls)
+        size = len(ids)
+        made._fill(ids, [type_id] * size, tokens, words, offsets, [special] * size, [1] * size)
+        return made
+
+    @classmethod
+    def later(cls, ids: list[int], make: Callable[[], Encoding]) -> Encoding:
+        """One of which the ids are known, and how to make all of it."""
+        made = cls.__new__(cls)
+        made._ids, made._make = ids, make
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        """Makes what is missing. Only called for what is not there."""
+        if name not in COLUMNS and name not in ("_overflowing", "_ranges"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        assert self._make is not None
+        made = self._make()
+        for slot in Encoding.__slots__:
+            setattr(self, slot, getattr(made, slot))
+        return getattr(self, name)
+
+    def copy(self) -> Encoding:
+        """One that changes by itself."""
+        return self.part(0, len(self._tokens), dict(self._ranges), [one.copy() for one in self._overflowing])
+
+    def part(self, start: int, end: int, ranges: dict[int, tuple[int, int]], overflowing: list[Encoding]) -> Encoding:
+        """Some of the tokens."""
+        made = Encoding.__new__(Encoding)
+        made._fill(*(getattr(self, name)[start:end] for name in COLUMNS))
+        made._ranges, made._overflowing = ranges, overflowing
+        return made
+
+    # --- what there is ---
+
+    @property
+    def ids(self) -> list[int]:
+        """The id of each token."""
+        return self._ids.copy()
+
+    @property
+    def type_ids(self) -> list[int]:
+        """The number that the template gives to the text of each token."""
+        return self._type_ids.copy()
+
+    @property
+    def tokens(self) -> list[str]:
+        """Each token as the vocabulary spells it."""
+        return self._tokens.copy()
+
+    @property
+    def word_ids(self) -> list[int | None]:
+        """Of which piece of its text each token is; None for what was put around it."""
+        return self._words.copy()
+
+    @property
+    def words(self) -> list[int | None]:
+        """The same under a name that is deprecated."""
+        warnings.warn("Encoding.words is deprecated; it is Encoding.word_ids", DeprecationWarning, stacklevel=2)
+        return self.word_ids
+
+    @property
+    def offsets(self) -> list[tuple[int, int]]:
+        """In which characters of its text each token starts and ends."""
+        return self._offsets.copy()
+
+    @property
+    def special_tokens_mask(self) -> list[int]:
+        """1 for what was put around the text or fills it up, else 0."""
+        return self._special.copy()
+
+    @property
+    def attention_mask(self) -> list[int]:
+        """0 for what fills it up, else 1."""
+        return self._attention.copy()
+
+    @property
+    def overflowing(self) -> list[Encoding]:
+        """What was cut off."""
+        return [one.copy() for one in self._overflowing]
+
+    @property
+    def n_sequences(self) -> int:
+        """Of how many texts it is."""
+        return len(self._ranges) or 1
+
+    @property
+    def sequence_ids(self) -> list[int | None]:
+        """Of which text each token is."""
+        found: list[int | None] = [None] * len(self)
+        for sequence in range(self.n_sequences):
+            start, end = self._range(sequence)
+            found[start:end] = [sequence] * (end - start)
+        return found
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __repr__(self) -> str:
+        return f"<Encoding of {len(self)} tokens>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in (*COLUMNS, "_overflowing", "_ranges")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._make = None
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    # --- which is where ---
+
+    def _range(self, sequence: int) -> tuple[int, int]:
+        return self._ranges.get(natural(sequence), (0, len(self)))
+
+    def token_to_sequence(self, token_index: int) -> int | None:
+        """Of which text a token is."""
+        if natural(token_index) > len(self):
+            return None
+        if not self._ranges:
+            return 0
+        return next((sequence for sequence, (start, end) in self._ranges.items() if start <= token_index < end), None)
+
+    def token_to_chars(self, token_index: int) -> tuple[int, int] | None:
+        """The offsets of a token of a text."""
+        found = self.token_to_sequence(token_index) is not None and token_index < len(self)
+        return self._offsets[token_index] if found else None
+
+    def token_to_word(self, token_index: int) -> int | None:
+        """The piece of which a token is."""
+        found = self.token_to_sequence(token_index) is not None and token_index < len(self)
+        return self._words[token_index] if found else None
+
+    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The first token that has this character of a text."""
+        natural(char_pos)
+        return next(
+            (at for at in range(*self._range(sequence_index)) if self._offsets[at][0] <= char_pos < self._offsets[at][1]), None
+        )
+
+    def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The piece that has this character of a text."""
+        token = self.char_to_token(char_pos, sequence_index)
+        return None if token is None else self.token_to_word(token)
+
+    def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
+        """From which token to which a piece goes."""
+        natural(word_index, 32)
+        found = []
+        for at in range(*self._range(sequence_index)):
+            word = self._words[at]
+            if word is not None and word > word_index:
+                break
+            if word == word_index:
+                found.append(at)
+        return (found[0], found[-1] + 1) if found else None
+
+    def word_to_chars(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
+        """The offsets of a piece."""
+        tokens = self.word_to_tokens(word_index, sequence_index)
+        return None if tokens is None else (self._offsets[tokens[0]][0], self._offsets[tokens[1] - 1][1])
+
+    # --- what changes it ---
+
+    def set_sequence_id(self, sequence_id: int) -> None:
+        """All its tokens are of this text, too."""
+        self._ranges[natural(sequence_id)] = (0, len(self))
+
+    def pad(self, length: int, **options: Any) -> None:
+        """Fill it up, and what was cut off: direction="right" or "left", pad_id=0, pad_type_id=0, pad_token="[PAD]"."""
+        from .settings import Padding
+
+        Padding.of({"length": length, **options}).fill(self, length)
+
+    def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
+        """Cut it into parts of this length that overlap by `stride`; the first stays, the others are `overflowing`."""
+        size = len(self)
+        if direction not in ("left", "right"):
+            raise ValueError(f"direction is {direction!r}; it may be 'left' or 'right'")
+        if natural(max_length) >= size:
+            return
+        if max_length == 0:
+            whole = self.copy()
+            self.__init__()  # type: ignore[misc]
+            self._overflowing = [whole]
+            return
+        if natural(stride) >= max_length:
+            raise ValueError(f"stride is {stride}; it must be less than the {max_length} tokens of a part")
+        step = max_length - stride
+        shifts = range(0, size - max_length + step, step)
+        if direction == "right":
+            first, *others = [self.part(shift, min(shift + max_length, size), {}, []) for shift in shifts]
+        else:
+            first, *others = [self.part(max(size - shift - max_length, 0), size - shift, {}, []) for shift in shifts]
+        first._overflowing = others
+        self.__setstate__(first.__getstate__())
+
+    @staticmethod
+    def merge(encodings: Iterable[Encoding], growing_offsets: bool = True) -> Encoding:
+        """All in one, after another. `growing_offsets`: each starts where the one before ends."""
+        made = Encoding()
+        for one in encodings:
+            made._append(one, growing_offsets)
+        return made
+
+    def _append(self, other: Encoding, growing: bool) -> None:
+        """Each part that was cut off here is followed by the other one, whole and in parts; and so is this one by its parts."""
+        overflowing = [mine._joined(theirs, growing) for mine in self._overflowing for theirs in (other, *other._overflowing)]
+        overflowing.extend(self._joined(theirs, growing) for theirs in other._overflowing)
+        size = len(self)
+        shift = self._offsets[-1][1] if growing and self._offsets else 0
+        self._ranges.update({sequence: (size + start, size + end) for sequence, (start, end) in other._ranges.items()})
+        for name in COLUMNS:
+            if name != "_offsets":
+                getattr(self, name).extend(getattr(other, name))
+        self._offsets.extend((start + shift, end + shift) for start, end in other._offsets)
+        self._overflowing = overflowing
+
+    def _joined(self, other: Encoding, growing: bool) -> Encoding:
+        made = self.copy()
+        made._append(other, growing)
+        return made
+
+
+def natural(number: int, bits: int = 64) -> int:
+    """The number, if it can be one of so many bits without a sign."""
+    found = index(number)
+    if not 0 <= found < 1 << bits:
+        raise OverflowError(f"{found} is not between 0 and 2**{bits}")
+    return found

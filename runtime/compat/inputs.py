@@ -1,0 +1,67 @@
+"""What Hugging Face tokenizers takes as texts: a str, or, pre-tokenized, a list of words; two of them are a pair.
+
+    texts_of("a b", None, False)                             # ["a b"]
+    batch_of(["a", ("b", "c")], False)                       # [["a"], ["b", "c"]]
+    batch_of([["a", "b"], (["c"], ["d"])], True)             # [[["a", "b"]], [["c"], ["d"]]]
+
+Invariant: what is taken, and what is a TypeError, as in tokenizers 0.23.3; a str with a lone surrogate is one, for it has no UTF-8.
+Refused beyond that: a numpy array of dtype "U" as words, of which tokenizers reads the memory as UTF-8. Rejected: guessing from the
+values whether a text is pre-tokenized.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from typing import Any, TypeAlias
+
+__all__ = ["Texts", "batch_of", "texts_of"]
+
+Texts: TypeAlias = list[str | list[str]]  # one or two
+
+
+def texts_of(sequence: Any, pair: Any, words: bool) -> Texts:
+    """One text or two."""
+    read = sequence_of_words if words else text_of
+    return [read(sequence)] if pair is None else [read(sequence), read(pair)]
+
+
+def batch_of(inputs: Iterable[Any], words: bool) -> list[Texts]:
+    """Many texts, or pairs of them."""
+    if isinstance(inputs, (str, bytes, Mapping, Set)):
+        raise TypeError(f"expected a list of texts, got {type(inputs).__name__}")
+    return [one_of(found, words) for found in inputs]
+
+
+def one_of(found: Any, words: bool) -> Texts:
+    if (is_words if words else is_text)(found):
+        return texts_of(found, None, words)
+    if not isinstance(found, (str, bytes, Mapping, Set)) and hasattr(found, "__len__") and len(found) == 2:
+        return texts_of(found[0], found[1], words)
+    kind = "PreTokenizedEncodeInput" if words else "TextEncodeInput"
+    raise TypeError(f"{type(found).__name__} is no {kind}: neither a {kind.replace('Encode', '')}Sequence nor a pair of them")
+
+
+def text_of(found: Any) -> str:
+    if not is_text(found):
+        raise TypeError(f"a TextInputSequence is a str that has UTF-8, not {found!r:.60}")
+    return str(found)
+
+
+def sequence_of_words(found: Any) -> list[str]:
+    if not is_words(found):
+        raise TypeError(f"a PreTokenizedInputSequence is a list or tuple of str, not {found!r:.60}")
+    return [str(word) for word in found]
+
+
+def is_words(found: Any) -> bool:
+    listed = isinstance(found, (list, tuple)) or (type(found).__name__ == "ndarray" and found.dtype == object and found.ndim == 1)
+    return listed and all(map(is_text, found))
+
+
+def is_text(found: Any) -> bool:
+    if not isinstance(found, str):
+        return False
+    try:
+        return found.isascii() or bool(found.encode())
+    except UnicodeEncodeError:
+        return False

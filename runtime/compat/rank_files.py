@@ -1,0 +1,90 @@
+"""The rank files of OpenAI: the name of an encoding in, the content of its file out, from the disk or fetched.
+
+    rank_file("cl100k_base")            # (b"IQ== 0\\nIg== 1\\n...", "/tmp/data-gym-cache/9b5ad71b2ce5302211f9c61530b329a4922fc6a4")
+
+`on_disk` looks in BITLEX_VOCABULARY, a directory with files as `cl100k_base.tiktoken`, and in the cache that tiktoken keeps
+(TIKTOKEN_CACHE_DIR, DATA_GYM_CACHE_DIR, or data-gym-cache among the temporary files), where a file is called by the SHA-1 of its
+address. `fetched` downloads it into that cache. Invariant: a file is only taken if its SHA-256 is that of the published one, wherever
+it is, and appears in the cache when it is whole. Rejected: a cache of our own (everything would be there twice).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from ..saving import write_whole
+from ..vocabularies.published import digest_of
+from ..vocabulary import VocabularyError
+from .openai import FILES, URL
+
+__all__ = ["fetched", "on_disk", "read_published"]
+
+SECONDS = 60
+
+
+def on_disk(name: str) -> tuple[bytes, str] | None:
+    """The content of the file of an encoding, and its path; None if it is nowhere."""
+    directory = os.environ.get("BITLEX_VOCABULARY")
+    if directory:
+        path = Path(directory, f"{FILES[name]}.tiktoken")
+        if path.exists():
+            return read_published(name, path), str(path)
+    found = cached(name)
+    if found is not None and found.is_file():
+        data = found.read_bytes()
+        if hashlib.sha256(data).hexdigest() == digest_of(name):
+            return data, str(found)
+    return None
+
+
+def read_published(name: str, path: str | os.PathLike[str]) -> bytes:
+    """The content of a file, if it is that of an encoding."""
+    data = Path(path).read_bytes()
+    check(data, name, str(path))
+    return data
+
+
+def fetched(name: str) -> tuple[bytes, str]:
+    """The content of the file of an encoding, downloaded and put in the cache, and its address."""
+    address = URL.format(FILES[name])
+    data = download(address)
+    check(data, name, address)
+    path = cached(name)
+    if path is not None:
+        with suppress(OSError):  # there is no need of a cache
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, [data])
+    return data, address
+
+
+def check(data: bytes, name: str, where: str) -> None:
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != digest_of(name):
+        raise VocabularyError(f"{where}: not the published file of {name}, whose SHA-256 is {digest_of(name)}, but {digest}")
+
+
+def cached(name: str) -> Path | None:
+    """Where tiktoken keeps the file of an encoding; None if an empty variable says that it keeps none."""
+    default = str(Path(tempfile.gettempdir(), "data-gym-cache"))
+    directory = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", default))
+    key = hashlib.sha1(URL.format(FILES[name]).encode(), usedforsecurity=False).hexdigest()
+    return Path(directory, key) if directory else None
+
+
+def download(address: str) -> bytes:
+    """What is at an address; ConnectionError, which is an OSError, if it cannot be had."""
+    from urllib.request import urlopen
+
+    try:
+        with urlopen(address, timeout=SECONDS) as answer:
+            data: bytes = answer.read()
+            return data
+    except OSError as error:
+        raise ConnectionError(
+            f"{address} cannot be had ({error}). Offline, put the file in a directory and name that in BITLEX_VOCABULARY, or set "
+            "TIKTOKEN_CACHE_DIR to a directory where tiktoken has put it"
+        ) from error

@@ -1,0 +1,186 @@
+"""What a tokenizer of Hugging Face does with the length of what it encodes: Truncation and Padding, as arguments and as in its file.
+
+    Truncation.of({"max_length": 512, "stride": 16}).as_json()
+    # {"direction": "Right", "max_length": 512, "strategy": "LongestFirst", "stride": 16}
+
+Invariant: what enable_truncation and enable_padding of tokenizers 0.23.3 take, with the same errors, and what they do to encodings.
+Where tokenizers panics (a `stride` that is not less than what is left beside special tokens) this is a ValueError. An option that
+does not exist is ignored with a warning, where tokenizers prints one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+from ..vocabularies.json_fields import Fields
+from .encoding import Encoding, natural
+
+__all__ = ["Padding", "Truncation"]
+
+STRATEGIES = {"longest_first": "LongestFirst", "only_first": "OnlyFirst", "only_second": "OnlySecond"}
+DIRECTIONS = {"left": "Left", "right": "Right"}
+WRAPPED = (1 << 64) - 1  # what tokenizers computes with has 64 bits
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options by name."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        known = {field.name for field in fields(cls)}
+        for name in options.keys() - known:
+            warnings.warn(f"{name}= is no option here, and is ignored", stacklevel=3)
+        return cls(**{name: value for name, value in options.items() if name in known})
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Truncation(Options):
+    """`strategy`: which of two texts is cut."""
+
+    max_length: int
+    stride: int = 0
+    strategy: str = "longest_first"
+    direction: str = "right"
+
+    def __post_init__(self) -> None:
+        natural(self.max_length), natural(self.stride)
+        one_of("strategy", self.strategy, STRATEGIES)
+        one_of("direction", self.direction, DIRECTIONS)
+
+    @classmethod
+    def from_json(cls, found: Fields) -> Truncation:
+        found.only(("direction", "max_length", "strategy", "stride"))
+        strategy = found.choice("strategy", list(STRATEGIES.values()))
+        direction = found.choice("direction", list(DIRECTIONS.values())) if "direction" in found.value else "Right"
+        return cls(
+            found.get("max_length", int), found.get("stride", int), key_of(strategy, STRATEGIES), key_of(direction, DIRECTIONS)
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "direction": DIRECTIONS[self.direction], "max_length": self.max_length, "strategy": STRATEGIES[self.strategy],
+            "stride": self.stride,
+        }  # fmt: skip
+
+    def check(self, added: int) -> None:
+        """ValueError if no part would be longer than what it shares with the next. `added`: special tokens around one text."""
+        left = (self.max_length - added) & WRAPPED
+        if left < self.stride:
+            raise ValueError(
+                f"stride is {self.stride}, and parts have {left} tokens: max_length={self.max_length} less {added} special ones"
+            )
+
+    def cut(self, encodings: Sequence[Encoding], added: int) -> None:
+        """Cut what is encoded of one text or two, so that with `added` special tokens they have max_length together."""
+        most = (self.max_length - added) & WRAPPED
+        lengths = [len(one) for one in encodings]
+        excess = sum(lengths) - most
+        if excess <= 0 and most:
+            return
+        for one, left in zip(encodings, self.shares(lengths, most, excess), strict=True):
+            one.truncate(left, self.stride, self.direction)
+
+    def shares(self, lengths: Sequence[int], most: int, excess: int) -> list[int]:
+        """How long each may be."""
+        if most == 0:
+            return [0] * len(lengths)
+        if self.strategy == "longest_first":
+            if len(lengths) == 1:
+                return [most]
+            short, long = sorted(lengths)
+            long = short if short > most else max(short, most - short)
+            if short + long > most:
+                short = most // 2
+                long = short + most % 2
+            return [long, short] if lengths[0] > lengths[1] else [short, long]
+        at = 0 if self.strategy == "only_first" else 1
+        if at >= len(lengths):
+            raise ValueError("strategy='only_second' needs a second text")
+        if lengths[at] <= excess:
+            raise ValueError(f"the {'first' if at == 0 else 'second'} text has {lengths[at]} tokens, too few to be cut by {excess}")
+        return [length - excess if this == at else length for this, length in enumerate(lengths)]
+
+
+@dataclass(frozen=True)
+class Padding(Options):
+    """`length`: None is that of the longest of a batch. `pad_to_multiple_of`: rounded up to that."""
+
+    length: int | None = None
+    pad_to_multiple_of: int | None = None
+    pad_id: int = 0
+    pad_token: str = "[PAD]"
+    pad_type_id: int = 0
+    direction: str = "right"
+
+    def __post_init__(self) -> None:
+        for number, bits in ((self.length, 64), (self.pad_to_multiple_of, 64), (self.pad_id, 32), (self.pad_type_id, 32)):
+            if number is not None or bits == 32:
+                natural(number, bits)  # type: ignore[arg-type]
+        if not isinstance(self.pad_token, str):
+            raise TypeError(f"pad_token is {type(self.pad_token).__name__}, not str")
+        one_of("direction", self.direction, DIRECTIONS)
+
+    @classmethod
+    def from_json(cls, found: Fields) -> Padding:
+        found.only(("strategy", "direction", "pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token"))
+        length = None
+        if isinstance(found.value.get("strategy"), dict):
+            length = found.at("strategy").get("Fixed", int)
+        else:
+            found.choice("strategy", ("BatchLongest",))
+        return cls(
+            length, found.get("pad_to_multiple_of", int, None), found.get("pad_id", int), found.get("pad_token", str),
+            found.get("pad_type_id", int), key_of(found.choice("direction", list(DIRECTIONS.values())), DIRECTIONS),
+        )  # fmt: skip
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "strategy": "BatchLongest" if self.length is None else {"Fixed": self.length}, "direction": DIRECTIONS[self.direction],
+            "pad_to_multiple_of": self.pad_to_multiple_of, "pad_id": self.pad_id, "pad_type_id": self.pad_type_id,
+            "pad_token": self.pad_token,
+        }  # fmt: skip
+
+    def fill_all(self, encodings: Sequence[Encoding]) -> None:
+        """Make those of a batch equally long."""
+        length = max(map(len, encodings), default=0) if self.length is None else self.length
+        if self.pad_to_multiple_of:
+            length += -length % self.pad_to_multiple_of
+        for one in encodings:
+            self.fill(one, length)
+
+    def fill(self, encoding: Encoding, length: int) -> None:
+        """Make one so long, and what was cut off it."""
+        for one in encoding._overflowing:
+            self.fill(one, length)
+        missing = natural(length) - len(encoding)
+        if missing <= 0:
+            return
+        filler = Encoding.of(
+            [self.pad_id] * missing, [self.pad_token] * missing, [(0, 0)] * missing, [None] * missing, self.pad_type_id, 1
+        )
+        filler._attention = [0] * missing
+        overflowing, encoding._overflowing = encoding._overflowing, []
+        if self.direction == "right":
+            encoding._append(filler, False)
+        else:
+            filler._append(encoding, False)
+            encoding.__setstate__(filler.__getstate__())
+        encoding._overflowing = overflowing
+
+
+def one_of(name: str, value: object, known: Mapping[str, str]) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {type(value).__name__}, not str")
+    if value not in known:
+        raise ValueError(f"{name} is {value!r}; it may be {' or '.join(map(repr, known))}")
+
+
+def key_of(value: str, known: Mapping[str, str]) -> str:
+    return next(key for key, one in known.items() if one == value)

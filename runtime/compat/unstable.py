@@ -1,0 +1,124 @@
+"""Where a text may go on: the ids that will stay, and what its end may become; and the ids of bytes that are not UTF-8.
+
+    unstable = Unstable(tokenizer)
+    unstable.complete("hello fanta", ())            # ([15339], [[75, 8903], [8571, 64], ...])
+
+The last piece of a text may change when more text follows. `complete` gives the ids before it, and everything that the next ids may
+be so that the text begins with what it has: the tokens that begin with the rest, and for each place in the rest the tokens that begin
+with what is behind it. tiktoken 0.14 tries these the same way (`_encode_unstable_native`, `_encode_bytes` in its Rust); it does not
+find all that is possible, and neither does this. Invariant: the same ids, and the same set of continuations, in any order.
+Rejected: all continuations (another function than tiktoken's).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ..added import WHITE_SPACE
+from ..merging import PureEncoder
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from ..tokenizer import Tokenizer
+
+__all__ = ["Unstable"]
+
+BLANKS = frozenset(b" \n\t")
+
+
+class Unstable:
+    """What it takes beside a tokenizer: its tokens in order of their bytes, and pieces merged by themselves."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.ids = tokenizer.description.vocabulary.ids
+
+    @cached_property
+    def merging(self) -> PureEncoder:
+        return PureEncoder(self.tokenizer.description.vocabulary)
+
+    @cached_property
+    def tokens(self) -> list[bytes]:
+        """All tokens that are not special, in order of their bytes."""
+        return sorted(self.ids)
+
+    def beginning_with(self, prefix: bytes) -> Iterator[bytes]:
+        at = bisect_left(self.tokens, prefix)
+        while at < len(self.tokens) and self.tokens[at].startswith(prefix):
+            yield self.tokens[at]
+            at += 1
+
+    def complete(self, text: str, allowed: Collection[str]) -> tuple[list[int], list[list[int]]]:
+        """The ids that stay, and the sequences of ids with which the text may go on."""
+        stable, rest = self.parted(text, allowed)
+        found: set[tuple[int, ...]] = {(self.ids[token],) for token in self.beginning_with(rest)} if rest else set()
+        for at in range(1, len(rest)):
+            for token in self.beginning_with(rest[at:]):
+                found.add(self.covering(rest[:at] + token, len(rest)))
+        last = last_character(rest)
+        if last and len(last.encode()) < len(rest) and last in WHITE_SPACE:
+            size = len(last.encode())
+            found.add((*self.merging.merged(rest[:-size]), *self.merging.merged(rest[-size:])))
+        return stable, [list(ids) for ids in found]
+
+    def covering(self, data: bytes, size: int) -> tuple[int, ...]:
+        """The first ids of `data` that have `size` bytes together."""
+        try:
+            ids = self.tokenizer.encode_ordinary(data.decode())
+        except UnicodeDecodeError:
+            ids = self.merging.merged(data)
+        done = 0
+        for count, number in enumerate(ids, 1):
+            done += len(self.tokenizer.token_bytes(number))
+            if done >= size:
+                return tuple(ids[:count])
+        return tuple(ids)
+
+    def parted(self, text: str, allowed: Collection[str]) -> tuple[list[int], bytes]:
+        """The ids of a text without those of its last piece, and what bytes these are."""
+        ids = self.tokenizer.encode(text, allowed_special=allowed, disallowed_special=())
+        count = self.of_last_piece(text, allowed)
+        if count and self.is_blank(ids[-count]):
+            while count < len(ids) and self.is_blank(ids[-count - 1]):
+                count += 1
+        stable = ids[: len(ids) - count]
+        return stable, self.tokenizer.decode_bytes(ids[len(stable) :])
+
+    def of_last_piece(self, text: str, allowed: Collection[str]) -> int:
+        """How many ids the last piece has; 0 where a special token is last."""
+        longest_first = sorted(allowed, key=len, reverse=True)
+        done = 0
+        for match in re.finditer("|".join(map(re.escape, longest_first)), text) if allowed else ():
+            done = match.end()
+        pieces = self.tokenizer.lexer.split(text[done:])
+        return len(self.merging.encode_piece(pieces[-1].encode())) if pieces else 0
+
+    def is_blank(self, number: int) -> bool:
+        """Whether this token is nothing but spaces, newlines and tabs; a special one is not."""
+        vocabulary = self.tokenizer.description.vocabulary
+        token = vocabulary.token_bytes(number) if number < len(vocabulary) else b""
+        return bool(token) and BLANKS.issuperset(token)
+
+    def encode_bytes(self, data: bytes) -> list[int]:
+        """The ids of bytes. From the first that is not UTF-8 on, and the last piece before it, they are one piece."""
+        try:
+            return self.tokenizer.encode_ordinary(data.decode())
+        except UnicodeDecodeError as error:
+            ids, last = self.parted(data[: error.start].decode(), ())
+            rest = last + data[error.start :]
+            return [*ids, *self.merging.encode_piece(rest)]
+
+
+def last_character(data: bytes) -> str:
+    """The last character of bytes; none if they do not end with a whole one."""
+    for size in range(1, 5):
+        try:
+            found = data[-size:].decode()
+        except UnicodeDecodeError:
+            continue
+        return found if len(found) == 1 else ""
+    return ""

@@ -1,0 +1,620 @@
+"""bitlex.compat.huggingface against tokenizers itself: every method, on tokenizers of all kinds made here, and published ones where they are."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import os
+import pickle
+import random
+import threading
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+import tokenizers
+from hypothesis import given, settings
+
+from bitlex import VocabularyError
+from bitlex.compat import huggingface as ours
+from bitlex.compat.alignment import aligned_nfc
+from tokenizing import BYTE_LEVEL, added, tokenizer_json
+
+# Merges such that tokens have more than one byte, and some only part of a character.
+MERGES = ["h e", "l l", "he ll", "hell o", "Ġ w", "o r", "Ġw or", "Ã ©", "ä ¸", "ä¸ Ń", "ð Ł", "Ġ Ġ", "Ċ Ċ", "a b"]
+TOKENS = tuple(merge.replace(" ", "") for merge in MERGES)
+SPACED = {**BYTE_LEVEL, "add_prefix_space": True}
+UNTRIMMED = {**BYTE_LEVEL, "trim_offsets": False}
+SPECIALS = [
+    added(300 - 30, "<s>", special=True), added(271, "</s>", special=True), added(272, "<mask>", special=True, lstrip=True),
+    added(273, "[r]", rstrip=True), added(274, "word", single_word=True), added(275, "e\u0301!", normalized=True),
+    added(276, "\u00e9?", normalized=True, special=True), added(277, "ab<", normalized=False),
+]  # fmt: skip
+TEMPLATE = {
+    "type": "TemplateProcessing",
+    "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 3}}],
+    "pair": [{"Sequence": {"id": "B", "type_id": 2}}, {"SpecialToken": {"id": "<s>", "type_id": 1}}, {"Sequence": {"id": "A", "type_id": 5}}],
+    "special_tokens": {"<s>": {"id": "<s>", "ids": [270, 1], "tokens": ["<s>", "x"]}, "</s>": {"id": "</s>", "ids": [271], "tokens": ["</s>"]}},
+}  # fmt: skip
+BERT = {"type": "BertProcessing", "sep": ["</s>", 271], "cls": ["<s>", 270]}
+ROBERTA = {"type": "RobertaProcessing", "sep": ["</s>", 271], "cls": ["<s>", 270], "trim_offsets": True, "add_prefix_space": True}
+
+
+def sequence(*parts: Any) -> dict[str, Any]:
+    return {"type": "Sequence", "processors": list(parts)}
+
+
+def made(**parts: Any) -> dict[str, Any]:
+    return tokenizer_json(TOKENS, [merge.split(" ") for merge in MERGES], **parts)
+
+
+DIGITS = {"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": True}, {**BYTE_LEVEL, "use_regex": True}]}
+DROPPING = {"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"String": "o"}, "behavior": "Removed", "invert": False}, {**BYTE_LEVEL, "use_regex": False}]}
+BEHIND = {"type": "Sequence", "pretokenizers": [{**BYTE_LEVEL, "use_regex": False}, {"type": "Split", "pattern": {"Regex": "[a-zĠ]+|."}, "behavior": "Isolated", "invert": False}]}
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": made(),
+    "template": made(added_tokens=SPECIALS, post_processor=TEMPLATE),
+    "bert": made(added_tokens=SPECIALS, post_processor=BERT, normalizer={"type": "NFC"}),
+    "roberta": made(added_tokens=SPECIALS, post_processor=ROBERTA, pre_tokenizer=SPACED),
+    "roberta untrimmed": made(added_tokens=SPECIALS, post_processor={**ROBERTA, "trim_offsets": False}, pre_tokenizer=SPACED),
+    "byte level": made(added_tokens=SPECIALS, post_processor=BYTE_LEVEL, normalizer={"type": "NFC"}),
+    "byte level, spaced": made(added_tokens=SPECIALS[:3], post_processor=SPACED, pre_tokenizer=SPACED, normalizer={"type": "NFC"}),
+    "byte level, untrimmed": made(post_processor=UNTRIMMED, pre_tokenizer=UNTRIMMED),
+    "byte level, template": made(added_tokens=SPECIALS, post_processor=sequence(BYTE_LEVEL, TEMPLATE)),
+    "template, byte level": made(added_tokens=SPECIALS, post_processor=sequence(TEMPLATE, SPACED), pre_tokenizer=SPACED),
+    "template, untrimmed": made(added_tokens=SPECIALS, post_processor=sequence(TEMPLATE, UNTRIMMED)),
+    "bert, byte level": made(added_tokens=SPECIALS, post_processor=sequence(BERT, BYTE_LEVEL)),
+    "digits": made(pre_tokenizer=DIGITS, post_processor=BYTE_LEVEL),
+    "dropping": made(pre_tokenizer=DROPPING, added_tokens=SPECIALS, normalizer={"type": "NFC"}),
+    "no decoder": made(added_tokens=SPECIALS, decoder=None, normalizer={"type": "NFC"}),
+    "cut inside characters": made(pre_tokenizer=BEHIND, normalizer={"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "NFC"}]}),
+}  # fmt: skip
+PAIRS: dict[str, tuple[Any, Any]] = {name: (ours.Tokenizer.from_str(json.dumps(kind)), tokenizers.Tokenizer.from_str(json.dumps(kind))) for name, kind in KINDS.items()}
+
+PARTS = [*(one["content"] for one in SPECIALS), "hello", " world", " ", "  ", "\n", "\t", "\u3000", "word", "sword", "a", "b", "é", "e\u0301", "e", "\u0301", "\u0323", "中", "中国", "👍", "12", "각", "\u1100\u1161", "\x85", "o", "!", "?", "\u0958"]  # fmt: skip
+TEXTS = st.lists(st.sampled_from(PARTS) | st.text(max_size=2), max_size=8).map("".join).filter(lambda text: not any("\ud800" <= one <= "\udfff" for one in text))
+NAMES = st.sampled_from(list(KINDS))
+
+
+def both(name: str) -> tuple[Any, Any]:
+    """Fresh ones, to be changed."""
+    return ours.Tokenizer.from_str(json.dumps(KINDS[name])), tokenizers.Tokenizer.from_str(json.dumps(KINDS[name]))
+
+
+def facts(encoding: Any) -> dict[str, Any]:
+    """All that an Encoding says."""
+    size = len(encoding)
+    names = ("ids", "tokens", "offsets", "word_ids", "type_ids", "special_tokens_mask", "attention_mask", "sequence_ids", "n_sequences")
+    found = {name: getattr(encoding, name) for name in names}
+    places = itertools.product(range(min(size, 5) + 3), range(3))
+    lookups = ("char_to_token", "char_to_word", "word_to_tokens", "word_to_chars")
+    found["lookups"] = [getattr(encoding, lookup)(at, sequence) for at, sequence in places for lookup in lookups]
+    by_token = ("token_to_chars", "token_to_word")
+    found["by token"] = [getattr(encoding, lookup)(at) for at in range(size + 3) for lookup in by_token]
+    # Of a token that is of two texts, tokenizers gives the one that its hash table has first: see test_texts_of_tokens.
+    found["of a text"] = [encoding.token_to_sequence(at) is not None for at in range(size + 3)]
+    found["overflowing"] = [facts(one) for one in encoding.overflowing]
+    return found
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """What came out, in a form that can be compared, or which kind of exception."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = call()
+    except (TypeError, OverflowError, AttributeError) as error:
+        return type(error).__name__
+    except Exception:
+        return "Exception"
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # which is none of Exception
+            raise
+        return "Exception"
+    if isinstance(found, (ours.Encoding, tokenizers.Encoding)):
+        return facts(found)
+    if isinstance(found, list) and found and isinstance(found[0], (ours.Encoding, tokenizers.Encoding)):
+        return [facts(one) for one in found]
+    return found
+
+
+def alike(pair: tuple[Any, Any], method: str, *arguments: Any, **options: Any) -> None:
+    mine, theirs = (outcome(lambda: getattr(one, method)(*arguments, **options)) for one in pair)  # noqa: B023
+    assert mine == theirs
+
+
+# --- encoding ------------------------------------------------------------------------------------------------------------------------------
+
+
+@given(name=NAMES, text=TEXTS, other=st.none() | TEXTS, around=st.booleans())
+@settings(deadline=None, max_examples=500)
+def test_encode(name: str, text: str, other: str | None, around: bool) -> None:
+    alike(PAIRS[name], "encode", text, other, add_special_tokens=around)
+
+
+@given(name=NAMES, words=st.lists(TEXTS, max_size=4), other=st.none() | st.lists(TEXTS, max_size=3).map(tuple), around=st.booleans())
+@settings(deadline=None, max_examples=200)
+def test_encode_words(name: str, words: list[str], other: Any, around: bool) -> None:
+    alike(PAIRS[name], "encode", words, other, is_pretokenized=True, add_special_tokens=around)
+
+
+@given(name=NAMES, batch=st.lists(TEXTS | st.tuples(TEXTS, TEXTS) | st.lists(TEXTS, min_size=2, max_size=2), max_size=4), around=st.booleans())
+@settings(deadline=None, max_examples=200)
+def test_batches(name: str, batch: list[Any], around: bool) -> None:
+    for method in ("encode_batch", "encode_batch_fast"):
+        alike(PAIRS[name], method, batch, add_special_tokens=around)
+
+
+@given(name=NAMES, batch=st.lists(st.lists(TEXTS, max_size=3) | st.tuples(st.lists(TEXTS, max_size=2), st.lists(TEXTS, max_size=2)), max_size=3))
+@settings(deadline=None, max_examples=200)
+def test_batches_of_words(name: str, batch: list[Any]) -> None:
+    for method in ("encode_batch", "encode_batch_fast"):
+        alike(PAIRS[name], method, batch, is_pretokenized=True)
+
+
+TRUNCATIONS = st.fixed_dictionaries(
+    {"max_length": st.integers(0, 9)},
+    optional={"stride": st.integers(0, 3), "strategy": st.sampled_from(["longest_first", "only_first", "only_second"]), "direction": st.sampled_from(["left", "right"])},
+)  # fmt: skip
+PADDINGS = st.fixed_dictionaries({}, optional={
+    "length": st.none() | st.integers(0, 9), "pad_to_multiple_of": st.none() | st.integers(0, 4), "direction": st.sampled_from(["left", "right"]),
+    "pad_id": st.integers(0, 9), "pad_type_id": st.integers(0, 9), "pad_token": st.sampled_from(["[PAD]", "\u0120x"]),
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KINDS)
+@given(cut=st.none() | TRUNCATIONS, fill=st.none() | PADDINGS, batch=st.lists(TEXTS | st.tuples(TEXTS, TEXTS), min_size=1, max_size=3), around=st.booleans())
+@settings(deadline=None, max_examples=20)
+def test_truncation_and_padding(name: str, cut: Any, fill: Any, batch: list[Any], around: bool) -> None:
+    pair = both(name)
+    if cut is not None:
+        alike(pair, "enable_truncation", **cut)
+    if fill is not None:
+        alike(pair, "enable_padding", **fill)
+    for one in pair:
+        assert one.truncation == pair[1].truncation and one.padding == pair[1].padding
+    for text in batch:
+        first, second = text if isinstance(text, tuple) else (text, None)
+        alike(pair, "encode", first, second, add_special_tokens=around)
+    alike(pair, "encode_batch", batch, add_special_tokens=around)
+    alike(pair, "encode_batch_fast", batch, add_special_tokens=around)
+    again = ours.Tokenizer.from_str(pair[0].to_str()), tokenizers.Tokenizer.from_str(pair[0].to_str())
+    assert again[1].to_str() == pair[1].to_str()
+    alike(again, "encode_batch", batch, add_special_tokens=around)
+    for one in pair:
+        one.no_truncation()
+        one.no_padding()
+        assert one.truncation is None and one.padding is None
+    alike(pair, "encode", "hello world")
+
+
+@pytest.mark.parametrize("options", [
+    {"max_length": -1}, {"max_length": "a"}, {"max_length": 1 << 64}, {"max_length": 3, "stride": -1}, {"max_length": 3, "strategy": "x"},
+    {"max_length": 3, "direction": "x"}, {"max_length": 3, "strategy": 5}, {"max_length": 3, "other": 5}, {"max_length": 3, "stride": 4}, {},
+])  # fmt: skip
+def test_truncation_that_cannot_be(options: dict[str, Any]) -> None:
+    for name in ("plain", "template"):
+        pair = both(name)
+        alike(pair, "enable_truncation", **options)
+        assert pair[0].truncation == pair[1].truncation
+
+
+@pytest.mark.parametrize("options", [
+    {"length": -1}, {"length": "a"}, {"pad_id": -1}, {"pad_id": 1 << 32}, {"pad_token": 5}, {"direction": "x"}, {"pad_to_multiple_of": -1},
+    {"pad_type_id": -1}, {"pad_id": None}, {"other": 5}, {"direction": None},
+])  # fmt: skip
+def test_padding_that_cannot_be(options: dict[str, Any]) -> None:
+    pair = both("plain")
+    alike(pair, "enable_padding", **options)
+    assert pair[0].padding == pair[1].padding
+
+
+@given(name=NAMES, text=TEXTS, other=st.none() | TEXTS, cut=st.none() | TRUNCATIONS, around=st.booleans(), again=st.booleans())
+@settings(deadline=None, max_examples=150)
+def test_post_process(name: str, text: str, other: str | None, cut: Any, around: bool, again: bool) -> None:
+    """Of what was encoded without special tokens, as it is meant, and with them."""
+    pair = both(name)
+    encoded = [[one.encode(part, add_special_tokens=again) for part in (text, other) if part is not None] for one in pair]
+    before = [facts(one) for one in encoded[0]]
+    if cut is not None:
+        alike(pair, "enable_truncation", **cut)
+    for one in pair:
+        one.enable_padding(length=6)
+    results = [outcome(lambda: one.post_process(*parts, add_special_tokens=around)) for one, parts in zip(pair, encoded, strict=True)]  # noqa: B023
+    assert results[0] == results[1]
+    assert [facts(one) for one in encoded[0]] == before
+
+
+WRONG = [b"a", None, 5, "\ud83d", "\ud83d\udc4d", ["a"], ("a", "b"), ["a", 5], [], [["a"], ["b"]], ["a", "b", "c"], {"a": "b"}, np.array(["a", "b"]), np.array(["a", "b"], dtype=object)]
+
+
+@pytest.mark.parametrize("text", [*WRONG, "ab"], ids=repr)
+@pytest.mark.parametrize("words", [False, True])
+def test_what_are_no_texts(text: Any, words: bool) -> None:
+    pair = PAIRS["bert"]
+    if isinstance(text, np.ndarray) and text.dtype != object and words:
+        with pytest.raises(TypeError):  # of which tokenizers reads the memory
+            pair[0].encode(text, is_pretokenized=True)
+        return
+    alike(pair, "encode", text, is_pretokenized=words)
+    if text is not None:
+        alike(pair, "encode", ["a"] if words else "a", text, is_pretokenized=words)
+    for method in ("encode_batch", "encode_batch_fast"):
+        alike(pair, method, [text], is_pretokenized=words)
+        alike(pair, method, text, is_pretokenized=words)
+
+
+def test_threads() -> None:
+    tokenizer, reference = both("byte level, template")
+    texts = [f"hello world {at} <s> word" * (at % 7) for at in range(200)]
+    expected = [one.offsets for one in reference.encode_batch(texts)]
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append([one.offsets for one in tokenizer.encode_batch(texts)])) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 4
+
+
+def test_the_rest_is_that_of_the_tokenizer_that_encoded() -> None:
+    """Although it is made later."""
+    tokenizer, reference = both("template")
+    mine, theirs = tokenizer.encode("hello new"), reference.encode("hello new")
+    tokenizer.add_tokens(["new"])
+    tokenizer.enable_truncation(3)
+    assert facts(mine) == facts(theirs)
+
+
+def test_long_texts() -> None:
+    rng = random.Random(5)
+    text = "".join(rng.choices(PARTS, k=5000))
+    for pair in PAIRS.values():
+        mine, theirs = (one.encode(text) for one in pair)
+        assert (mine.ids, mine.tokens, mine.offsets, mine.word_ids) == (theirs.ids, theirs.tokens, theirs.offsets, theirs.word_ids)
+
+
+# --- offsets of normalized text ------------------------------------------------------------------------------------------------------------
+
+COMPOSING = ["a", "e", "\u0301", "\u0323", "\u0316", "é", "ẹ", "ế", "\u0344", "\u0958", "\u093c", "가", "ᄀ", "ᅡ", "ᆨ", "\u212b", "\u0f73", "\u0f71", "\u1eae", "\u0327", "\u09c7", "\u09be", "\u2adc", "\u0338", "\U0001d15e", "\u0897", "\U00011935", "\U00011930", "\U0001133e", "\U00011347", "\u0345"]  # fmt: skip
+
+
+def test_places_in_normalized_text() -> None:
+    assert aligned_nfc("xe\u0301") == ("x\u00e9", [(0, 1), (1, 2)])
+    tokenizer = tokenizers.Tokenizer.from_str(json.dumps(tokenizer_json(normalizer={"type": "NFC"}, pre_tokenizer={**UNTRIMMED, "use_regex": False}, post_processor=None)))
+    texts = ["".join(parts) for size in (1, 2) for parts in itertools.product(COMPOSING, repeat=size)]
+    rng = random.Random(3)
+    texts += ["".join(rng.choices(COMPOSING, k=rng.randint(3, 9))) for _ in range(3000)]
+    for text in texts:
+        normalized, places = aligned_nfc(text)
+        places = [(at, at + 1) for at in range(len(text))] if places is None else places
+        assert tokenizer.encode(text).offsets == [place for one, place in zip(normalized, places, strict=True) for _ in one.encode()], ascii(text)
+
+
+# --- Encoding ------------------------------------------------------------------------------------------------------------------------------
+
+STEPS: Any = st.one_of(
+    st.tuples(st.just("pad"), st.tuples(st.integers(0, 14)), st.fixed_dictionaries({}, optional={"direction": st.sampled_from(["left", "right", "up"]), "pad_id": st.integers(0, 3), "pad_token": st.just("x"), "other": st.just(3)})),
+    st.tuples(st.just("truncate"), st.tuples(st.integers(0, 9)), st.fixed_dictionaries({}, optional={"stride": st.integers(0, 3), "direction": st.sampled_from(["left", "right", "up"])})),
+    st.tuples(st.just("set_sequence_id"), st.tuples(st.integers(0, 2)), st.just({})),
+)  # fmt: skip
+
+
+@given(text=TEXTS, other=st.none() | TEXTS, steps=st.lists(STEPS, max_size=4))
+@settings(deadline=None, max_examples=200)
+def test_changing_encodings(text: str, other: str | None, steps: list[Any]) -> None:
+    pair = tuple(one.encode(text, other) for one in PAIRS["template"])
+    for method, arguments, options in steps:
+        alike(pair, method, *arguments, **options)  # type: ignore[arg-type]
+        assert facts(pair[0]) == facts(pair[1])
+
+
+@given(name=NAMES.filter(lambda name: name not in ("template, byte level", "template, untrimmed")), text=TEXTS, other=st.none() | TEXTS)
+@settings(deadline=None, max_examples=200)
+def test_texts_of_tokens(name: str, text: str, other: str | None) -> None:
+    mine, theirs = (one.encode(text, other) for one in PAIRS[name])
+    assert [mine.token_to_sequence(at) for at in range(len(mine) + 2)] == [theirs.token_to_sequence(at) for at in range(len(mine) + 2)]
+
+
+@given(texts=st.lists(TEXTS.map(lambda text: text[:9]), max_size=4), cut=st.integers(2, 6), growing=st.booleans())
+@settings(deadline=None, max_examples=100)
+def test_merging(texts: list[str], cut: int, growing: bool) -> None:
+    results = []
+    kinds: tuple[Any, Any] = (ours.Encoding, tokenizers.Encoding)
+    for one, kind in zip(PAIRS["template"], kinds, strict=True):
+        parts: list[Any] = [one.encode(text) for text in texts]
+        for part in parts[::2]:
+            part.truncate(cut)
+        results.append(facts(kind.merge(parts, growing_offsets=growing)))
+        assert facts(kind.merge(parts)) == facts(kind.merge(parts, True))
+    assert results[0] == results[1]
+
+
+def test_empty_encodings() -> None:
+    assert facts(ours.Encoding()) == facts(tokenizers.Encoding())
+    assert facts(ours.Encoding.merge([])) == facts(tokenizers.Encoding.merge([]))
+
+
+@pytest.mark.parametrize("method", ["char_to_token", "char_to_word", "token_to_chars", "token_to_word", "token_to_sequence", "word_to_tokens", "word_to_chars"])
+@pytest.mark.parametrize("place", [-1, "a", None, 1.0, 1 << 64, 1 << 32, np.int64(1)], ids=repr)
+def test_places_that_cannot_be(method: str, place: Any) -> None:
+    pair = tuple(one.encode("hello world", "ab") for one in PAIRS["template"])
+    alike(pair, method, place)  # type: ignore[arg-type]
+    if not method.startswith("token_"):
+        alike(pair, method, 0, place)  # type: ignore[arg-type]
+
+
+def test_copies_of_encodings() -> None:
+    encoding = PAIRS["template"][0].encode("hello world", "ab")
+    encoding.truncate(4)
+    for made_again in (pickle.loads(pickle.dumps(encoding)), copy.deepcopy(encoding), copy.copy(encoding)):
+        assert facts(made_again) == facts(encoding)
+    encoding.ids.append(5)
+    encoding.overflowing[0].pad(100)
+    assert len(encoding.ids) == 4 and len(encoding.overflowing[0]) < 100
+    with pytest.warns(DeprecationWarning, match="word_ids"):
+        assert encoding.words == encoding.word_ids
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        encoding.nonsense  # noqa: B018
+    assert repr(encoding) == "<Encoding of 4 tokens>"
+
+
+# --- ids -----------------------------------------------------------------------------------------------------------------------------------
+
+
+@given(name=NAMES, ids=st.lists(st.integers(0, 290), max_size=12), skip=st.booleans())
+@settings(deadline=None, max_examples=200)
+def test_decoding(name: str, ids: list[int], skip: bool) -> None:
+    alike(PAIRS[name], "decode", ids, skip)
+    alike(PAIRS[name], "decode", ids)
+    alike(PAIRS[name], "decode_batch", [ids, ids[:3], []], skip_special_tokens=skip)
+
+
+@pytest.mark.parametrize("ids", [[-1], [1 << 32], [5000, -1], [5000], ["a"], "ab", [1.0], None, (1, 2), [None], [True], [np.int64(4)]], ids=repr)
+def test_what_are_no_ids(ids: Any) -> None:
+    alike(PAIRS["template"], "decode", ids)
+    alike(PAIRS["template"], "decode_batch", [ids])
+
+
+def test_ids_may_be_an_array() -> None:
+    for one in PAIRS["template"]:
+        assert one.decode(np.array([270, 64, 65])) == "ab"
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_vocabularies(name: str) -> None:
+    pair = PAIRS[name]
+    for number in [*range(290), 5000, -1, 1 << 32, "a", None, 1.0]:
+        alike(pair, "id_to_token", number)
+    for token in [*pair[1].get_vocab(), "nonsense", "", b"a", None, "e\u0301!", "\u00e9!"]:
+        alike(pair, "token_to_id", token)
+    for with_added in (True, False):
+        alike(pair, "get_vocab", with_added)
+        alike(pair, "get_vocab_size", with_added)
+        alike(pair, "num_special_tokens_to_add", with_added)
+    assert {number: str(token) for number, token in pair[0].get_added_tokens_decoder().items()} == {number: str(token) for number, token in pair[1].get_added_tokens_decoder().items()}
+
+
+STREAMED = st.lists(st.sampled_from([*(number for character in "é中👍 a" for number in PAIRS["plain"][1].encode(character).ids), 270, 271, 64, 5000]), max_size=4)
+
+
+@given(name=st.sampled_from(["plain", "template"]), before=st.none() | STREAMED, steps=st.lists(STREAMED.filter(bool) | STREAMED.filter(bool).map(lambda ids: ids[0]), max_size=8), skip=st.booleans())
+@settings(deadline=None, max_examples=150)
+def test_decode_stream(name: str, before: Any, steps: list[Any], skip: bool) -> None:
+    pair = PAIRS[name]
+    streams = [kind(before, skip_special_tokens=skip) for kind in (ours.DecodeStream, tokenizers.decoders.DecodeStream)]
+    for step in steps:
+        results = [outcome(lambda: stream.step(one, step)) for stream, one in zip(streams, pair, strict=True)]  # noqa: B023
+        assert results[0] == results[1]
+        streams = [copy.copy(stream) for stream in streams]
+
+
+# --- added tokens --------------------------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def added_tokens(draw: Any) -> list[Any]:
+    """str, and arguments of AddedToken."""
+    content = st.sampled_from(["<s>", "<new>", "hello", "he", "ab", "word", "", "\u00ef", "Ġ", "<mask>", "\u00e9t"])
+    flags = st.dictionaries(st.sampled_from(["special", "lstrip", "rstrip", "single_word", "normalized"]), st.booleans(), max_size=3)
+    return [draw(content) if draw(st.booleans()) else (draw(content), draw(flags)) for _ in range(draw(st.integers(1, 3)))]
+
+
+def as_tokens(tokens: list[Any], kind: Any) -> list[Any]:
+    return [one if isinstance(one, str) else kind(one[0], **one[1]) for one in tokens]
+
+
+@given(name=st.sampled_from(["plain", "template", "bert", "roberta"]), steps=st.lists(st.tuples(st.booleans(), added_tokens()), min_size=1, max_size=3), texts=st.lists(TEXTS, max_size=3))
+@settings(deadline=None, max_examples=150)
+def test_adding_tokens(name: str, steps: list[Any], texts: list[str]) -> None:
+    pair = both(name)
+    for special, tokens in steps:
+        method = "add_special_tokens" if special else "add_tokens"
+        before = pair[0].to_str()
+        try:
+            count = getattr(pair[0], method)(as_tokens(tokens, ours.AddedToken))
+        except VocabularyError:
+            assert pair[0].to_str() == before
+            return
+        assert count == getattr(pair[1], method)(as_tokens(tokens, tokenizers.AddedToken))
+    assert repr(pair[0].get_added_tokens_decoder()) == repr(pair[1].get_added_tokens_decoder())
+    assert pair[0].get_vocab() == pair[1].get_vocab() and pair[0].get_vocab_size() == pair[1].get_vocab_size()
+    for text in [*texts, "<new>hello ab word ïĠ ét <mask>", "e\u0301t<s>"]:
+        alike(pair, "encode", text)
+        for skip in (True, False):
+            alike(pair, "decode", pair[1].encode(text).ids, skip)
+    for number in range(268, 290):
+        alike(pair, "id_to_token", number)
+    assert tokenizers.Tokenizer.from_str(pair[0].to_str()).to_str() == pair[1].to_str()
+
+
+def test_tokens_of_the_original() -> None:
+    pair = both("template")
+    for one in pair:
+        assert one.add_tokens([tokenizers.AddedToken("<new>", lstrip=True)]) == 1
+        assert one.add_special_tokens([tokenizers.AddedToken("<new>", lstrip=True)]) == 1
+    alike(pair, "encode", "hello <new>")
+    assert repr(pair[0].get_added_tokens_decoder()) == repr(pair[1].get_added_tokens_decoder())
+
+
+@pytest.mark.parametrize("tokens", [["a", 5], ("a",), "a", None, [None], [b"a"], []], ids=repr)
+def test_what_are_no_tokens(tokens: Any) -> None:
+    pair = both("plain")
+    for method in ("add_tokens", "add_special_tokens"):
+        alike(pair, method, tokens)
+    assert pair[0].get_vocab() == pair[1].get_vocab()
+
+
+def test_a_special_token_stays_one() -> None:
+    pair = both("template")
+    for one, kind in zip(pair, (ours.AddedToken, tokenizers.AddedToken), strict=True):
+        assert one.add_tokens([kind("<s>", special=False, normalized=False)]) == 1
+        assert one.decode([270, 64]) == "a"
+    alike(pair, "encode", "a<s>")
+
+
+@given(text=TEXTS, name=NAMES)
+@settings(deadline=None, max_examples=150)
+def test_special_tokens_as_text(text: str, name: str) -> None:
+    pair = both(name)
+    for one in pair:
+        assert one.encode_special_tokens is False
+        one.encode_special_tokens = True
+        assert one.encode_special_tokens is True
+    alike(pair, "encode", f"<s>{text}</s>", text)
+    alike(pair, "encode_batch", [text])
+    alike(pair, "encode_batch_fast", [text])
+    for one in pair:
+        one.encode_special_tokens = False
+    alike(pair, "encode", f"<s>{text}</s>")
+
+
+@pytest.mark.parametrize("flags", [{}, {"special": True}, {"special": True, "normalized": True}, {"lstrip": True, "rstrip": True}, {"single_word": True, "normalized": False}], ids=repr)
+def test_added_token(flags: dict[str, bool]) -> None:
+    for content in ("<mask>", None, ""):
+        mine, theirs = ours.AddedToken(content, **flags), tokenizers.AddedToken(content, **flags)
+        assert repr(mine) == repr(theirs) and str(mine) == str(theirs) and mine.__getstate__() == theirs.__getstate__()
+        assert mine == ours.AddedToken(content, **flags) and mine != ours.AddedToken(content, **{**flags, "lstrip": not theirs.lstrip})
+        assert hash(mine) == hash(ours.AddedToken(content)) and mine != content
+        again = pickle.loads(pickle.dumps(mine))
+        assert again == mine and repr(again) == repr(mine)
+        mine.special = theirs.special = True
+        mine.content = theirs.content = "new"
+        assert repr(mine) == repr(theirs)
+
+
+def test_added_tokens_that_cannot_be() -> None:
+    for arguments, options in (((5,), {}), ((), {"lstrip": 3}), ((), {"special": "x"})):
+        for kind in (ours.AddedToken, tokenizers.AddedToken):
+            with pytest.raises(TypeError):
+                kind(*arguments, **options)
+    with pytest.warns(UserWarning, match="foo= is no option"):
+        ours.AddedToken("a", foo=True)
+
+
+# --- files and parts -----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_files(name: str, tmp_path: Path) -> None:
+    mine, theirs = both(name)
+    for pretty in (True, False):
+        path = tmp_path / "tokenizer.json"
+        mine.save(str(path), pretty=pretty)
+        assert tokenizers.Tokenizer.from_file(str(path)).to_str() == theirs.to_str()
+        theirs.save(str(path), pretty=pretty)
+        assert ours.Tokenizer.from_file(str(path)).to_str() == theirs.to_str()
+    assert ours.Tokenizer.from_str(theirs.to_str()).to_str(pretty=True) == theirs.to_str(pretty=True)
+    for again in (ours.Tokenizer.from_buffer(theirs.to_str().encode()), pickle.loads(pickle.dumps(mine)), copy.deepcopy(mine), ours.Tokenizer(theirs)):
+        assert tokenizers.Tokenizer.from_str(again.to_str()).to_str() == theirs.to_str()
+        alike((again, theirs), "encode", "hello <s> é word", "中国 e\u0301!")
+
+
+def test_files_that_cannot_be(tmp_path: Path) -> None:
+    for text in ("", "{", "[]", "{}", '{"version": "1.0"}'):
+        for kind in (ours.Tokenizer, tokenizers.Tokenizer):
+            with pytest.raises(Exception):  # noqa: B017
+                kind.from_str(text)
+            with pytest.raises(ValueError):
+                kind.from_buffer(text.encode())
+    with pytest.raises(OSError):
+        ours.Tokenizer.from_file(str(tmp_path / "nowhere.json"))
+    with pytest.raises(VocabularyError, match="model"):
+        ours.Tokenizer.from_str(json.dumps(made() | {"model": {"type": "Unigram", "vocab": []}}))
+    with pytest.raises(VocabularyError, match=r'truncation\.strategy: "Longest" is not supported'):
+        ours.Tokenizer.from_str(json.dumps(made() | {"truncation": {"direction": "Right", "max_length": 5, "strategy": "Longest", "stride": 0}}))
+    with pytest.raises(TypeError, match=r"expected a tokenizers\.Tokenizer"):
+        ours.Tokenizer(tokenizers.models.BPE())
+
+
+def test_from_pretrained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(KINDS["template"]), encoding="utf-8")
+    asked: list[dict[str, Any]] = []
+
+    def download(**options: Any) -> str:
+        asked.append(options)
+        return str(path)
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    pair = ours.Tokenizer.from_pretrained("some/model", "branch", "secret"), tokenizers.Tokenizer.from_pretrained("some/model", "branch", "secret")
+    assert asked == [{"repo_id": "some/model", "filename": "tokenizer.json", "revision": "branch", "token": "secret"}] * 2
+    alike(pair, "encode", "hello <s>")
+    ours.Tokenizer.from_pretrained("some/model")
+    assert asked[2:] == [{"repo_id": "some/model", "filename": "tokenizer.json", "revision": "main"}]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_parts(name: str) -> None:
+    pair = both(name)
+    for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model"):
+        mine, theirs = (getattr(one, part) for one in pair)
+        assert type(mine) is type(theirs) and repr(mine) == repr(theirs)
+    for part, value in (("post_processor", tokenizers.processors.BertProcessing(("</s>", 271), ("<s>", 270))), ("post_processor", None), ("normalizer", tokenizers.normalizers.NFC()),
+                        ("pre_tokenizer", tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)), ("decoder", tokenizers.decoders.ByteLevel())):  # fmt: skip
+        for one in pair:
+            setattr(one, part, value)
+        alike(pair, "encode", "hello <s> e\u0301", "中 word")
+    assert tokenizers.Tokenizer.from_str(pair[0].to_str()).to_str() == pair[1].to_str()
+    before = pair[0].to_str()
+    with pytest.raises(VocabularyError, match="Lowercase"):
+        pair[0].normalizer = tokenizers.normalizers.Lowercase()
+    assert pair[0].to_str() == before
+
+
+# --- the published ones --------------------------------------------------------------------------------------------------------------------
+
+PUBLISHED = ("gpt2", "llama3", "qwen3", "deepseek_v3")
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published(name: str) -> None:
+    data = os.environ.get("BITLEX_DATA", "")
+    path = Path(data, "vocab", f"{name}.tokenizer.json")
+    if not data or not path.exists():
+        pytest.skip(f"BITLEX_DATA names no directory with vocab/{name}.tokenizer.json")
+    pair = ours.Tokenizer.from_file(str(path)), tokenizers.Tokenizer.from_file(str(path))
+    texts = [text.read_text(encoding="utf-8")[:3000] for text in sorted(Path(data, "corpora").iterdir())]
+    specials = "".join(str(token) + " e\u0301 " for token in list(pair[1].get_added_tokens_decoder().values())[:20])
+    for text in [*texts, specials, "hello world", ""]:
+        for one, kind in zip(pair, ("ours", "theirs"), strict=True):
+            assert one is not None, kind
+        mine, theirs = (one.encode(text, "中 e\u0301") for one in pair)
+        for fact in ("ids", "tokens", "offsets", "word_ids", "type_ids", "special_tokens_mask", "sequence_ids"):
+            assert getattr(mine, fact) == getattr(theirs, fact), fact
+        for skip in (True, False):
+            alike(pair, "decode", theirs.ids, skip)
+    for one in pair:
+        one.add_special_tokens(["<|mine|>"])
+        one.enable_truncation(100, stride=10)
+        one.enable_padding()
+    alike(pair, "encode_batch", [text[:300] for text in texts] + ["<|mine|>"])
+    assert pair[0].get_vocab() == pair[1].get_vocab()
+    assert tokenizers.Tokenizer.from_str(pair[0].to_str()).to_str() == pair[1].to_str()

@@ -1,0 +1,422 @@
+"""bitlex.compat.tiktoken against tiktoken itself: every method, on a small vocabulary always, and on the published ones where they are."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import inspect
+import os
+import pickle
+import sys
+import threading
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+import tiktoken
+import tiktoken.load
+import tiktoken.model
+import tiktoken_ext.openai_public
+from hypothesis import given, settings
+
+from bitlex import Tokenizer, VocabularyError
+from bitlex.compat import rank_files
+from bitlex.compat import tiktoken as ours
+from bitlex.compat.openai import FILES, MODELS, PREFIXES, URL
+
+PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
+LONGER = [
+    "he", "ll", "hell", "hello", " w", "or", " wor", "ld", " world", "  ", "   ", "\n\n", "\n ", "é", "中", "中文", "👍", "ab", "abc", "bcd", "fan",
+    "tas", "fantas", "fantasy", "<|", "|>", "end", " h", " hell", "!", "?!", "\t\t", "\u3000", "aa", "aaaa",
+]  # fmt: skip
+RANKS = {token: rank for rank, token in enumerate(dict.fromkeys([*(bytes([byte]) for byte in range(256)), *(text.encode() for text in LONGER), b"\xe4\xb8", b" \xf0\x9f"]))}
+SPECIAL = {"<|endoftext|>": 1000, "<|a|>": 1001, "<|中|>": 1002, "\ufffd!": 1003}
+MADE: dict[str, Any] = {"pat_str": PATTERN, "mergeable_ranks": RANKS, "special_tokens": SPECIAL}
+THEIRS, OURS = tiktoken.Encoding("small", **MADE), ours.Encoding("small", **MADE)
+
+PARTS = [*LONGER, *SPECIAL, "\ud83d", "\udc4d", " ", "\n", "\r", "a", "b", "'s", "1", "\x85", "\u2028", "e\u0301", "<|b|>", "|>"]
+TEXTS = st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=12).map("".join)
+R50K = "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
+SETS = st.sets(st.sampled_from([*SPECIAL, "<|b|>", "h"]))
+ALLOWED = st.just("all") | SETS | SETS.map(frozenset)
+DISALLOWED = st.just("all") | SETS | SETS.map(list) | SETS.map(tuple) | st.sampled_from(["", "ab"])
+
+
+def outcome(encoding: Any, method: str, *arguments: Any, **options: Any) -> tuple[str, Any]:
+    """What came out, in a form that can be compared, or the type of the exception."""
+    try:
+        found = getattr(encoding, method)(*arguments, **options)
+    except Exception as error:
+        return type(error).__name__, None
+    if isinstance(found, np.ndarray):
+        return str(found.dtype), found.tolist()
+    if method == "encode_with_unstable":
+        assert all(type(one) is list for one in found[1]) and len(found[1]) == len(set(map(tuple, found[1])))
+        return "unstable", (found[0], sorted(found[1]))
+    return type(found).__name__, found
+
+
+def alike(method: str, *arguments: Any, pair: tuple[Any, Any] = (OURS, THEIRS), **options: Any) -> None:
+    assert outcome(pair[0], method, *arguments, **options) == outcome(pair[1], method, *arguments, **options)
+
+
+# --- texts ---------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["encode", "encode_to_numpy", "encode_with_unstable"])
+@given(text=TEXTS, allowed=ALLOWED, disallowed=DISALLOWED)
+@settings(deadline=None, max_examples=300)
+def test_special_tokens(method: str, text: str, allowed: Any, disallowed: Any) -> None:
+    alike(method, text, allowed_special=allowed, disallowed_special=disallowed)
+    alike(method, text)
+
+
+@given(text=TEXTS)
+@settings(deadline=None, max_examples=300)
+def test_no_special_tokens(text: str) -> None:
+    alike("encode_ordinary", text)
+    alike("encode_with_unstable", text, disallowed_special=())
+
+
+@given(texts=st.lists(TEXTS, max_size=5), allowed=ALLOWED, disallowed=DISALLOWED, threads=st.integers(-1, 9))
+@settings(deadline=None, max_examples=100)
+def test_batches(texts: list[str], allowed: Any, disallowed: Any, threads: int) -> None:
+    alike("encode_batch", texts, num_threads=threads, allowed_special=allowed, disallowed_special=disallowed)
+    alike("encode_ordinary_batch", texts, num_threads=threads)
+
+
+@pytest.mark.parametrize("text", [b"ab", None, 5, ["ab"], bytearray(b"ab"), "", "ab"])
+@pytest.mark.parametrize("method", ["encode", "encode_ordinary", "encode_to_numpy", "encode_with_unstable"])
+def test_what_is_no_text(method: str, text: Any) -> None:
+    alike(method, text)
+
+
+@pytest.mark.parametrize("texts", [[b"ab"], [None], "ab", (), iter(["ab"]), ["ab", 5], None])
+def test_what_is_no_list_of_texts(texts: Any) -> None:
+    if isinstance(texts, Iterator):
+        assert OURS.encode_batch(texts) == THEIRS.encode_batch(["ab"])  # type: ignore[arg-type]
+        return
+    alike("encode_batch", texts)
+    alike("encode_ordinary_batch", texts)
+
+
+@pytest.mark.parametrize("allowed", [(), [], ("<|a|>",), ["<|a|>"], "<|a|>", {}.keys(), SPECIAL.keys(), 5, None, {5}])
+@pytest.mark.parametrize("disallowed", ["all", (), None, 5, ["x", 5]])
+def test_other_kinds_of_choices(allowed: Any, disallowed: Any) -> None:
+    text = "ab"  # of two mistakes at once, the one that tiktoken names first may be the other one
+    for method in ("encode", "encode_to_numpy", "encode_with_unstable"):
+        alike(method, text, allowed_special=allowed, disallowed_special=disallowed)
+    alike("encode_batch", [text], allowed_special=allowed, disallowed_special=disallowed)
+
+
+def test_the_error_says_which_token() -> None:
+    with pytest.raises(ValueError, match=r"'<\|a\|>', a disallowed special token.*allowed_special=.*disallowed_special=\(\)"):
+        OURS.encode("x <|a|> <|endoftext|>")
+    with pytest.raises(ValueError, match=r"'<\|b\|>'"):
+        OURS.encode("x <|b|>", disallowed_special=["<|b|>"])
+
+
+@pytest.mark.parametrize("token", ["hello", b"hello", "<|a|>", b"<|a|>", "<|b|>", b"\xff\xfe", b"\xff", "", "\ud800", 5, None, "中", bytearray(b"he")])
+def test_single_tokens(token: Any) -> None:
+    if isinstance(token, bytearray):
+        assert OURS.encode_single_token(token) == RANKS[b"he"]  # type: ignore[arg-type]
+    else:
+        alike("encode_single_token", token)
+
+
+@given(data=st.binary(max_size=12) | TEXTS.map(lambda text: text.encode("utf-8", "replace")[:-1]))
+@settings(deadline=None, max_examples=300)
+def test_bytes_that_are_not_utf_8(data: bytes) -> None:
+    alike("_encode_bytes", data)
+    alike("_encode_single_piece", data or b"a")
+
+
+# --- ids -----------------------------------------------------------------------------------------------------------------------------------
+
+IDS = st.lists(st.sampled_from([*RANKS.values(), *SPECIAL.values()]), max_size=12)
+
+
+@given(ids=IDS, errors=st.sampled_from(["replace", "strict", "ignore", "backslashreplace", "nonsense"]))
+@settings(deadline=None, max_examples=300)
+def test_decoding(ids: list[int], errors: str) -> None:
+    for method in ("decode", "decode_bytes", "decode_tokens_bytes", "decode_with_offsets"):
+        alike(method, ids)
+    alike("decode", ids, errors)
+    alike("decode_batch", [ids, ids[:2]], errors=errors)
+    alike("decode_bytes_batch", [ids, ids[:2]], num_threads=2)
+
+
+@pytest.mark.parametrize("ids", [[999], [1, 999], [-1], [1 << 32], [(1 << 32) - 1], [1.0], ["a"], "ab", None, 5, [], (1, 2), [True], [None], range(3), [1 << 70]])
+def test_what_are_no_ids(ids: Any) -> None:
+    for method in ("decode", "decode_bytes", "decode_tokens_bytes", "decode_with_offsets"):
+        alike(method, ids)
+    for method in ("decode_batch", "decode_bytes_batch"):
+        alike(method, [ids])
+        alike(method, [[1]], num_threads=0)
+
+
+@pytest.mark.parametrize("number", [0, 256, 999, 1000, 1002, -1, 1 << 32, 1.0, "a", None, True])
+def test_one_id(number: Any) -> None:
+    alike("decode_single_token_bytes", number)
+    alike("is_special_token", number)
+
+
+def test_ids_may_be_an_array() -> None:
+    assert OURS.decode(OURS.encode_to_numpy("hello world")) == "hello world"  # type: ignore[arg-type]
+
+
+# --- what an encoding is -------------------------------------------------------------------------------------------------------------------
+
+
+def test_every_public_name_is_there() -> None:
+    assert {name for name in dir(tiktoken) if name in ours.__all__} == {name for name in tiktoken.__dict__ if not name.startswith("_") and callable(getattr(tiktoken, name))}
+    for name, theirs in vars(tiktoken.Encoding).items():
+        if not name.startswith("_"):
+            mine = getattr(ours.Encoding, name)
+            assert callable(mine) == callable(theirs), name
+            if inspect.isfunction(theirs):
+                assert [(one.name, one.kind) for one in inspect.signature(mine).parameters.values()] == [(one.name, one.kind) for one in inspect.signature(theirs).parameters.values()], name
+    assert {name for name in vars(THEIRS) if not name.startswith("_")} <= set(dir(OURS))
+
+
+def same_facts(mine: Any, theirs: Any) -> None:
+    for name in ("name", "max_token_value", "n_vocab", "special_tokens_set", "_special_tokens", "_mergeable_ranks", "_pat_str"):
+        assert getattr(mine, name) == getattr(theirs, name), name
+    assert repr(mine) == repr(theirs)
+    assert mine.token_byte_values() == theirs.token_byte_values()
+    for each in (mine, theirs):
+        if "<|endoftext|>" in theirs.special_tokens_set:
+            assert each.eot_token == theirs._special_tokens["<|endoftext|>"]
+        else:
+            with pytest.raises(KeyError):
+                each.eot_token  # noqa: B018
+
+
+def test_facts() -> None:
+    same_facts(OURS, THEIRS)
+    bare: dict[str, Any] = {"pat_str": "a|b", "mergeable_ranks": {b"a": 0, b"b": 7}, "special_tokens": {}}
+    same_facts(ours.Encoding("bare", **bare), tiktoken.Encoding("bare", **bare))
+
+
+@pytest.mark.parametrize(("size", "special"), [(None, {}), (0, {}), (2, {}), (3, {}), (3, {"x": 2}), (3, {"x": 5}), (4, {"x": 3})])
+def test_explicit_n_vocab(size: Any, special: dict[str, int]) -> None:
+    made: dict[str, Any] = {"pat_str": "a|b", "mergeable_ranks": {b"a": 0, b"b": 1}, "special_tokens": special, "explicit_n_vocab": size}
+    kinds: list[Any] = []
+    for kind in (ours.Encoding, tiktoken.Encoding):
+        try:
+            kinds.append(kind("sized", **made).n_vocab)
+        except AssertionError:
+            kinds.append("AssertionError")
+    assert kinds[0] == kinds[1]
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"mergeable_ranks": {b"a": 0, b"ab": 1}}, "0x62 is no token by itself"),
+    ({"special_tokens": {"<a": 5, "<a>": 6}}, "'<a>' begins with another, '<a'"),
+    ({"special_tokens": {"x": 5, "y": 5}}, "has the id 5 of another one"),
+    ({"special_tokens": {"x": 0}}, "has the id 0 of another token"),
+    ({"pat_str": "("}, "group"),
+])  # fmt: skip
+def test_what_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ours.Encoding("refused", **{"pat_str": "a", "mergeable_ranks": {b"a": 0}, "special_tokens": {}} | change)
+
+
+def test_matches_only() -> None:
+    """What the pattern leaves unmatched is dropped."""
+    made: dict[str, Any] = {"pat_str": "[a-c]+", "mergeable_ranks": RANKS, "special_tokens": SPECIAL}
+    pair = (ours.Encoding("some", **made), tiktoken.Encoding("some", **made))
+    for text in ("abc", "abcxab", "x", "", "xx<|a|>", "<|a|>xabc", "abx\n", "ab "):
+        for method in ("encode", "encode_with_unstable", "encode_to_numpy"):
+            alike(method, text, pair=pair, allowed_special="all")
+
+
+def test_copies() -> None:
+    for made in (pickle.loads(pickle.dumps(OURS)), copy.deepcopy(OURS), copy.copy(OURS)):
+        same_facts(made, THEIRS)
+        assert made.encode("hello <|a|>", allowed_special="all") == THEIRS.encode("hello <|a|>", allowed_special="all")
+
+
+def test_a_tokenizer_of_an_encoding() -> None:
+    assert Tokenizer.from_tiktoken(OURS).encode("hello world") == THEIRS.encode("hello world")
+
+
+# --- names ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_models() -> None:
+    listed = [name for names in MODELS.values() for name in names.split()]
+    prefixes = [(prefix, encoding) for encoding, names in PREFIXES for prefix in names.split()]
+    assert sorted(listed) == sorted(tiktoken.model.MODEL_TO_ENCODING)
+    assert prefixes == list(tiktoken.model.MODEL_PREFIX_TO_ENCODING.items())
+    names = [*listed, *(prefix + end for prefix, _ in prefixes for end in ("", "x", "2024")), "gpt-4.5", "o1x", "", "nonsense", "GPT-4"]
+    for name in names:
+        try:
+            theirs = tiktoken.encoding_name_for_model(name)
+        except KeyError:
+            with pytest.raises(KeyError, match="is not known"):
+                ours.encoding_name_for_model(name)
+        else:
+            assert ours.encoding_name_for_model(name) == theirs
+    with pytest.raises(KeyError):
+        ours.encoding_for_model("nonsense")
+
+
+def test_names_of_encodings() -> None:
+    assert list(FILES) == list(tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS)
+    assert ours.list_encoding_names() == tiktoken.list_encoding_names()
+    for name in ("nonsense", "", 5, None):
+        with pytest.raises(ValueError, match=r"no encoding|named by a str"):
+            ours.get_encoding(name)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No vocabularies on the disk, none loaded, and no network."""
+    for variable in ("BITLEX_VOCABULARY", "DATA_GYM_CACHE_DIR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(ours, "known", {})
+    monkeypatch.setattr(ours, "installed", lambda name: None)
+    monkeypatch.setattr("urllib.request.urlopen", offline)
+    return tmp_path
+
+
+def offline(address: str, timeout: float) -> Any:
+    raise OSError("offline")
+
+
+def test_ranks_that_are_nowhere(nowhere: Path) -> None:
+    with pytest.raises(OSError, match=r"cl100k_base\.tiktoken cannot be had \(offline\).*BITLEX_VOCABULARY"):
+        ours.get_encoding("cl100k_base")
+
+
+def test_files_that_are_others(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = nowhere / "cl100k_base.tiktoken"
+    wrong.write_bytes(b64encode(b"a") + b" 0\n")
+    with pytest.raises(VocabularyError, match="not the published file"):
+        ours.get_encoding("cl100k_base", file=wrong)
+    monkeypatch.setenv("BITLEX_VOCABULARY", str(nowhere))
+    with pytest.raises(VocabularyError, match="not the published file"):
+        ours.get_encoding("cl100k_base")
+    assert rank_files.on_disk("o200k_base") is None
+    cache = nowhere / "cache"
+    cache.mkdir()
+    (cache / hashlib.sha1(URL.format("o200k_base").encode()).hexdigest()).write_bytes(b"cut sho")
+    assert rank_files.on_disk("o200k_base") is None
+
+
+class Answer:
+    """What a server answers."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def __enter__(self) -> Answer:
+        return self
+
+    def __exit__(self, *about: object) -> None:
+        pass
+
+    def read(self) -> bytes:
+        return self.data
+
+
+def test_a_download_that_is_another_file(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("urllib.request.urlopen", lambda address, timeout: Answer(b"sorry"))
+    with pytest.raises(VocabularyError, match=r"https://.*not the published file"):
+        ours.get_encoding("cl100k_base")
+    assert not (nowhere / "cache").exists()
+
+
+def test_encodings_of_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ours, "known", {})
+    monkeypatch.setattr(tiktoken, "get_encoding", lambda name: THEIRS)
+    made = ours.get_encoding("small")
+    assert type(made) is ours.Encoding and ours.get_encoding("small") is made
+    same_facts(made, THEIRS)
+
+
+def test_in_the_place_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not ask itself."""
+    monkeypatch.setitem(sys.modules, "tiktoken", ours)
+    assert ours.list_encoding_names() == list(FILES)
+    with pytest.raises(ValueError, match="no encoding"):
+        ours.get_encoding("small")
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    assert ours.list_encoding_names() == list(FILES)
+
+
+# --- the published ones --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def vocabularies() -> Path:
+    data = os.environ.get("BITLEX_DATA")
+    found = Path(data or "", "vocab")
+    if not data or not all((found / f"{file}.tiktoken").exists() for file in FILES.values()):
+        pytest.skip("BITLEX_DATA names no directory with vocab/*.tiktoken")
+    return found
+
+
+@pytest.fixture(params=list(FILES))
+def published(request: pytest.FixtureRequest, vocabularies: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
+    """The encoding of each name, and tiktoken's, made of the same files by its own constructors."""
+    def load_ranks(address: str, expected_hash: str) -> dict[bytes, int]:
+        file = vocabularies / address.rpartition("/")[2]
+        ranks: dict[bytes, int] = tiktoken.load.load_tiktoken_bpe(str(file), expected_hash)
+        return ranks
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIKTOKEN_CACHE_DIR", "")
+        patch.setattr(tiktoken_ext.openai_public, "load_tiktoken_bpe", load_ranks)
+        patch.setattr(tiktoken_ext.openai_public, "data_gym_to_mergeable_bpe_ranks", lambda **files: load_ranks("/r50k_base.tiktoken", R50K))
+        theirs = tiktoken.Encoding(**tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS[request.param]())
+        patch.setenv("BITLEX_VOCABULARY", str(vocabularies))
+        return ours.get_encoding(request.param), theirs
+
+
+def test_published(published: tuple[Any, Any]) -> None:
+    mine, theirs = published
+    same_facts(mine, theirs)
+    texts = ["hello world", "", "hello fanta", "a  \n\n ", "x" * 300, "नमस्ते ", "I'm 12345", "中文。\n", "<|endoftext|>", "👍\ud83d", "  !", "\n"]
+    for text in texts:
+        for method in ("encode", "encode_ordinary", "encode_to_numpy", "encode_with_unstable"):
+            options = {} if method == "encode_ordinary" else {"allowed_special": "all"}
+            alike(method, text, pair=published, **options)
+            alike(method, text, pair=published)
+    alike("encode_batch", texts[:-4], pair=published)
+    for number in [*range(0, theirs.n_vocab + 5, 997), *theirs._special_tokens.values()]:
+        alike("decode_single_token_bytes", number, pair=published)
+    ids = theirs.encode("नमस्ते world 中文 👍")
+    alike("decode_with_offsets", ids, pair=published)
+    again = pickle.loads(pickle.dumps(mine))
+    assert again is mine and len(pickle.dumps(mine)) < 200
+
+
+def test_one_object_for_all_threads(vocabularies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ours, "known", {})
+    monkeypatch.setenv("BITLEX_VOCABULARY", str(vocabularies))
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(ours.get_encoding("r50k_base"))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(map(id, found))) == 1 and len(found) == 8
+
+
+def test_the_cache_of_tiktoken(vocabularies: Path, nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A download is put where tiktoken looks for it, and what tiktoken has put there is found."""
+    data = (vocabularies / "r50k_base.tiktoken").read_bytes()
+    monkeypatch.setattr("urllib.request.urlopen", lambda address, timeout: Answer(data))
+    assert ours.get_encoding("r50k_base").encode("hello world") == [31373, 995]
+    monkeypatch.setattr(tiktoken.load, "read_file", offline)
+    assert tiktoken.load.read_file_cached(URL.format("r50k_base"), R50K) == data
+    monkeypatch.setattr("urllib.request.urlopen", offline)
+    monkeypatch.setattr(ours, "known", {})
+    assert ours.get_encoding("r50k_base").encode("hello world") == [31373, 995]
