@@ -40,7 +40,7 @@ class Worker:
     def open(self) -> dict[str, Any]:
         alone = resident()
         start = time.perf_counter()
-        import_module(self.adapter.module)
+        getattr(import_module(self.adapter.module), "Tokenizer", None)  # some import what they are made of when they are asked for it
         imported = time.perf_counter()
         self.opened = self.adapter.open(self.files, self.threads)
         loaded = time.perf_counter()
