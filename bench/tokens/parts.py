@@ -20,7 +20,7 @@ from typing import Any
 from ..corpora import Text
 from ..measure import Row, spread
 from .adapters import Unavailable
-from .processes import TIMEOUT
+from .processes import TIMEOUT, best_tier
 from .samples import Sample, pieces
 from .session import Entry, Session
 from .vocabularies import SAVED
@@ -142,7 +142,8 @@ def decoding(session: Session, texts: Sequence[Text]) -> Iterator[list[Row]]:
 def loading(session: Session) -> Iterator[list[Row]]:
     """Importing the package, and opening the vocabulary: in new processes. Ours also from the file that `save` wrote."""
     wanted = [(engine, session.vocabulary.files(engine.what)) for engine in session.engines]
-    wanted += [(engine, session.vocabulary.files(SAVED)) for engine in session.engines if engine.ours and engine.tier != "pure"]
+    if best_tier() != "pure":  # what is saved are the tables of C
+        wanted += [(engine, session.vocabulary.files(SAVED)) for engine in session.engines if engine.ours and engine.tier != "pure"]
     said: list[list[dict[str, Any]]] = [[] for _ in wanted]
     alive = []
     for _, at in in_turn(len(wanted), session.rounds):

@@ -29,7 +29,7 @@ from ..engines import SLOWEST, TIERS
 from ..subject import at_most
 from .adapters import ADAPTERS, Adapter, Files, Unavailable
 
-__all__ = ["TIMEOUT", "Engine", "Process", "engines"]
+__all__ = ["TIMEOUT", "Engine", "Process", "best_tier", "engines"]
 
 WORKER = Path(__file__).resolve().with_name("worker.py")
 ROOT = WORKER.parent.parent.parent
