@@ -16,11 +16,13 @@ STATE := $(shell { $(NAMES); cat pyproject.toml setup.py runtime/*.[ch] generate
 CORE = $(VENV)/installed-core-$(STATE)
 DEV = $(VENV)/installed-dev-$(STATE)
 BENCH = $(VENV)/installed-bench-$(STATE)
+# Tokenizers to be measured against, in environments of their own: two versions of one package cannot be in one.
+PEERS = build/peers/installed build/peers-1/installed
 
 FUZZED = bitlex bitlex_lanes cl100k clip falcon o200k
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench exhaustive fuzz generate check tables clean
+.PHONY: help demo test bench peers exhaustive fuzz generate check tables clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -34,8 +36,10 @@ demo: $(CORE) ## split README.md with the cl100k lexer
 test: $(DEV) ## run all tests, as many at a time as there are processors (8 at most), and say which were skipped and why
 	@$(PY) -m pytest -q -rs -n auto --maxprocesses 8 --dist worksteal
 
-bench: $(BENCH) ## how fast, next to what else there is; ARGS="--quick" or ARGS=--help
+bench: $(BENCH) ## how fast, next to what else there is; ARGS="--quick" or ARGS=--help; tokenizers: ARGS="tokens --quick"
 	@$(PY) -m bench $(ARGS)
+
+peers: $(PEERS) ## tokenizers for `make bench ARGS=tokens` to measure, those that are to be had here
 
 generate: $(DEV) ## write generated/ again; FAMILY="cl100k o200k" for some only
 	@$(PY) -m generator $(FAMILY)
@@ -83,6 +87,14 @@ $(DEV): | $(PY)
 	@touch $@ $(CORE)
 
 # What is measured against is optional, and not to be had everywhere: each package is tried by itself where all at once do not install.
+build/%/installed: bench/tokens/%.txt
+	@echo "installing what is measured by ARGS=tokens in build/$*"
+	@$(PYTHON) -m venv build/$*
+	@while read -r package; do \
+		build/$*/bin/python -m pip install -q --disable-pip-version-check "$$package" 2> /dev/null || echo "not to be had here: $$package"; \
+	done < $<
+	@touch $@
+
 $(BENCH): | $(PY)
 	@echo "installing bitlex and what it is measured against in $(VENV)"
 	@$(PY) -m pip install -q --disable-pip-version-check -e '.[bench]' || { \

@@ -4,6 +4,8 @@
     python -m bench                                 everything, on texts made here: a quarter of an hour
     python -m bench --data FOLDER --name reference --readme
     python -m bench --from bench/results/reference.json --readme      writes the pages again, measures nothing
+    python -m bench tokens --help                   the other benchmark: tokenizers, from texts to ids
+    python -m bench compare OLD.json NEW.json       two runs next to each other
 
 A benchmark is a test, too: what every engine puts out is compared by number of pieces and by a digest of their offsets. One that
 differs is marked, with the place where it first does; if it is one of ours, the run fails. What the figures are biased towards:
@@ -27,12 +29,14 @@ from typing import Any
 import bitlex
 from bitlex.generator.measure import lookahead
 
+from .conduct import Pages, conduct
 from .corpora import Text, corpora, hard
 from .engines import PACKAGES, engines
-from .machine import about, code_size, mood
+from .machine import code_size
 from .measure import measure
 from .native import Unavailable
-from .report import Result, by_length, by_subject, by_threads, load, reasons, save, splice, summary
+from .plots import plots
+from .report import END, START, Result, by_length, by_subject, by_threads, full, summary
 from .special import lengths, short, threads
 from .subject import Subject
 
@@ -91,6 +95,7 @@ def run(options: argparse.Namespace, result: Result, say: Callable[[str], None])
     folder = options.data or (Path(os.environ["BITLEX_DATA"]) if os.environ.get("BITLEX_DATA") else None)
     size = int(options.megabytes * MEGABYTE)
     texts = corpora(folder, size)
+    result.absent |= dict.fromkeys(PACKAGES, "encodes only: has no pretokenizer that Python can call")
     result.about["texts"] = f"{len(texts)} files given" if folder else "made here"
     if folder is None:
         say("no --data, no BITLEX_DATA: measuring on texts made here, which are no language; see bench/corpora.py")
@@ -161,38 +166,16 @@ def progress(items: Any, title: str) -> Iterator[Any]:
 
 
 def main(given: list[str] | None = None) -> int:
-    options = arguments(given)
-    stopped = False
-    if options.source:
-        result = load(options.source)
-    else:
-        result = Result(about())
-        result.absent |= dict.fromkeys(PACKAGES, "encodes only: has no pretokenizer that Python can call")
-        try:
-            run(options, result, lambda text: print(text, flush=True))
-        except KeyboardInterrupt:
-            stopped = True
-            result.about["stopped"] = "by Ctrl-C: what was measured until then"
-        except Exception:
-            save(result, options.out, options.name)
-            raise
-        result.about |= {f"{key} at the end": value for key, value in mood().items()}
-    paths = save(result, options.out, options.name)
-    try:
-        from .plots import plots
+    given = sys.argv[1:] if given is None else given
+    if given[:1] == ["tokens"]:
+        from .tokens.command import main as tokens
 
-        paths += plots(load(paths[1]), options.out, options.name)
-    except ImportError:
-        result.absent["plots"] = "matplotlib is not installed"
-        save(result, options.out, options.name)
-    if options.readme and not stopped:
-        splice(options.readme, summary(load(paths[1])))
-        paths.append(options.readme)
-    print(*(f"not measured: {line}" for line in reasons(result.absent)), sep="\n")
-    print("written:", *paths)
-    for row in result.wrong:
-        print(f"WRONG: {row.engine}, {row.subject}, {row.text}, {row.output}: {row.note}", file=sys.stderr)
-    return 130 if stopped else 1 if result.wrong else 0
+        return tokens(given[1:])
+    if given[:1] == ["compare"]:
+        from .compare import main as compare
+
+        return compare(given[1:])
+    return conduct(arguments(given), run, Pages(full, summary, (START, END), plots))
 
 
 if __name__ == "__main__":

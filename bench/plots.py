@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,26 @@ from typing import Any
 from .measure import Row
 from .report import Result
 
+Draw = Callable[[Any, Sequence[Row]], None]
+
 
 def plots(result: Result, folder: Path, name: str) -> list[Path]:
-    """Those for which there are rows."""
+    """Those of lexers for which there are rows."""
+    return drawn(result, folder, name, (("corpora", bars), ("threads", scaling), ("lengths", by_length)))
+
+
+def plots_of_tokens(result: Result, folder: Path, name: str) -> list[Path]:
+    """Those of tokenizers."""
+    return drawn(result, folder, name, (("first", bars), ("warm", bars)))
+
+
+def drawn(result: Result, folder: Path, name: str, drawings: Sequence[tuple[str, Draw]]) -> list[Path]:
     matplotlib, pyplot = import_module("matplotlib"), import_module("matplotlib.pyplot")
     matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.hashsalt": "bitlex", "svg.fonttype": "none", "font.size": 9, "axes.spines.top": False,
                                 "axes.spines.right": False, "legend.frameon": False})  # fmt: skip
     made = []
-    for part, draw in (("corpora", bars), ("threads", scaling), ("lengths", by_length)):
+    for part, draw in drawings:
         if rows := result.of(part):
             shown = list(dict.fromkeys(row.subject for row in rows))[: 2 if part == "lengths" else 1]
             figure, panels = pyplot.subplots(1, len(shown), figsize=(9, 4.2), layout="constrained", squeeze=False)
@@ -32,7 +43,10 @@ def plots(result: Result, folder: Path, name: str) -> list[Path]:
 
 
 def bars(axes: Any, rows: Sequence[Row]) -> None:
+    """Of lexers, offsets rather than strings; of tokenizers, what each gives cheapest, which comes first."""
     chosen = [row for row in rows if row.output == "spans" or (row.output == "split" and not row.ours)]
+    cheapest = {row.engine: row.output for row in reversed(rows)}
+    chosen = chosen or [row for row in rows if row.output == cheapest[row.engine]]
     texts, names = (list(dict.fromkeys(getattr(row, key) for row in chosen)) for key in ("text", "engine"))
     width = 0.85 / len(names)
     for at, name in enumerate(names):

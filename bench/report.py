@@ -2,6 +2,8 @@
 
     save(result, Path("bench/results"), "latest")       # latest.csv, latest.json, latest.md
     splice(Path("README.md"), summary(result))          # between <!-- bench:start --> and <!-- bench:end -->
+
+What the tables of tokenizers need besides is in tokens/report.py.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ class Result:
         return [row for row in self.rows if row.part == part]
 
 
-def save(result: Result, folder: Path, name: str) -> list[Path]:
+def save(result: Result, folder: Path, name: str, page: Callable[[Result], str] | None = None) -> list[Path]:
+    """The paths of the three files; `page` is what the Markdown is made by."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{kind}" for kind in ("csv", "json", "md")]
     columns = [column.name for column in fields(Row)]
@@ -48,7 +51,7 @@ def save(result: Result, folder: Path, name: str) -> list[Path]:
     known = {"about": result.about, "absent": result.absent, "sizes": result.sizes, "columns": columns}
     body = ",\n".join("  " + json.dumps([rounded(getattr(row, column)) for column in columns], ensure_ascii=False) for row in result.rows)
     paths[1].write_text(f'{json.dumps(known, indent=1, ensure_ascii=False)[:-2]},\n "rows": [\n{body}\n ]\n}}\n', encoding="utf-8")
-    paths[2].write_text(full(load(paths[1])), encoding="utf-8")  # of the rounded numbers, so that it can be made again
+    paths[2].write_text((page or full)(load(paths[1])), encoding="utf-8")  # of the rounded numbers, so that it can be made again
     return paths
 
 
@@ -64,14 +67,15 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
-def splice(readme: Path, text: str) -> None:
+def splice(readme: Path, text: str, markers: tuple[str, str] = (START, END)) -> None:
     """Put `text` between the markers of a page."""
+    start, end = markers
     page = readme.read_text(encoding="utf-8")
-    before, found, rest = page.partition(START)
-    _, also, after = rest.partition(END)
+    before, found, rest = page.partition(start)
+    _, also, after = rest.partition(end)
     if not found or not also:
-        raise SystemExit(f"{readme} has no {START} ... {END}")
-    readme.write_text(f"{before}{START}\n{text.strip()}\n{END}{after}", encoding="utf-8")
+        raise SystemExit(f"{readme} has no {start} ... {end}")
+    readme.write_text(f"{before}{start}\n{text.strip()}\n{end}{after}", encoding="utf-8")
 
 
 # --- Markdown -------------------------------------------------------------------------------------------------------------------------
