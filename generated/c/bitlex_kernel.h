@@ -7,7 +7,7 @@
  *     v_*, m_*              what is done with them (m_bits: a mask as a word of bits)
  *     W, WIDTH, w_*         the vector that matrices are turned with, and its bytes
  *     NAME(x)               the name of x for this instruction set
- *     EACH_SIZE, MASKED     see below
+ *     EACH_SIZE, MOST_BACKWARD, MASKED, SPARE, TERMS    see below
  *
  * Tables are in memory, as v_prepare left them. v_entry looks up in 128 bytes by an index below 128 (the result for others
  * does not matter), v_permute in 64 bytes by the low six bits, v_offset in 16 by the low four of a
@@ -16,8 +16,9 @@
  *
  * v_entries looks up in pages: `index` is the offset of a symbol on its page plus a state. With two pages at most, the page
  * is bit 7 of `code`, and of `index`; with more, it is bits 4 to 6 of `code`. The last argument, a constant, says how
- * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made. MASKED: whether index
- * must come without the flags of a state.
+ * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made, and MOST_BACKWARD is the largest
+ * for a backward automaton. MASKED: whether index must come without the flags of a state, which are bits 7 and 6, or SPARE bits below. Where TERMS is defined, tables are terms
+ * (bitlex_terms.h) instead, and NAME(backward_step), NAME(backward_next) and NAME(forward_step) are there already.
  */
 
 /* --- units -> codes ----------------------------------------------------------------------------------------------- */
@@ -110,6 +111,9 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *codes, const uin
         beyond = m_bits(m_high(here)) & valid;
         if ((beyond | asked) == 0) {
             v_store(codes + at, code);
+            for (; at + 128 <= units && !m_any(m_high(v_load(text + at + 64))); at += 64) { /* ASCII, as long as it lasts */
+                v_store(codes + at + 64, v_entry(lanes->direct, v_load(text + at + 64)));
+            }
             continue;
         }
         second = v_load(p + 1);
@@ -245,27 +249,27 @@ static void NAME(turn)(const uint8_t *codes, uint8_t *turned, uint32_t steps)
     }
 }
 
-/* The high bits of eight steps, the first one lowest. `doubled`: bit 6 instead. */
-BITLEX_INLINE V NAME(eight)(const uint8_t *states, const int doubled)
+/* The high bits of eight steps, the first one lowest; or those `below` places below. */
+BITLEX_INLINE V NAME(eight)(const uint8_t *states, const int below)
 {
     V bits = v_all(0), state;
     uint32_t i;
     for (i = 0; i < 8; i++) {
         state = v_load(states + 64 * (size_t)i);
-        bits = v_or(v_right(bits, 1), v_and(doubled ? v_add(state, state) : state, v_all(0x80)));
+        bits = v_or(v_right(bits, 1), v_and(below ? v_left(state, below) : state, v_all(0x80)));
     }
     return bits;
 }
 
 /* The high bits of [step][lane] -> bits in the order of the text. */
-BITLEX_INLINE void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps, const int doubled)
+BITLEX_INLINE void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps, const int below)
 {
     const size_t stride = steps / 8;
     uint32_t at, i;
     for (at = 0; at < steps; at += 16) {
         uint8_t first[64], second[64], pairs[128], *to = bits + at / 8;
-        v_store(first, NAME(eight)(states + (size_t)at * 64, doubled));
-        v_store(second, NAME(eight)(states + (size_t)(at + 8) * 64, doubled));
+        v_store(first, NAME(eight)(states + (size_t)at * 64, below));
+        v_store(second, NAME(eight)(states + (size_t)(at + 8) * 64, below));
         for (i = 0; i < 64; i++) {
             pairs[2 * i] = first[i];
             pairs[2 * i + 1] = second[i];
@@ -281,6 +285,27 @@ BITLEX_INLINE void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_
 
 /* --- the two passes ---------------------------------------------------------------------------------------------------- */
 
+#ifndef TERMS
+/* Tables on pages: what a column does to a state, with the label it puts out, or without; and a label. */
+BITLEX_INLINE V NAME(backward_step)(const bitlex_lanes *lanes, V code, V state, const uint32_t rows, V *label)
+{
+    const V index = v_add(rows <= 16 ? code : v_offset(lanes->column_offset, code), state);
+    return v_entries_twice(lanes->backward_next, lanes->backward_label, index, code, rows, label);
+}
+
+BITLEX_INLINE V NAME(backward_next)(const bitlex_lanes *lanes, V code, V state, const uint32_t rows)
+{
+    const V index = v_add(rows <= 16 ? code : v_offset(lanes->column_offset, code), state);
+    return v_entries(lanes->backward_next, index, code, rows);
+}
+
+BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, const uint32_t rows, V flags, const int masked)
+{
+    const V index = v_add(rows <= 16 ? code : v_offset(lanes->label_offset, code), masked ? v_and(state, flags) : state);
+    return v_entries(lanes->forward_next, index, code, rows);
+}
+#endif
+
 /* Run all lanes from right to left, entering in `state`: writes the state behind each unit and its label. With `again`, stop
  * where nothing is new: 0, and the exits stay as they were. */
 BITLEX_INLINE int NAME(backward_run)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V state, int again,
@@ -288,12 +313,11 @@ BITLEX_INLINE int NAME(backward_run)(const bitlex_lanes *lanes, bitlex_lane_memo
 {
     uint32_t i = steps;
     while (i-- > 0) {
-        V code = v_load(memory->turned + (size_t)i * 64), index, label;
+        V code = v_load(memory->turned + (size_t)i * 64), label;
         uint8_t *behind = memory->states + (size_t)i * 64;
         if (again && m_all(m_equal(v_load(behind), state))) return 0;
         v_store(behind, state);
-        index = v_add(rows <= 16 ? code : v_offset(lanes->column_offset, code), state);
-        state = v_entries_twice(lanes->backward_next, lanes->backward_label, index, code, rows, &label);
+        state = NAME(backward_step)(lanes, code, state, rows, &label);
         v_store(memory->codes + (size_t)i * 64, label);
     }
     v_store(memory->exits, state);
@@ -305,9 +329,7 @@ BITLEX_INLINE V NAME(backward_guess)(const bitlex_lanes *lanes, const bitlex_lan
                                      const uint32_t rows)
 {
     while (warmup-- > 0) {
-        V code = v_load(memory->turned + (size_t)warmup * 64);
-        V index = v_add(rows <= 16 ? code : v_offset(lanes->column_offset, code), state);
-        state = v_entries(lanes->backward_next, index, code, rows);
+        state = NAME(backward_next)(lanes, v_load(memory->turned + (size_t)warmup * 64), state, rows);
     }
     return state;
 }
@@ -316,13 +338,11 @@ BITLEX_INLINE V NAME(backward_guess)(const bitlex_lanes *lanes, const bitlex_lan
 BITLEX_INLINE int NAME(forward_run)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t from, uint32_t to, V state,
                                     int again, const uint32_t rows, const int masked)
 {
-    const V flags = v_all(lanes->machine->drops ? 0x3F : 0x7F);
+    const V flags = v_all((lanes->machine->drops ? 0x3F : 0x7F) >> SPARE);
     uint32_t i;
     for (i = from; i < to; i++) {
-        V code = v_load(memory->codes + (size_t)i * 64), index;
         uint8_t *states = memory->states + (size_t)i * 64;
-        index = v_add(rows <= 16 ? code : v_offset(lanes->label_offset, code), masked ? v_and(state, flags) : state);
-        state = v_entries(lanes->forward_next, index, code, rows);
+        state = NAME(forward_step)(lanes, v_load(memory->codes + (size_t)i * 64), state, rows, flags, masked);
         if (again && m_all(m_equal(v_load(states), state))) return 0;
         v_store(states, state);
     }
@@ -334,7 +354,7 @@ static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory,
 {
     const V entries = v_load(memory->entries);
 #define CASE(rows) \
-    if (rows <= 8 * BITLEX_BACKWARD_PAGES && lanes->backward_rows <= rows) { \
+    if (rows <= MOST_BACKWARD && lanes->backward_rows <= rows) { \
         if (mode != BITLEX_GUESS) return NAME(backward_run)(lanes, memory, steps, entries, mode == BITLEX_AGAIN, rows); \
         v_store(memory->exits, NAME(backward_guess)(lanes, memory, warmup, entries, rows)); \
         return 1; \
@@ -398,8 +418,8 @@ static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, c
     uint32_t i;
     settle(lanes, memory, steps, backward, lanes->machine->stages->backward_states, NAME(backward), -1);
     *forward = settle(lanes, memory, steps, *forward, lanes->machine->stages->forward_states, NAME(forward), 1);
-    NAME(turn_back)(memory->states, (uint8_t *)memory->starts, steps, 0);
-    if (lanes->machine->drops) NAME(turn_back)(memory->states, (uint8_t *)memory->drops, steps, 1);
+    NAME(turn_back)(memory->states, (uint8_t *)memory->starts, steps, SPARE);
+    if (lanes->machine->drops) NAME(turn_back)(memory->states, (uint8_t *)memory->drops, steps, SPARE + 1);
     memory->words = steps; /* of BITLEX_LANES bits */
     memory->started = memory->dropped = 0;
     for (i = 0; i < steps; i++) {

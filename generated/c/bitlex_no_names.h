@@ -2,7 +2,10 @@
 #undef EACH_SIZE
 #undef M
 #undef MASKED
+#undef MOST_BACKWARD
 #undef NAME
+#undef SPARE
+#undef TERMS
 #undef V
 #undef W
 #undef WIDTH
