@@ -61,8 +61,8 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, NAME(recent) *recent, V co
         same = m_and(m_and(m_equal(chunk, v_all(recent->chunk[i])), m_equal(row, v_all(recent->row[i]))), wanted);
         code = v_choose(same, v_permute(recent->codes[i], low), code);
         wanted = m_without(wanted, same);
+        if (!m_any(wanted)) return code;
     }
-    if (!m_any(wanted)) return code;
     v_store(chunks, chunk);
     v_store(rows, row);
     for (i = 0; i < BITLEX_RECENT; i++) {
@@ -105,10 +105,10 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *codes, const uin
             memcpy(copy, p, (size_t)(end - p));
             p = copy;
         }
-        here = v_load(p);
-        code = v_entry(lanes->direct, here);
+        here = code = v_load(p);
         valid = units - at >= 64 ? ~UINT64_C(0) : ~UINT64_C(0) >> (64 - (units - at));
         beyond = m_bits(m_high(here)) & valid;
+        if (beyond != valid) code = v_entry(lanes->direct, here);
         if ((beyond | asked) == 0) {
             v_store(codes + at, code);
             for (; at + 128 <= units && !m_any(m_high(v_load(text + at + 64))); at += 64) { /* ASCII, as long as it lasts */
@@ -159,7 +159,8 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, uint8_t *codes, const uin
             }
         }
         code = NAME(deep)(lanes, &recent, code, leads, wide, chunk, row, low);
-        code = v_choose(m_without(m_high(here), leads), v_permute(lanes->inside_row, here), code);
+        low = lanes->machine->continuation == NULL ? v_all((uint8_t)lanes->identity) : v_permute(lanes->inside_row, here);
+        code = v_choose(m_without(m_high(here), leads), low, code);
         v_store(codes + at, code);
     }
     if (asked) read_slowly(lanes, codes, text, end, last_lead(text, units), units); /* the text ends inside a character */
