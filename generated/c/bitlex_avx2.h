@@ -42,7 +42,9 @@ BITLEX_INLINE V NAME(right)(V v, int by) { return NAME(pair)(_mm256_srli_epi16(v
 BITLEX_INLINE V NAME(equal)(V a, V b) { return NAME(pair)(_mm256_cmpeq_epi8(a.low, b.low), _mm256_cmpeq_epi8(a.high, b.high)); }
 BITLEX_INLINE V NAME(at_least)(V a, V b)
 {
-    return NAME(pair)(_mm256_cmpeq_epi8(_mm256_max_epu8(a.low, b.low), a.low), _mm256_cmpeq_epi8(_mm256_max_epu8(a.high, b.high), a.high));
+    const __m256i sign = _mm256_set1_epi8(-128), one = _mm256_set1_epi8(1); /* compilers do with constants what can be done */
+    return NAME(pair)(_mm256_cmpgt_epi8(_mm256_xor_si256(a.low, sign), _mm256_xor_si256(_mm256_sub_epi8(b.low, one), sign)),
+                      _mm256_cmpgt_epi8(_mm256_xor_si256(a.high, sign), _mm256_xor_si256(_mm256_sub_epi8(b.high, one), sign)));
 }
 BITLEX_INLINE V NAME(high)(V v)
 {
@@ -127,7 +129,32 @@ BITLEX_INLINE V NAME(rows)(const uint8_t *table, V index, const uint32_t rows)
     }
     return sum;
 }
-BITLEX_INLINE V NAME(entry)(const uint8_t *table, V index) { return NAME(rows)(table, index, 8); }
+/* Of 128 entries, packed: two rows in the halves of bytes, which bit 4 of the index chooses from; and what these 16 numbers mean,
+ * all of them or, if `twice`, those up to 63, and from 64 on. */
+BITLEX_INLINE V NAME(packed)(const uint8_t *table, V index, int twice)
+{
+    const V high = NAME(left)(index, 3), second = NAME(left)(index, 1);
+    V sum = NAME(look_up)(table, index), found;
+    uint32_t k;
+    for (k = 1; k < 4; k++) {
+        index = NAME(add)(index, NAME(all)((uint8_t)-32));
+        KEEP(index);
+        sum = NAME(xor)(sum, NAME(look_up)(table + 16 * k, index));
+        KEEP(sum);
+    }
+    sum = NAME(and)(NAME(choose)(high, NAME(right)(sum, 4), sum), NAME(all)(15));
+    found = NAME(look_up)(table + 64, sum);
+    return twice ? NAME(choose)(second, NAME(look_up)(table + 80, sum), found) : found;
+}
+static __attribute__((noinline)) __m256i NAME(unpacked)(const uint8_t *table, __m256i index)
+{
+    return NAME(rows)(table, NAME(pair)(index, index), 8).low;
+}
+BITLEX_INLINE V NAME(entry)(const bitlex_lanes *lanes, const uint8_t *table, V index)
+{
+    if (lanes->packed != 0) return NAME(packed)(table, index, lanes->packed > 1);
+    return NAME(pair)(NAME(unpacked)(table, index.low), NAME(unpacked)(table, index.high));
+}
 BITLEX_INLINE V NAME(permute)(const uint8_t *table, V index) { return NAME(rows)(table, NAME(and)(index, NAME(all)(63)), 4); }
 
 /* 0 to 15 as they are, as far as a look-up is concerned, and 0 from it for all others: bit 7 is set. */
@@ -219,7 +246,7 @@ BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, c
 #define v_store NAME(store)
 #define v_narrow16 NAME(narrow16)
 #define v_narrow32 NAME(narrow32)
-#define v_entry NAME(entry)
+#define v_entry(table, index) NAME(entry)(lanes, table, index)
 #define v_permute NAME(permute)
 #define v_prepare NAME(prepare)
 #define v_all NAME(all)
@@ -293,14 +320,43 @@ static size_t ends64_avx2(const uint64_t *words, uint32_t *word, uint32_t last, 
     return done;
 }
 
-/* The same with every table that is read by vectors. */
+/* Pack a table of 128 entries, with one meaning of numbers for all, or one for every 64: 0 if there are more than 16 in one. */
+static int pack_avx2(const uint8_t *table, uint32_t meanings, uint8_t *packed)
+{
+    uint32_t at, number, used = 0;
+    memset(packed, 0, 128);
+    for (at = 0; at < 128; at++) {
+        uint8_t *meaning = packed + 64 + (meanings > 1 ? at / 64 * 16 : 0);
+        if (meanings > 1 && at == 64) used = 0;
+        for (number = 0; number < used && meaning[number] != table[at]; number++) {}
+        if (number == 16) return 0;
+        if (number == used) meaning[used++] = table[at];
+        packed[at / 32 * 16 + at % 16] |= (uint8_t)(at & 16 ? number << 4 : number);
+    }
+    prepare_avx2(packed, 64);
+    return 1;
+}
+
+/* Every table that is read by vectors. */
 static void prepare_tables_avx2(bitlex_lanes *lanes)
 {
+    uint8_t *tables[3], packed[3][128];
+    uint32_t i, meanings;
+    tables[0] = lanes->direct;
+    tables[1] = lanes->direct + 128;
+    tables[2] = lanes->stretch;
+    lanes->packed = 0;
+    for (meanings = 2; meanings > 0; meanings--) {
+        for (i = 0; i < 3 && pack_avx2(tables[i], meanings, packed[i]); i++) {}
+        if (i == 3) lanes->packed = meanings;
+    }
+    for (i = 0; i < 3; i++) {
+        if (lanes->packed != 0) pack_avx2(tables[i], lanes->packed, packed[i]);
+        if (lanes->packed != 0) memcpy(tables[i], packed[i], 128);
+        else prepare_avx2(tables[i], 128);
+    }
     prepare_avx2(lanes->cell_row, 64);
     prepare_avx2(lanes->inside_row, 64);
-    prepare_avx2(lanes->direct, 128);
-    prepare_avx2(lanes->direct + 128, 128);
-    prepare_avx2(lanes->stretch, 128);
 }
 
 #include "bitlex_no_names.h"

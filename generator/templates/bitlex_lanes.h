@@ -50,6 +50,7 @@ struct bitlex_lanes {
     uint8_t cell_row[BITLEX_SYMBOLS], inside_row[64]; /* the last two once more: these and those below are read by vectors only */
     uint8_t stretch[128];                    /* 512 code points of the BMP -> code of their one column, or LOOK_DEEPER */
     uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or 16 times the rows of 16 states, and how many terms */
+    uint32_t packed; /* how direct and stretch are packed, if they are: see bitlex_avx2.h */
     uint32_t identity, label_identity; /* codes of the column of what is no code point, and of its label */
     const bitlex_machine *machine;
     /* Read a block; run the backward automaton over it from each of the states, which are replaced by those on its left. */
