@@ -408,7 +408,7 @@ static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, co
     const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
     uint32_t i;
     for (i = 0; i < count; i++) {
-        states[i] = (uint8_t)settle(lanes, memory, steps, states[i], lanes->machine->stages->backward_states, NAME(backward), -1);
+        states[i] = lanes->backward_state[settle(lanes, memory, steps, lanes->backward_number[states[i]], NAME(backward), -1)];
     }
 }
 
@@ -417,8 +417,8 @@ static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, c
 {
     const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
     uint32_t i;
-    settle(lanes, memory, steps, backward, lanes->machine->stages->backward_states, NAME(backward), -1);
-    *forward = settle(lanes, memory, steps, *forward, lanes->machine->stages->forward_states, NAME(forward), 1);
+    settle(lanes, memory, steps, lanes->backward_number[backward], NAME(backward), -1);
+    *forward = lanes->forward_state[settle(lanes, memory, steps, lanes->forward_number[*forward], NAME(forward), 1)];
     NAME(turn_back)(memory->states, (uint8_t *)memory->starts, steps, SPARE);
     if (lanes->machine->drops) NAME(turn_back)(memory->states, (uint8_t *)memory->drops, steps, SPARE + 1);
     memory->words = steps; /* of BITLEX_LANES bits */

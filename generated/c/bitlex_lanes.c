@@ -120,7 +120,7 @@ static void learn(knowledge *known, const bitlex_lane_memory *memory)
 
 /* Enter the lanes as they must be, as far as that is known; 1 if it is known of all. In the others a state is tried in which some
  * lane was left, and that was not tried there. */
-static int enter_by_knowledge(const knowledge *known, bitlex_lane_memory *memory, uint32_t state, uint32_t states, int direction)
+static int enter_by_knowledge(const knowledge *known, bitlex_lane_memory *memory, uint32_t state, int direction)
 {
     uint32_t i, s;
     int sure = 1;
@@ -128,8 +128,8 @@ static int enter_by_knowledge(const knowledge *known, bitlex_lane_memory *memory
         uint32_t lane = direction > 0 ? i : BITLEX_LANES - 1 - i;
         const uint8_t *leads = known->leads[lane];
         if (!sure) {
-            for (s = 0; s < states && !(known->seen >> s & 1 && leads[s] == BITLEX_LOOK_DEEPER); s++) {}
-            if (s < states) memory->entries[lane] = (uint8_t)s;
+            for (s = 0; s < BITLEX_SYMBOLS && !(known->seen >> s & 1 && leads[s] == BITLEX_LOOK_DEEPER); s++) {}
+            if (s < BITLEX_SYMBOLS) memory->entries[lane] = (uint8_t)s;
             continue;
         }
         memory->entries[lane] = (uint8_t)state;
@@ -140,8 +140,8 @@ static int enter_by_knowledge(const knowledge *known, bitlex_lane_memory *memory
 }
 
 /* Run a pass over all lanes, the first of which is entered in `state`; the state in which the last one is left. */
-static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, uint32_t states,
-                       pass run, int direction)
+static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, pass run,
+                       int direction)
 {
     const uint32_t first = direction > 0 ? 0 : BITLEX_LANES - 1;
     knowledge known;
@@ -159,7 +159,7 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
     run(lanes, memory, steps, 0, BITLEX_AGAIN);
     while (!sure && !is_settled(memory, direction)) {
         learn(&known, memory);
-        sure = enter_by_knowledge(&known, memory, state, states, direction);
+        sure = enter_by_knowledge(&known, memory, state, direction);
         run(lanes, memory, steps, 0, BITLEX_AGAIN);
     }
     return memory->exits[BITLEX_LANES - 1 - first];
@@ -278,6 +278,9 @@ static int fill_pages(bitlex_lanes *lanes)
     const placement column = place(columns, stage->backward_states), label = place(labels, stage->forward_states);
     uint8_t codes[BITLEX_SYMBOLS];
     uint32_t symbol, state, i;
+    for (i = 0; i < BITLEX_SYMBOLS; i++) {
+        lanes->backward_number[i] = lanes->backward_state[i] = lanes->forward_number[i] = lanes->forward_state[i] = (uint8_t)i;
+    }
     if (column.pages > BITLEX_BACKWARD_PAGES || label.pages > BITLEX_FORWARD_PAGES) return 0;
     lanes->backward_rows = rows_of(&column, columns);
     lanes->forward_rows = rows_of(&label, labels);
@@ -316,6 +319,7 @@ static int fill_sums(bitlex_lanes *lanes)
     lanes->forward_rows = fill_terms(&a, lanes->forward_terms, labels, labels + stage->label_count);
     if (lanes->forward_rows == 0) return 0;
     lanes->label_identity = labels[stage->label_count];
+    for (state = 0; state < a.states; state++) lanes->forward_state[lanes->forward_number[state] = a.number[state]] = (uint8_t)state;
     a.states = stage->backward_states;
     a.symbols = stage->column_count + 1;
     for (symbol = 0; symbol < a.symbols; symbol++) {
@@ -326,6 +330,7 @@ static int fill_sums(bitlex_lanes *lanes)
     }
     lanes->backward_rows = fill_terms(&a, lanes->backward_terms, columns, &unused);
     if (lanes->backward_rows == 0) return 0;
+    for (state = 0; state < a.states; state++) lanes->backward_state[lanes->backward_number[state] = a.number[state]] = (uint8_t)state;
     fill_codes(lanes, columns);
     return 1;
 }

@@ -13,6 +13,9 @@
  * than `from`; of one behind them, it finds an entry that is 0, or none. Differences wrap around, so nothing must be 240 or more
  * below `from`: MOST_ENTRIES sees to that.
  *
+ * With 17 to 32 states, classes are two rows of 16. But states are numbered so that states 16 apart are hardly ever told apart, and
+ * most terms need one row, in which both have the same class; those that need two come first.
+ *
  * Finding the best groups is bin packing. Groups of one symbol are merged as long as that saves a term; then symbols are moved
  * from group to group at random, also for the worse, but ever less so ("threshold accepting"). The numbers are the same each time.
  * Rejected: rows as differences to the row before, with all states in each (three instructions a row where a term has five, but
@@ -23,12 +26,15 @@
 #define MOVES 4000
 /* Few terms: then the time is that of one after the other, and `from` is taken from the code, while the state is waited for. */
 #define FEW_TERMS 5
+#define WIDE_TERMS 2
 
 /* What an automaton does. `states` as they are told apart, not as they are stored. */
 typedef struct {
     uint32_t symbols, states;
     uint16_t does[BITLEX_SYMBOLS][BITLEX_SYMBOLS];   /* [symbol][state] -> what comes of it, as the bytes of two tables */
     uint64_t differ[BITLEX_SYMBOLS][BITLEX_SYMBOLS]; /* [state][state] -> the symbols that tell them apart, as bits */
+    uint8_t number[BITLEX_SYMBOLS];                  /* of each state, in terms */
+    uint32_t paired;                                 /* the numbers for which there is one 16 above, as bits */
 } automaton;
 
 typedef struct {
@@ -134,7 +140,11 @@ static uint32_t fill_group(const automaton *a, const group *g, bitlex_term *term
         for (i = 0; i < high; i++) { /* more than one only where a symbol has a term by itself */
             bitlex_term *term = terms + count / each * high + i;
             memset(term->from, (int)(from + count / each * each * g->classes), sizeof term->from);
-            for (state = 0; state < a->states; state++) term->classes[state / 16][state % 16] = (uint8_t)(class_of[state] - 16 * i);
+            for (state = 0; state < a->states; state++) {
+                const uint32_t number = a->number[state];
+                term->classes[number / 16][number % 16] = (uint8_t)(class_of[state] - 16 * i);
+                if (a->states <= 32 && a->number[state] < 16 && !(a->paired >> number & 1)) term->classes[1][number] = term->classes[0][number];
+            }
             for (k = 16 * i; k < g->classes && k < 16 * i + 16; k++) {
                 const uint32_t at = count % each * g->classes + k - 16 * i, does = a->does[symbol][first[k]];
                 term->next[at] = (uint8_t)does;
@@ -146,21 +156,69 @@ static uint32_t fill_group(const automaton *a, const group *g, bitlex_term *term
     return from + g->entries;
 }
 
-/* The terms of an automaton, and the code of each symbol. Out comes the size: how many terms there are, and 16 times the rows of 16
- * states that classes are looked up in; 0 if there are too many. `*free` is a code that no symbol has. */
-static uint32_t fill_terms(automaton *a, bitlex_term *terms, uint8_t *codes, uint8_t *free)
+/* Which symbols tell which states apart, and the numbers of states: those of 17 to 32 so that states 16 apart are told apart by few. */
+static void number_states(automaton *a)
 {
-    const uint32_t rows = a->states <= 16 ? 1 : a->states <= 32 ? 2 : 4;
-    group groups[BITLEX_SYMBOLS];
-    uint32_t count, used = 0, entries = 0, classes, symbol, state, i;
+    uint32_t symbol, state, other, left, pairs = 0, singles;
+    uint64_t done = 0;
+    a->paired = 0;
     for (state = 0; state < a->states; state++) {
-        for (i = 0; i < a->states; i++) {
-            a->differ[state][i] = 0;
+        a->number[state] = (uint8_t)state;
+        for (other = 0; other < a->states; other++) {
+            a->differ[state][other] = 0;
             for (symbol = 0; symbol < a->symbols; symbol++) {
-                a->differ[state][i] |= (uint64_t)(a->does[symbol][state] != a->does[symbol][i]) << symbol;
+                a->differ[state][other] |= (uint64_t)(a->does[symbol][state] != a->does[symbol][other]) << symbol;
             }
         }
     }
+    if (a->states <= 16 || a->states > 32) return;
+    for (left = a->states; left > 16; left--) {
+        uint32_t least = BITLEX_SYMBOLS + 1, first = 0, second = 0;
+        for (state = 0; state < a->states; state++) {
+            for (other = state + 1; other < a->states; other++) {
+                const uint32_t count = (uint32_t)__builtin_popcountll(a->differ[state][other]);
+                if ((done >> state | done >> other) & 1 || count >= least) continue;
+                least = count;
+                first = state;
+                second = other;
+            }
+        }
+        done |= UINT64_C(1) << first | UINT64_C(1) << second;
+        a->number[first] = (uint8_t)pairs;
+        a->number[second] = (uint8_t)(pairs + 16);
+        a->paired |= 1u << pairs++;
+    }
+    for (state = 0, singles = pairs; state < a->states; state++) {
+        if (!(done >> state & 1)) a->number[state] = (uint8_t)singles++;
+    }
+    for (symbol = 0; symbol < a->symbols; symbol++) {
+        for (state = 0; state < a->states; state++) {
+            a->does[symbol][state] = (uint16_t)((a->does[symbol][state] & ~31) | a->number[a->does[symbol][state] & 31]);
+        }
+    }
+}
+
+/* Terms that need both rows of classes come first; their number. */
+static uint32_t put_wide_first(bitlex_term *terms, uint32_t count)
+{
+    uint32_t wide = 0, i;
+    for (i = 0; i < count; i++) {
+        const bitlex_term term = terms[i];
+        if (memcmp(term.classes[0], term.classes[1], sizeof term.classes[0]) == 0) continue;
+        terms[i] = terms[wide];
+        terms[wide++] = term;
+    }
+    return wide;
+}
+
+/* The terms of an automaton, and the code of each symbol. Out comes the size: how many terms there are, and 16 times how classes are
+ * looked up: 1 in a row, 2 in two rows for the first WIDE_TERMS, 3 in two rows, 4 in four; 0 if there are too many terms. `*free` is a
+ * code that no symbol has. */
+static uint32_t fill_terms(automaton *a, bitlex_term *terms, uint8_t *codes, uint8_t *free)
+{
+    group groups[BITLEX_SYMBOLS];
+    uint32_t count, used = 0, entries = 0, classes, state, size, i;
+    number_states(a);
     count = merge_groups(a, groups);
     move_symbols(a, groups, count);
     for (i = 0; i < count; i++) {
@@ -177,12 +235,13 @@ static uint32_t fill_terms(automaton *a, bitlex_term *terms, uint8_t *codes, uin
             used += groups[i].terms;
         }
     }
-    if (16 * rows + used > 16 + FEW_TERMS) {
-        for (i = 0; i < used; i++) {
-            for (state = 0; state < a->states; state++) terms[i].classes[state / 16][state % 16] -= terms[i].from[0];
-        }
+    if (a->states <= 16) size = 16 + used;
+    else if (a->states > 32) size = 64 + used;
+    else size = (put_wide_first(terms, used) <= WIDE_TERMS ? 32 : 48) + used;
+    for (i = 0; i < used && size > 16 + FEW_TERMS; i++) {
+        for (state = 0; state < 64; state++) terms[i].classes[state / 16][state % 16] -= terms[i].from[0];
     }
-    return 16 * rows + used;
+    return size;
 }
 #undef MOST_ENTRIES
 #undef MOVES

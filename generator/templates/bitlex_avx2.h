@@ -160,15 +160,16 @@ BITLEX_INLINE V NAME(permute)(const uint8_t *table, V index) { return NAME(rows)
 /* 0 to 15 as they are, as far as a look-up is concerned, and 0 from it for all others: bit 7 is set. */
 BITLEX_INLINE __m256i NAME(window)(__m256i at) { return _mm256_adds_epu8(at, _mm256_set1_epi8(112)); }
 
-/* A term, for half of the lanes: its part of the next state and, if asked for, of the label. `size`: see fill_terms. */
-BITLEX_INLINE __m256i NAME(term)(const bitlex_term *term, __m256i state, __m256i code, const uint32_t size, __m256i *label)
+/* Term k, for half of the lanes: its part of the next state and, if asked for, of the label. `size`: see fill_terms. */
+BITLEX_INLINE __m256i NAME(term)(const bitlex_term *terms, const uint32_t k, __m256i state, __m256i code, const uint32_t size, __m256i *label)
 {
+    const bitlex_term *term = terms + k;
     __m256i class = _mm256_shuffle_epi8(NAME(row)(term->classes[0]), state), at;
-    if (size > 32) {
+    if (size > 48 || (size > 32 && k < WIDE_TERMS)) {
         at = _mm256_shuffle_epi8(NAME(row)(term->classes[1]), state);
         class = _mm256_blendv_epi8(class, at, _mm256_slli_epi16(state, 3));
     }
-    if (size > 48) {
+    if (size > 64) {
         at = _mm256_blendv_epi8(_mm256_shuffle_epi8(NAME(row)(term->classes[2]), state),
                                 _mm256_shuffle_epi8(NAME(row)(term->classes[3]), state), _mm256_slli_epi16(state, 3));
         class = _mm256_blendv_epi8(class, at, _mm256_slli_epi16(state, 2));
@@ -187,8 +188,8 @@ BITLEX_INLINE __m256i NAME(many)(const bitlex_term *terms, __m256i state, __m256
     __m256i even = _mm256_setzero_si256(), odd = even;
     __asm__ volatile("" : "+r"(terms)); /* rows are loaded where they are used: all of them do not fit in registers */
 #define TERM(k) \
-    if (count > (k) && (k) % 2 == 0) even = _mm256_xor_si256(even, NAME(term)(terms + (k), state, code, size, label)); \
-    else if (count > (k)) odd = _mm256_xor_si256(odd, NAME(term)(terms + (k), state, code, size, label)); \
+    if (count > (k) && (k) % 2 == 0) even = _mm256_xor_si256(even, NAME(term)(terms, k, state, code, size, label)); \
+    else if (count > (k)) odd = _mm256_xor_si256(odd, NAME(term)(terms, k, state, code, size, label)); \
     if (count > (k)) __asm__ volatile("" : "+x"(even), "+x"(odd));
     EACH_TERM
 #undef TERM
@@ -205,8 +206,8 @@ BITLEX_INLINE V NAME(next)(const bitlex_term *terms, V state, V before, V code, 
     } else {
 #define TERM(k) \
     if (size > 16 + (k)) { \
-        sums[(k) % 2].low = _mm256_xor_si256(sums[(k) % 2].low, NAME(term)(terms + (k), state.low, code.low, size, label ? &label->low : NULL)); \
-        sums[(k) % 2].high = _mm256_xor_si256(sums[(k) % 2].high, NAME(term)(terms + (k), state.high, code.high, size, label ? &label->high : NULL)); \
+        sums[(k) % 2].low = _mm256_xor_si256(sums[(k) % 2].low, NAME(term)(terms, k, state.low, code.low, size, label ? &label->low : NULL)); \
+        sums[(k) % 2].high = _mm256_xor_si256(sums[(k) % 2].high, NAME(term)(terms, k, state.high, code.high, size, label ? &label->high : NULL)); \
         KEEP(sums[(k) % 2]); \
     }
         EACH_TERM
@@ -230,8 +231,8 @@ BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, c
 }
 
 #define EACH_SIZE(CASE) \
-    CASE(17) CASE(18) CASE(19) CASE(20) CASE(21) CASE(22) CASE(24) CASE(26) CASE(28) CASE(32) \
-    CASE(36) CASE(38) CASE(40) CASE(41) CASE(42) CASE(44) CASE(48) CASE(72) CASE(80)
+    CASE(17) CASE(18) CASE(19) CASE(20) CASE(21) CASE(22) CASE(24) CASE(28) CASE(32) \
+    CASE(38) CASE(39) CASE(41) CASE(42) CASE(48) CASE(54) CASE(57) CASE(59) CASE(64) CASE(80)
 #define MOST_BACKWARD 80
 #define TERMS
 #define MASKED 1

@@ -49,7 +49,9 @@ struct bitlex_lanes {
     uint8_t inside[64];                      /* low six bits of a byte inside a code point -> code of column */
     uint8_t cell_row[BITLEX_SYMBOLS], inside_row[64]; /* the last two once more: these and those below are read by vectors only */
     uint8_t stretch[128];                    /* 512 code points of the BMP -> code of their one column, or LOOK_DEEPER */
-    uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or 16 times the rows of 16 states, and how many terms */
+    uint8_t backward_number[BITLEX_SYMBOLS], forward_number[BITLEX_SYMBOLS]; /* of states of the machine, in these tables */
+    uint8_t backward_state[BITLEX_SYMBOLS], forward_state[BITLEX_SYMBOLS];   /* the other way round */
+    uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or the size of sums, see fill_terms */
     uint32_t packed; /* how direct and stretch are packed, if they are: see bitlex_avx2.h */
     uint32_t identity, label_identity; /* codes of the column of what is no code point, and of its label */
     const bitlex_machine *machine;
