@@ -1,9 +1,9 @@
 /* bitlex_avx2.h - private: the lanes on AVX2 with BMI2 (Intel from Haswell, AMD from Zen on).
  *
- * There a look-up is in 16 bytes (PSHUFB), and gives 0 where bit 7 of the index is set. So index - 16 k is looked up
- * in row k: rows above the index give 0, and rows are stored as differences (exclusive or) to the row before, so
- * that all results put together by exclusive or are the entry. Rejected: to choose between rows by the bits of the index
- * (blends are two instructions on Intel's processors, and are as many as the rows).
+ * There a look-up is in 16 bytes (PSHUFB), and gives 0 where bit 7 of the index is set. The tables of automata are sums of terms
+ * (bitlex_terms.h). Other tables are rows: index - 16 k is looked up in row k; rows above the index give 0, and rows are stored as
+ * differences (exclusive or) to the row before, so that all results put together by exclusive or are the entry. Rejected: to choose
+ * between rows by the bits of the index (blends are two instructions on Intel's processors, and are as many as the rows).
  */
 #define NAME(x) x##_avx2
 typedef struct {
@@ -108,7 +108,10 @@ static void NAME(prepare)(uint8_t *table, uint32_t size)
 {
     while (size-- > 16) table[size] ^= table[size - 16];
 }
-BITLEX_INLINE __m256i NAME(row)(const uint8_t *row) { return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)row)); }
+BITLEX_INLINE __m256i NAME(row)(const uint8_t *row)
+{
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)row));
+}
 BITLEX_INLINE V NAME(look_up)(const uint8_t *table, V at)
 {
     const __m256i row = NAME(row)(table);
@@ -161,7 +164,8 @@ BITLEX_INLINE V NAME(permute)(const uint8_t *table, V index) { return NAME(rows)
 BITLEX_INLINE __m256i NAME(window)(__m256i at) { return _mm256_adds_epu8(at, _mm256_set1_epi8(112)); }
 
 /* Term k, for half of the lanes: its part of the next state and, if asked for, of the label. `size`: see fill_terms. */
-BITLEX_INLINE __m256i NAME(term)(const bitlex_term *terms, const uint32_t k, __m256i state, __m256i code, const uint32_t size, __m256i *label)
+BITLEX_INLINE __m256i NAME(term)(const bitlex_term *terms, const uint32_t k, __m256i state, __m256i code, const uint32_t size,
+                                 __m256i *label)
 {
     const bitlex_term *term = terms + k;
     __m256i class = _mm256_shuffle_epi8(NAME(row)(term->classes[0]), state), at;
@@ -180,7 +184,8 @@ BITLEX_INLINE __m256i NAME(term)(const bitlex_term *terms, const uint32_t k, __m
     return _mm256_shuffle_epi8(NAME(row)(term->next), at);
 }
 #define EACH_TERM \
-    TERM(0) TERM(1) TERM(2) TERM(3) TERM(4) TERM(5) TERM(6) TERM(7) TERM(8) TERM(9) TERM(10) TERM(11) TERM(12) TERM(13) TERM(14) TERM(15)
+    TERM(0) TERM(1) TERM(2) TERM(3) TERM(4) TERM(5) TERM(6) TERM(7) \
+    TERM(8) TERM(9) TERM(10) TERM(11) TERM(12) TERM(13) TERM(14) TERM(15)
 /* The sum of many terms, for half of the lanes: while one half waits for its sum, the processor is busy with the other. */
 BITLEX_INLINE __m256i NAME(many)(const bitlex_term *terms, __m256i state, __m256i code, const uint32_t size, __m256i *label)
 {
@@ -198,16 +203,17 @@ BITLEX_INLINE __m256i NAME(many)(const bitlex_term *terms, __m256i state, __m256
 /* The sum of all terms, or `before` where code is the identity. Few terms are looked up in both halves, with a row loaded once. */
 BITLEX_INLINE V NAME(next)(const bitlex_term *terms, V state, V before, V code, const uint32_t identity, const uint32_t size, V *label)
 {
+    __m256i *low = label ? &label->low : NULL, *high = label ? &label->high : NULL;
     V sums[2];
     sums[0] = sums[1] = NAME(all)(0);
     if (size > 16 + FEW_TERMS) {
-        sums[0].low = NAME(many)(terms, state.low, code.low, size, label ? &label->low : NULL);
-        sums[0].high = NAME(many)(terms, state.high, code.high, size, label ? &label->high : NULL);
+        sums[0].low = NAME(many)(terms, state.low, code.low, size, low);
+        sums[0].high = NAME(many)(terms, state.high, code.high, size, high);
     } else {
 #define TERM(k) \
     if (size > 16 + (k)) { \
-        sums[(k) % 2].low = _mm256_xor_si256(sums[(k) % 2].low, NAME(term)(terms, k, state.low, code.low, size, label ? &label->low : NULL)); \
-        sums[(k) % 2].high = _mm256_xor_si256(sums[(k) % 2].high, NAME(term)(terms, k, state.high, code.high, size, label ? &label->high : NULL)); \
+        sums[(k) % 2].low = _mm256_xor_si256(sums[(k) % 2].low, NAME(term)(terms, k, state.low, code.low, size, low)); \
+        sums[(k) % 2].high = _mm256_xor_si256(sums[(k) % 2].high, NAME(term)(terms, k, state.high, code.high, size, high)); \
         KEEP(sums[(k) % 2]); \
     }
         EACH_TERM

@@ -9,16 +9,17 @@
  *     NAME(x)               the name of x for this instruction set
  *     EACH_SIZE, MOST_BACKWARD, MASKED, SPARE, TERMS    see below
  *
- * Tables are in memory, as v_prepare left them. v_entry looks up in 128 bytes by an index below 128 (the result for others
- * does not matter), v_permute in 64 bytes by the low six bits, v_offset in 16 by the low four of a
- * code below 128. v_right and v_left may shift by pairs of bytes, so no bit may
- * come in or go out that counts. w_gather takes 16 bytes from each of WIDTH / 16 places.
+ * Tables are in memory, as v_prepare and, where there is one, prepare_tables left them. v_entry looks up in 128 bytes by an index
+ * below 128 (the result for others does not matter), v_permute in 64 bytes by the low six bits, v_offset in 16 by the low four of a
+ * code below 128. v_right and v_left may shift by pairs of bytes, so no bit may come in or go out that counts. w_gather takes 16 bytes
+ * from each of WIDTH / 16 places.
  *
  * v_entries looks up in pages: `index` is the offset of a symbol on its page plus a state. With two pages at most, the page
  * is bit 7 of `code`, and of `index`; with more, it is bits 4 to 6 of `code`. The last argument, a constant, says how
  * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made, and MOST_BACKWARD is the largest
- * for a backward automaton. MASKED: whether index must come without the flags of a state, which are bits 7 and 6, or SPARE bits below. Where TERMS is defined, tables are terms
- * (bitlex_terms.h) instead, and NAME(backward_step), NAME(backward_next) and NAME(forward_step) are there already.
+ * for a backward automaton. MASKED: whether index must come without the flags of a state. These are bits 7 and 6, or SPARE bits
+ * below. Where TERMS is defined, tables are terms (bitlex_terms.h) instead, and NAME(backward_step), NAME(backward_next) and
+ * NAME(forward_step) are there already. m_at_least compares with a constant other than 0.
  */
 
 /* --- units -> codes ----------------------------------------------------------------------------------------------- */

@@ -10,8 +10,8 @@
  * cl100k has 15 labels and 13 states: 195 entries as a table, which are 13 rows of 16, and 4 terms.
  *
  * Codes of a group are c apart, and groups with more classes come first. So of a symbol before a term's own, code + class is less
- * than `from`; of one behind them, it finds an entry that is 0, or none. Differences wrap around, so nothing must be 240 or more
- * below `from`: MOST_ENTRIES sees to that.
+ * than `from`; of one behind them, it finds an entry that is 0, or none. All of it is computed in bytes, which wrap around: so there
+ * are MOST_ENTRIES at most, and a code plus a class of any other group is less than 256.
  *
  * With 17 to 32 states, classes are two rows of 16. But states are numbered so that states 16 apart are hardly ever told apart, and
  * most terms need one row, in which both have the same class; those that need two come first.
@@ -24,14 +24,15 @@
  */
 #define MOST_ENTRIES 240
 #define MOVES 4000
-/* Few terms: then the time is that of one after the other, and `from` is taken from the code, while the state is waited for. */
+/* Few terms, of 16 states at most: then time goes by with waiting for the state, and meanwhile `from` is taken from the code. Where there
+ * are more, it goes by with instructions, and classes come less `from`. */
 #define FEW_TERMS 5
-#define WIDE_TERMS 2
+#define WIDE_TERMS 2 /* this many, at most, or all need two rows of classes */
 
-/* What an automaton does. `states` as they are told apart, not as they are stored. */
+/* What an automaton does, and what its terms are made from. */
 typedef struct {
     uint32_t symbols, states;
-    uint16_t does[BITLEX_SYMBOLS][BITLEX_SYMBOLS];   /* [symbol][state] -> what comes of it, as the bytes of two tables */
+    uint16_t does[BITLEX_SYMBOLS][BITLEX_SYMBOLS];   /* [symbol][state] -> next state (and flags); and 256 times the label */
     uint64_t differ[BITLEX_SYMBOLS][BITLEX_SYMBOLS]; /* [state][state] -> the symbols that tell them apart, as bits */
     uint8_t number[BITLEX_SYMBOLS];                  /* of each state, in terms */
     uint32_t paired;                                 /* the numbers for which there is one 16 above, as bits */
@@ -115,7 +116,8 @@ static void move_symbols(const automaton *a, group *groups, uint32_t count)
         if (from == to) continue;
         less = group_of(a, groups[from].symbols & ~symbol);
         larger = group_of(a, groups[to].symbols | symbol);
-        more = (int32_t)(cost_of_group(&less) + cost_of_group(&larger)) - (int32_t)(cost_of_group(groups + from) + cost_of_group(groups + to));
+        more = (int32_t)(cost_of_group(&less) + cost_of_group(&larger));
+        more -= (int32_t)(cost_of_group(groups + from) + cost_of_group(groups + to));
         if (more > (int32_t)(4 * (MOVES - moves) / MOVES)) continue;
         groups[from] = less;
         groups[to] = larger;
@@ -143,7 +145,8 @@ static uint32_t fill_group(const automaton *a, const group *g, bitlex_term *term
             for (state = 0; state < a->states; state++) {
                 const uint32_t number = a->number[state];
                 term->classes[number / 16][number % 16] = (uint8_t)(class_of[state] - 16 * i);
-                if (a->states <= 32 && a->number[state] < 16 && !(a->paired >> number & 1)) term->classes[1][number] = term->classes[0][number];
+                if (a->states > 32 || number >= 16 || a->paired >> number & 1) continue;
+                term->classes[1][number] = term->classes[0][number];
             }
             for (k = 16 * i; k < g->classes && k < 16 * i + 16; k++) {
                 const uint32_t at = count % each * g->classes + k - 16 * i, does = a->does[symbol][first[k]];
@@ -217,15 +220,16 @@ static uint32_t put_wide_first(bitlex_term *terms, uint32_t count)
 static uint32_t fill_terms(automaton *a, bitlex_term *terms, uint8_t *codes, uint8_t *free)
 {
     group groups[BITLEX_SYMBOLS];
-    uint32_t count, used = 0, entries = 0, classes, state, size, i;
+    uint32_t count, used = 0, entries = 0, most = 0, classes, state, size, i;
     number_states(a);
     count = merge_groups(a, groups);
     move_symbols(a, groups, count);
     for (i = 0; i < count; i++) {
         used += groups[i].terms;
         entries += groups[i].entries;
+        if (groups[i].entries != 0 && groups[i].classes > most) most = groups[i].classes;
     }
-    if (used > BITLEX_TERMS || entries > MOST_ENTRIES) return 0;
+    if (used > BITLEX_TERMS || entries > MOST_ENTRIES || entries + most > 256) return 0;
     *free = (uint8_t)entries;
     used = entries = 0;
     for (classes = a->states; classes > 0; classes--) {
@@ -243,5 +247,3 @@ static uint32_t fill_terms(automaton *a, bitlex_term *terms, uint8_t *codes, uin
     }
     return size;
 }
-#undef MOST_ENTRIES
-#undef MOVES
