@@ -48,6 +48,31 @@ static uint16_t *random_next(uint32_t states, uint32_t columns)
     return next;
 }
 
+/* Nearly as patterns have it: of the states, which may be many, a symbol tells two kinds apart; or it counts. */
+static uint32_t coarse(uint32_t state, uint32_t symbol, uint32_t salt, uint32_t limit)
+{
+    return (symbol * salt + 5 * (state >> (symbol + salt) % 6 & 1)) % limit;
+}
+
+static void coarse_stage(bitlex_stage *stage, uint32_t symbols, int letters)
+{
+    const uint32_t states = 1 + below(64), before = 1 + below(below(2) ? 8 : 64), labels = 1 + below(12), count = 1 + below(8);
+    const uint32_t salt = below(1000), counts = below(12);
+    uint16_t *backward = exactly(before * count * 2), *label = exactly(before * count * 2), *forward = exactly(states * labels * 2);
+    uint8_t *columns = exactly(symbols), *output = exactly(states * labels);
+    uint32_t i;
+    for (i = 0; i < symbols; i++) columns[i] = (uint8_t)below(count);
+    for (i = 0; i < before * count; i++) {
+        backward[i] = (uint16_t)((i % count == counts ? (i / count + 1) % before : coarse(i / count, i % count, salt, before)) * count);
+        label[i] = (uint16_t)coarse(i / count, i % count, salt + 1, labels);
+    }
+    for (i = 0; i < states * labels; i++) {
+        forward[i] = (uint16_t)((i % labels == counts ? (i / labels + 1) % states : coarse(i / labels, i % labels, salt, states)) * labels);
+        output[i] = (uint8_t)coarse(i / labels, i % labels, salt, (uint32_t)letters);
+    }
+    *stage = (bitlex_stage){count, labels, before, states, columns, backward, label, forward, output, below(before) * count};
+}
+
 static void random_stage(bitlex_stage *stage, uint32_t symbols, int letters)
 {
     uint32_t i, size, large = below(3) == 0; /* as large as machines get, and larger */
@@ -93,7 +118,7 @@ static bitlex_machine *random_machine(void)
     for (i = 0; i < blocks << m->shift; i++) stage2[i] = (uint8_t)below(m->cells);
     m->stage1 = stage1;
     m->stage2 = stage2;
-    for (i = 0; i < count; i++) random_stage(stages + i, m->cells * (i ? 6 : 1), m->drops || i + 1 < count ? 3 : 2);
+    for (i = 0; i < count; i++) (below(3) ? random_stage : coarse_stage)(stages + i, m->cells * (i ? 6 : 1), m->drops || i + 1 < count ? 3 : 2);
     m->stages = stages;
     m->continuation = NULL;
     m->lanes = NULL;

@@ -119,8 +119,10 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 }
 
 #define EACH_SIZE(CASE) CASE(8) CASE(16) CASE(24) CASE(32) CASE(40) CASE(48) CASE(64) CASE(many)
+#define MOST_BACKWARD (8 * BITLEX_PAGES)
 #define TWICE 1
 #define MASKED 0
+#define SPARE 0
 #define PACKS 1
 #define W V
 #define WIDTH 64

@@ -7,21 +7,24 @@
  *     v_*, m_*              what is done with them (m_bits: a mask as a word of bits)
  *     W, WIDTH, w_*         the vector that matrices are turned with, and its bytes
  *     NAME(x)               the name of x for this instruction set
- *     EACH_SIZE, MASKED     see below
+ *     EACH_SIZE, MOST_BACKWARD, MASKED, SPARE, TERMS    see below
  *     PACKS                 whether characters of UTF-8 are packed: m_inside (bytes that are inside a character), m_of (a word of bits
  *                           as a mask), v_pack (the bytes of the bits that are set, side by side), m_spread (bits to where others are)
  *     DEEP                  whether it has a way of its own to look up characters that are not ASCII, named `deep`
  *     TWICE                 whether passes are run with two guesses: v_entries_both (one table, two indices of one code)
  *
- * Tables are in memory, as v_prepare left them. v_entry looks up in 128 bytes by an index below 128 (the result for others
- * does not matter), v_permute in 64 bytes by the low six bits, v_offset in 16 by the low four of a
- * code below 128. v_right and v_left may shift by pairs of bytes, so no bit may
- * come in or go out that counts. w_gather takes 16 bytes from each of WIDTH / 16 places.
+ * Tables are in memory, as v_prepare and, where there is one, prepare_tables left them. v_entry looks up in 128 bytes by an index
+ * below 128 (the result for others does not matter), v_permute in 64 bytes by the low six bits, v_offset in 16 by the low four of a
+ * code below 128. v_right and v_left may shift by pairs of bytes, so no bit may come in or go out that counts. w_gather takes 16 bytes
+ * from each of WIDTH / 16 places.
  *
  * v_entries looks up in pages: `index` is the offset of a symbol on its page plus a state. With two pages at most, the page
  * is bit 7 of `code`, and of `index`; with more, it is bits 4 to 6 of `code`. The last argument, a constant, says how
  * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made, `many` if all others are done in a
- * loop, for which the page has five bits (3 to 7). MASKED: whether index must come without the flags of a state.
+ * loop, for which the page has five bits (3 to 7), and MOST_BACKWARD is the largest for a backward automaton. MASKED: whether index
+ * must come without the flags of a state. These are bits 7 and 6, or SPARE bits below. Where TERMS is defined, tables are terms
+ * (bitlex_terms.h) instead, and NAME(backward_step), NAME(backward_next) and NAME(forward_step) are there already. m_at_least compares
+ * with a constant other than 0.
  */
 
 /* --- units -> codes ----------------------------------------------------------------------------------------------- */
@@ -48,8 +51,8 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V c
         same = m_and(m_and(m_equal(chunk, v_all(recent->chunk[i])), m_equal(row, v_all(recent->row[i]))), wanted);
         code = v_choose(same, v_permute(recent->codes[i], low), code);
         wanted = m_without(wanted, same);
+        if (!m_any(wanted)) return code;
     }
-    if (!m_any(wanted)) return code;
     v_store(chunks, chunk);
     v_store(rows, row);
     for (i = 0; i < AT_HAND; i++) {
@@ -93,12 +96,15 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, ui
             memcpy(copy, p, (size_t)(end - p));
             p = copy;
         }
-        here = v_load(p);
-        code = v_entry(lanes->direct, here);
+        here = code = v_load(p);
         valid = units - at >= 64 ? ~UINT64_C(0) : ~UINT64_C(0) >> (64 - (units - at));
         beyond = m_bits(m_high(here)) & valid;
+        if (beyond != valid) code = v_entry(lanes->direct, here);
         if ((beyond | asked) == 0) {
             v_store(codes + at, code);
+            for (; at + 128 <= units && !m_any(m_high(v_load(text + at + 64))); at += 64) { /* ASCII, as long as it lasts */
+                v_store(codes + at + 64, v_entry(lanes->direct, v_load(text + at + 64)));
+            }
             continue;
         }
         second = v_load(p + 1);
@@ -144,7 +150,8 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, ui
             }
         }
         code = NAME(deep)(lanes, recent, code, leads, wide, chunk, row, low);
-        code = v_choose(m_without(m_high(here), leads), v_permute(lanes->inside_row, here), code);
+        low = lanes->machine->continuation == NULL ? v_all((uint8_t)lanes->identity) : v_permute(lanes->inside_row, here);
+        code = v_choose(m_without(m_high(here), leads), low, code);
         v_store(codes + at, code);
     }
     if (asked) read_slowly(lanes, codes, text, end, last_lead(text, units), units); /* the text ends inside a character */
@@ -387,21 +394,21 @@ static void NAME(turn)(const uint8_t *codes, uint8_t *turned, uint32_t steps)
     }
 }
 
-/* The high bits of eight steps, the first one lowest. `doubled`: bit 6 instead. */
-BITLEX_INLINE V NAME(eight)(const uint8_t *states, const int doubled)
+/* The high bits of eight steps, the first one lowest; or those `below` places below. */
+BITLEX_INLINE V NAME(eight)(const uint8_t *states, const int below)
 {
     V bits = v_all(0), state;
     uint32_t i;
     for (i = 0; i < 8; i++) {
         state = v_load(states + 64 * (size_t)i);
-        bits = v_or(v_right(bits, 1), v_and(doubled ? v_add(state, state) : state, v_all(0x80)));
+        bits = v_or(v_right(bits, 1), v_and(below ? v_left(state, below) : state, v_all(0x80)));
     }
     return bits;
 }
 
-/* The high bits of [step][lane] -> bits in the order of the text, and up to 15 bytes of anything behind. Eight steps are a byte of each
- * lane; a matrix of such bytes, 16 for each lane, is transposed as in turn. */
-static void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps, const int doubled)
+/* The high bits of [step][lane], or those `below` places below -> bits in the order of the text, and up to 15 bytes of anything behind.
+ * Eight steps are a byte of each lane; a matrix of such bytes, 16 for each lane, is transposed as in turn. */
+static void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps, const int below)
 {
     const size_t stride = steps / 8;
     uint8_t bytes[16][64], lanes_of[16][WIDTH];
@@ -409,7 +416,7 @@ static void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps
     uint32_t i, lane, k;
     memset(bytes, 0, sizeof bytes);
     for (;; at -= 16) { /* from the last on: what one stores behind its end, the next, or the lane behind, stores again */
-        for (i = 0; i < 16 && at + i < stride; i++) v_store(bytes[i], NAME(eight)(states + (at + i) * 512, doubled));
+        for (i = 0; i < 16 && at + i < stride; i++) v_store(bytes[i], NAME(eight)(states + (at + i) * 512, below));
         for (lane = 0; lane < 64; lane += WIDTH) {
             W row[16];
             for (i = 0; i < 16; i++) row[i] = w_load(bytes[i] + lane);
@@ -425,6 +432,27 @@ static void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps
 
 /* --- the two passes ---------------------------------------------------------------------------------------------------- */
 
+#ifndef TERMS
+/* Tables on pages: what a column does to a state, with the label it puts out, or without; and a label. */
+BITLEX_INLINE V NAME(backward_step)(const bitlex_lanes *lanes, V code, V state, const uint32_t rows, V *label)
+{
+    const V index = v_add(rows <= 16 ? code : v_offset(lanes->column_offset, code), state);
+    return v_entries_twice(lanes->backward_next, lanes->backward_label, index, code, rows, label);
+}
+
+BITLEX_INLINE V NAME(backward_next)(const bitlex_lanes *lanes, V code, V state, const uint32_t rows)
+{
+    const V index = v_add(rows <= 16 ? code : v_offset(lanes->column_offset, code), state);
+    return v_entries(lanes->backward_next, index, code, rows);
+}
+
+BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, const uint32_t rows, V flags, const int masked)
+{
+    const V index = v_add(rows <= 16 ? code : v_offset(lanes->label_offset, code), masked ? v_and(state, flags) : state);
+    return v_entries(lanes->forward_next, index, code, rows);
+}
+#endif
+
 /* Run all lanes from right to left, entering in `state`: writes the state behind each unit and its label. With `again`, stop
  * where nothing is new: 0, and the exits stay as they were. */
 BITLEX_INLINE int NAME(backward_run)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V state, int again,
@@ -432,12 +460,11 @@ BITLEX_INLINE int NAME(backward_run)(const bitlex_lanes *lanes, bitlex_lane_memo
 {
     uint32_t i = steps;
     while (i-- > 0) {
-        V code = v_load(memory->turned + (size_t)i * 64), index, label;
+        V code = v_load(memory->turned + (size_t)i * 64), label;
         uint8_t *behind = memory->states + (size_t)i * 64;
         if (again && m_all(m_equal(v_load(behind), state))) return 0;
         v_store(behind, state);
-        index = v_add(rows <= 16 ? code : v_offset(lanes->column_offset, code), state);
-        state = v_entries_twice(lanes->backward_next, lanes->backward_label, index, code, rows, &label);
+        state = NAME(backward_step)(lanes, code, state, rows, &label);
         v_store(memory->codes + (size_t)i * 64, label);
     }
     v_store(memory->exits, state);
@@ -449,9 +476,7 @@ BITLEX_INLINE V NAME(backward_guess)(const bitlex_lanes *lanes, const bitlex_lan
                                      const uint32_t rows)
 {
     while (warmup-- > 0) {
-        V code = v_load(memory->turned + (size_t)warmup * 64);
-        V index = v_add(rows <= 16 ? code : v_offset(lanes->column_offset, code), state);
-        state = v_entries(lanes->backward_next, index, code, rows);
+        state = NAME(backward_next)(lanes, v_load(memory->turned + (size_t)warmup * 64), state, rows);
     }
     return state;
 }
@@ -460,13 +485,11 @@ BITLEX_INLINE V NAME(backward_guess)(const bitlex_lanes *lanes, const bitlex_lan
 BITLEX_INLINE int NAME(forward_run)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t from, uint32_t to, V state,
                                     int again, const uint32_t rows, const int masked)
 {
-    const V flags = v_all(lanes->machine->drops ? 0x3F : 0x7F);
+    const V flags = v_all((lanes->machine->drops ? 0x3F : 0x7F) >> SPARE);
     uint32_t i;
     for (i = from; i < to; i++) {
-        V code = v_load(memory->codes + (size_t)i * 64), index;
         uint8_t *states = memory->states + (size_t)i * 64;
-        index = v_add(rows <= 16 ? code : v_offset(lanes->label_offset, code), masked ? v_and(state, flags) : state);
-        state = v_entries(lanes->forward_next, index, code, rows);
+        state = NAME(forward_step)(lanes, v_load(memory->codes + (size_t)i * 64), state, rows, flags, masked);
         if (again && m_all(m_equal(v_load(states), state))) return 0;
         v_store(states, state);
     }
@@ -535,7 +558,7 @@ static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory,
     if (mode == BITLEX_TWICE) return 0;
 #endif
 #define CASE(rows) \
-    if ((TWICE || rows <= 8 * BITLEX_BACKWARD_PAGES) && many <= rows) { \
+    if (rows <= MOST_BACKWARD && many <= rows) { \
         if (mode != BITLEX_GUESS) return NAME(backward_run)(lanes, memory, steps, entries, mode == BITLEX_AGAIN, rows); \
         v_store(memory->exits, NAME(backward_guess)(lanes, memory, warmup, entries, rows)); \
         return 1; \
@@ -604,17 +627,17 @@ static uint32_t NAME(read)(const bitlex_lanes *lanes, bitlex_lane_memory *memory
     return steps;
 }
 
-/* The high bits of the states, or bit 6, as bits of the units of the text; how many there are comes back. */
-static uint32_t NAME(put_out)(bitlex_lane_memory *memory, uint64_t *words, uint32_t steps, const int doubled)
+/* The high bits of the states, or those `below` places below, as bits of the units of the text; how many there are comes back. */
+static uint32_t NAME(put_out)(bitlex_lane_memory *memory, uint64_t *words, uint32_t steps, const int below)
 {
     uint32_t i, found = 0;
 #if PACKS
     if (memory->words) { /* of characters */
-        NAME(turn_back)(memory->states, memory->turned, steps, doubled);
+        NAME(turn_back)(memory->states, memory->turned, steps, below);
         NAME(spread)(memory->turned, memory->places, words, memory->words);
     } else
 #endif
-        NAME(turn_back)(memory->states, (uint8_t *)words, steps, doubled);
+        NAME(turn_back)(memory->states, (uint8_t *)words, steps, below);
     for (i = 0; i < (memory->words ? memory->words : steps); i++) found += (uint32_t)__builtin_popcountll(words[i]);
     return found;
 }
@@ -625,7 +648,7 @@ static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, co
     const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
     uint32_t i;
     for (i = 0; i < count; i++) {
-        states[i] = (uint8_t)settle(lanes, memory, steps, states[i], lanes->machine->stages->backward_states, NAME(backward), -1);
+        states[i] = lanes->backward_state[settle(lanes, memory, steps, lanes->backward_number[states[i]], NAME(backward), -1)];
     }
 }
 
@@ -633,9 +656,9 @@ static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, c
                         uint32_t encoding, uint32_t units, uint32_t backward, uint32_t *forward)
 {
     const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
-    settle(lanes, memory, steps, backward, lanes->machine->stages->backward_states, NAME(backward), -1);
-    *forward = settle(lanes, memory, steps, *forward, lanes->machine->stages->forward_states, NAME(forward), 1);
-    memory->started = NAME(put_out)(memory, memory->starts, steps, 0);
-    memory->dropped = lanes->machine->drops ? NAME(put_out)(memory, memory->drops, steps, 1) : 0;
+    settle(lanes, memory, steps, lanes->backward_number[backward], NAME(backward), -1);
+    *forward = lanes->forward_state[settle(lanes, memory, steps, lanes->forward_number[*forward], NAME(forward), 1)];
+    memory->started = NAME(put_out)(memory, memory->starts, steps, SPARE);
+    memory->dropped = lanes->machine->drops ? NAME(put_out)(memory, memory->drops, steps, SPARE + 1) : 0;
     if (memory->words == 0) memory->words = steps; /* of BITLEX_LANES bits */
 }

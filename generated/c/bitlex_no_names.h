@@ -3,8 +3,11 @@
 #undef EACH_SIZE
 #undef M
 #undef MASKED
+#undef MOST_BACKWARD
 #undef NAME
 #undef PACKS
+#undef SPARE
+#undef TERMS
 #undef TWICE
 #undef V
 #undef W

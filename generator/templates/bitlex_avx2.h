@@ -1,9 +1,9 @@
 /* bitlex_avx2.h - private: the lanes on AVX2 with BMI2 (Intel from Haswell, AMD from Zen on).
  *
- * There a look-up is in 16 bytes (PSHUFB), and gives 0 where bit 7 of the index is set. So index - 16 k is looked up
- * in row k: rows above the index give 0, and rows are stored as differences (exclusive or) to the row before, so
- * that all results put together by exclusive or are the entry. Rejected: to choose between rows by the bits of the index
- * (blends are two instructions on Intel's processors, and are as many as the rows).
+ * There a look-up is in 16 bytes (PSHUFB), and gives 0 where bit 7 of the index is set. The tables of automata are sums of terms
+ * (bitlex_terms.h). Other tables are rows: index - 16 k is looked up in row k; rows above the index give 0, and rows are stored as
+ * differences (exclusive or) to the row before, so that all results put together by exclusive or are the entry. Rejected: to choose
+ * between rows by the bits of the index (blends are two instructions on Intel's processors, and are as many as the rows).
  */
 #define NAME(x) x##_avx2
 typedef struct {
@@ -42,7 +42,9 @@ BITLEX_INLINE V NAME(right)(V v, int by) { return NAME(pair)(_mm256_srli_epi16(v
 BITLEX_INLINE V NAME(equal)(V a, V b) { return NAME(pair)(_mm256_cmpeq_epi8(a.low, b.low), _mm256_cmpeq_epi8(a.high, b.high)); }
 BITLEX_INLINE V NAME(at_least)(V a, V b)
 {
-    return NAME(pair)(_mm256_cmpeq_epi8(_mm256_max_epu8(a.low, b.low), a.low), _mm256_cmpeq_epi8(_mm256_max_epu8(a.high, b.high), a.high));
+    const __m256i sign = _mm256_set1_epi8(-128), one = _mm256_set1_epi8(1); /* compilers do with constants what can be done */
+    return NAME(pair)(_mm256_cmpgt_epi8(_mm256_xor_si256(a.low, sign), _mm256_xor_si256(_mm256_sub_epi8(b.low, one), sign)),
+                      _mm256_cmpgt_epi8(_mm256_xor_si256(a.high, sign), _mm256_xor_si256(_mm256_sub_epi8(b.high, one), sign)));
 }
 BITLEX_INLINE V NAME(high)(V v)
 {
@@ -107,126 +109,141 @@ static void NAME(prepare)(uint8_t *table, uint32_t size)
 {
     while (size-- > 16) table[size] ^= table[size - 16];
 }
-/* One row of one table. The empty statement keeps the order that is written here: compilers would look up first and sum up
- * later, and for that there are not enough registers. */
-BITLEX_INLINE __m256i NAME(row)(const uint8_t *table, __m256i at, __m256i sum, uint32_t k)
+BITLEX_INLINE __m256i NAME(row)(const uint8_t *row)
 {
-    const __m256i row = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)(table + 16 * k)));
-    sum = _mm256_xor_si256(sum, _mm256_shuffle_epi8(row, at));
-    __asm__ volatile("" : "+x"(sum));
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)row));
+}
+BITLEX_INLINE V NAME(look_up)(const uint8_t *table, V at)
+{
+    const __m256i row = NAME(row)(table);
+    return NAME(pair)(_mm256_shuffle_epi8(row, at.low), _mm256_shuffle_epi8(row, at.high));
+}
+BITLEX_INLINE V NAME(xor)(V a, V b) { return NAME(pair)(_mm256_xor_si256(a.low, b.low), _mm256_xor_si256(a.high, b.high)); }
+/* Computed by now. Compilers put off what is waited for, and for that there are not enough registers. */
+#define KEEP(v) __asm__ volatile("" : "+x"((v).low), "+x"((v).high))
+BITLEX_INLINE V NAME(rows)(const uint8_t *table, V index, const uint32_t rows)
+{
+    V sum = NAME(look_up)(table, index);
+    uint32_t k;
+    for (k = 1; k < rows; k++) {
+        index = NAME(add)(index, NAME(all)((uint8_t)-16));
+        KEEP(index);
+        sum = NAME(xor)(sum, NAME(look_up)(table + 16 * k, index));
+        KEEP(sum);
+    }
     return sum;
 }
-/* All pages, for half of the lanes: while one half waits for its sums, the processor is busy with the other one. */
-BITLEX_INLINE __m256i NAME(deep_half)(const uint8_t (*table)[BITLEX_PAGE], __m256i index, __m256i code, const uint32_t rows)
+/* Of 128 entries, packed: two rows in the halves of bytes, which bit 4 of the index chooses from; and what these 16 numbers mean,
+ * all of them or, if `twice`, those up to 63, and from 64 on. */
+BITLEX_INLINE V NAME(packed)(const uint8_t *table, V index, int twice)
 {
-    const __m256i page = _mm256_and_si256(code, _mm256_set1_epi8(0x70)), sixteen = _mm256_set1_epi8(16);
-    __m256i at = index, s0, s1, s2, s3, s4, s5, s6, s7;
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = _mm256_setzero_si256();
-    __asm__ volatile("" : "+r"(table));
-#define PAGE(i, k) \
-    if (rows > 8 * (i) + (k)) s##i = NAME(row)(table[i], at, s##i, k);
-#define ROW(k) \
-    PAGE(0, k) PAGE(1, k) PAGE(2, k) PAGE(3, k) PAGE(4, k) PAGE(5, k) PAGE(6, k) PAGE(7, k) \
-    at = _mm256_sub_epi8(at, sixteen);
-    ROW(0) ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6) ROW(7)
-#undef ROW
-#undef PAGE
-#define PAGE(i) _mm256_and_si256(s##i, _mm256_cmpeq_epi8(page, _mm256_set1_epi8(16 * (i))))
-    s0 = _mm256_or_si256(PAGE(0), PAGE(1));
-    if (rows > 24) s2 = _mm256_or_si256(PAGE(2), PAGE(3));
-    else s2 = PAGE(2);
-    if (rows > 40) s4 = _mm256_or_si256(PAGE(4), PAGE(5));
-    else if (rows > 32) s4 = PAGE(4);
-    if (rows > 56) s6 = _mm256_or_si256(PAGE(6), PAGE(7));
-    else if (rows > 48) s6 = PAGE(6);
-#undef PAGE
-    return _mm256_or_si256(_mm256_or_si256(s0, s2), _mm256_or_si256(s4, s6));
-}
-/* The entries of up to four tables at one index, for half of the lanes. How many rows each has is a constant. */
-BITLEX_INLINE void NAME(look_half)(const uint8_t *t0, const uint8_t *t1, const uint8_t *t2, const uint8_t *t3, __m256i index,
-                                   const uint32_t rows0, const uint32_t rows1, const uint32_t rows2, const uint32_t rows3, __m256i *found)
-{
-    const __m256i two_rows = _mm256_set1_epi8(32);
-    __m256i s0, s1, s2, s3, odd0, odd1, at[2];
-    s0 = s1 = s2 = s3 = odd0 = odd1 = _mm256_setzero_si256();
-    at[0] = index;
-    at[1] = _mm256_sub_epi8(index, _mm256_set1_epi8(16));
-    __asm__ volatile("" : "+r"(t0), "+r"(t1), "+r"(t2), "+r"(t3));
-#define ROW(k) \
-    if (rows0 > (k) && (k) % 2 && rows2 == 0) odd0 = NAME(row)(t0, at[(k) % 2], odd0, k); /* two sums: half the chain */ \
-    else if (rows0 > (k)) s0 = NAME(row)(t0, at[(k) % 2], s0, k); \
-    if (rows1 > (k) && (k) % 2 && rows2 == 0) odd1 = NAME(row)(t1, at[(k) % 2], odd1, k); \
-    else if (rows1 > (k)) s1 = NAME(row)(t1, at[(k) % 2], s1, k); \
-    if (rows2 > (k)) s2 = NAME(row)(t2, at[(k) % 2], s2, k); \
-    if (rows3 > (k)) s3 = NAME(row)(t3, at[(k) % 2], s3, k); \
-    at[(k) % 2] = _mm256_sub_epi8(at[(k) % 2], two_rows);
-    ROW(0) ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6) ROW(7)
-#undef ROW
-    found[0] = _mm256_xor_si256(s0, odd0);
-    found[1] = _mm256_xor_si256(s1, odd1);
-    found[2] = s2;
-    found[3] = s3;
-}
-BITLEX_INLINE void NAME(look)(const uint8_t *t0, const uint8_t *t1, const uint8_t *t2, const uint8_t *t3, V index, const uint32_t rows0,
-                              const uint32_t rows1, const uint32_t rows2, const uint32_t rows3, V *found)
-{
-    __m256i low[4], high[4];
-    uint32_t i;
-    NAME(look_half)(t0, t1, t2, t3, index.low, rows0, rows1, rows2, rows3, low);
-    NAME(look_half)(t0, t1, t2, t3, index.high, rows0, rows1, rows2, rows3, high);
-    for (i = 0; i < 4; i++) found[i] = NAME(pair)(low[i], high[i]);
-}
-#define ROWS(i) (rows > 8 * (i) + 8 ? 8 : rows > 8 * (i) ? rows - 8 * (i) : 0)
-
-BITLEX_INLINE V NAME(entry)(const uint8_t *table, V index)
-{
-    V found[4];
-    NAME(look)(table, table, table, table, index, 8, 0, 0, 0, found);
-    return found[0];
-}
-BITLEX_INLINE V NAME(permute)(const uint8_t *table, V index)
-{
-    V found[4];
-    NAME(look)(table, table, table, table, NAME(and)(index, NAME(all)(63)), 4, 0, 0, 0, found);
-    return found[0];
-}
-
-BITLEX_INLINE V NAME(offset)(const uint8_t *table, V code)
-{
-    const __m256i row = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table));
-    return NAME(pair)(_mm256_shuffle_epi8(row, code.low), _mm256_shuffle_epi8(row, code.high));
-}
-BITLEX_INLINE V NAME(entries)(const uint8_t (*table)[BITLEX_PAGE], V index, V code, const uint32_t rows)
-{
-    V found[4];
-    if (rows > 16) {
-        return NAME(pair)(NAME(deep_half)(table, index.low, code.low, rows), NAME(deep_half)(table, index.high, code.high, rows));
+    const V high = NAME(left)(index, 3), second = NAME(left)(index, 1);
+    V sum = NAME(look_up)(table, index), found;
+    uint32_t k;
+    for (k = 1; k < 4; k++) {
+        index = NAME(add)(index, NAME(all)((uint8_t)-32));
+        KEEP(index);
+        sum = NAME(xor)(sum, NAME(look_up)(table + 16 * k, index));
+        KEEP(sum);
     }
-    if (rows > 8) index = NAME(and)(index, NAME(all)(0x7F));
-    NAME(look)(table[0], table[1], table[0], table[0], index, ROWS(0), ROWS(1), 0, 0, found);
-    return rows > 8 ? NAME(choose)(code, found[1], found[0]) : found[0];
+    sum = NAME(and)(NAME(choose)(high, NAME(right)(sum, 4), sum), NAME(all)(15));
+    found = NAME(look_up)(table + 64, sum);
+    return twice ? NAME(choose)(second, NAME(look_up)(table + 80, sum), found) : found;
 }
-/* Two tables. */
-BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const uint8_t (*second)[BITLEX_PAGE], V index, V code,
-                                    const uint32_t rows, V *other)
+static __attribute__((noinline)) __m256i NAME(unpacked)(const uint8_t *table, __m256i index)
 {
-    V found[4];
-    if (rows <= 16) {
-        if (rows > 8) index = NAME(and)(index, NAME(all)(0x7F));
-        if (rows > 8) NAME(look)(first[0], second[0], first[1], second[1], index, 8, 8, ROWS(1), ROWS(1), found);
-        else NAME(look)(first[0], second[0], first[0], second[0], index, rows, rows, 0, 0, found);
-        *other = rows > 8 ? NAME(choose)(code, found[3], found[1]) : found[1];
-        return rows > 8 ? NAME(choose)(code, found[2], found[0]) : found[0];
-    }
-    *other = NAME(entries)(second, index, code, rows);
-    return NAME(entries)(first, index, code, rows);
+    return NAME(rows)(table, NAME(pair)(index, index), 8).low;
 }
-#undef ROWS
+BITLEX_INLINE V NAME(entry)(const bitlex_lanes *lanes, const uint8_t *table, V index)
+{
+    if (lanes->packed != 0) return NAME(packed)(table, index, lanes->packed > 1);
+    return NAME(pair)(NAME(unpacked)(table, index.low), NAME(unpacked)(table, index.high));
+}
+BITLEX_INLINE V NAME(permute)(const uint8_t *table, V index) { return NAME(rows)(table, NAME(and)(index, NAME(all)(63)), 4); }
+
+/* 0 to 15 as they are, as far as a look-up is concerned, and 0 from it for all others: bit 7 is set. */
+BITLEX_INLINE __m256i NAME(window)(__m256i at) { return _mm256_adds_epu8(at, _mm256_set1_epi8(112)); }
+
+/* Term k, for half of the lanes: its part of the next state and, if asked for, of the label. `size`: see fill_terms. */
+BITLEX_INLINE __m256i NAME(term)(const bitlex_term *terms, const uint32_t k, __m256i state, __m256i code, const uint32_t size,
+                                 __m256i *label)
+{
+    const bitlex_term *term = terms + k;
+    __m256i class = _mm256_shuffle_epi8(NAME(row)(term->classes[0]), state), at;
+    if (size > 48 || (size > 32 && k < WIDE_TERMS)) {
+        at = _mm256_shuffle_epi8(NAME(row)(term->classes[1]), state);
+        class = _mm256_blendv_epi8(class, at, _mm256_slli_epi16(state, 3));
+    }
+    if (size > 64) {
+        at = _mm256_blendv_epi8(_mm256_shuffle_epi8(NAME(row)(term->classes[2]), state),
+                                _mm256_shuffle_epi8(NAME(row)(term->classes[3]), state), _mm256_slli_epi16(state, 3));
+        class = _mm256_blendv_epi8(class, at, _mm256_slli_epi16(state, 2));
+    }
+    if (size <= 16 + FEW_TERMS) at = _mm256_adds_epu8(NAME(window)(_mm256_sub_epi8(code, NAME(row)(term->from))), class);
+    else at = NAME(window)(_mm256_add_epi8(code, class));
+    if (label) *label = _mm256_xor_si256(*label, _mm256_shuffle_epi8(NAME(row)(term->label), at));
+    return _mm256_shuffle_epi8(NAME(row)(term->next), at);
+}
+#define EACH_TERM \
+    TERM(0) TERM(1) TERM(2) TERM(3) TERM(4) TERM(5) TERM(6) TERM(7) \
+    TERM(8) TERM(9) TERM(10) TERM(11) TERM(12) TERM(13) TERM(14) TERM(15)
+/* The sum of many terms, for half of the lanes: while one half waits for its sum, the processor is busy with the other. */
+BITLEX_INLINE __m256i NAME(many)(const bitlex_term *terms, __m256i state, __m256i code, const uint32_t size, __m256i *label)
+{
+    const uint32_t count = (size - 1) % 16 + 1;
+    __m256i even = _mm256_setzero_si256(), odd = even;
+    __asm__ volatile("" : "+r"(terms)); /* rows are loaded where they are used: all of them do not fit in registers */
+#define TERM(k) \
+    if (count > (k) && (k) % 2 == 0) even = _mm256_xor_si256(even, NAME(term)(terms, k, state, code, size, label)); \
+    else if (count > (k)) odd = _mm256_xor_si256(odd, NAME(term)(terms, k, state, code, size, label)); \
+    if (count > (k)) __asm__ volatile("" : "+x"(even), "+x"(odd));
+    EACH_TERM
+#undef TERM
+    return _mm256_xor_si256(even, odd);
+}
+/* The sum of all terms, or `before` where code is the identity. Few terms are looked up in both halves, with a row loaded once. */
+BITLEX_INLINE V NAME(next)(const bitlex_term *terms, V state, V before, V code, const uint32_t identity, const uint32_t size, V *label)
+{
+    __m256i *low = label ? &label->low : NULL, *high = label ? &label->high : NULL;
+    V sums[2];
+    sums[0] = sums[1] = NAME(all)(0);
+    if (size > 16 + FEW_TERMS) {
+        sums[0].low = NAME(many)(terms, state.low, code.low, size, low);
+        sums[0].high = NAME(many)(terms, state.high, code.high, size, high);
+    } else {
+#define TERM(k) \
+    if (size > 16 + (k)) { \
+        sums[(k) % 2].low = _mm256_xor_si256(sums[(k) % 2].low, NAME(term)(terms, k, state.low, code.low, size, low)); \
+        sums[(k) % 2].high = _mm256_xor_si256(sums[(k) % 2].high, NAME(term)(terms, k, state.high, code.high, size, high)); \
+        KEEP(sums[(k) % 2]); \
+    }
+        EACH_TERM
+#undef TERM
+    }
+    return NAME(choose)(NAME(equal)(code, NAME(all)((uint8_t)identity)), before, NAME(xor)(sums[0], sums[1]));
+}
+#undef EACH_TERM
+BITLEX_INLINE V NAME(backward_step)(const bitlex_lanes *lanes, V code, V state, const uint32_t size, V *label)
+{
+    *label = NAME(all)(0);
+    return NAME(next)(lanes->backward_terms, state, state, code, lanes->identity, size, label);
+}
+BITLEX_INLINE V NAME(backward_next)(const bitlex_lanes *lanes, V code, V state, const uint32_t size)
+{
+    return NAME(next)(lanes->backward_terms, state, state, code, lanes->identity, size, NULL);
+}
+BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, const uint32_t size, V flags, const int masked)
+{
+    return NAME(next)(lanes->forward_terms, state, masked ? NAME(and)(state, flags) : state, code, lanes->label_identity, size, NULL);
+}
 
 #define EACH_SIZE(CASE) \
-    CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(8) CASE(10) CASE(12) CASE(14) CASE(16) CASE(24) CASE(28) CASE(32) CASE(36) \
-    CASE(40) CASE(48) CASE(64)
+    CASE(17) CASE(18) CASE(19) CASE(20) CASE(21) CASE(22) CASE(24) CASE(28) CASE(32) \
+    CASE(38) CASE(39) CASE(41) CASE(42) CASE(48) CASE(54) CASE(57) CASE(59) CASE(64) CASE(80)
+#define MOST_BACKWARD 80
+#define TERMS
 #define MASKED 1
+#define SPARE 1
 #define PACKS 0
 #define TWICE 0
 #define DEEP 0
@@ -241,11 +258,8 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
 #define v_store NAME(store)
 #define v_narrow16 NAME(narrow16)
 #define v_narrow32 NAME(narrow32)
-#define v_entry NAME(entry)
-#define v_entries NAME(entries)
-#define v_entries_twice NAME(entries_twice)
+#define v_entry(table, index) NAME(entry)(lanes, table, index)
 #define v_permute NAME(permute)
-#define v_offset NAME(offset)
 #define v_prepare NAME(prepare)
 #define v_all NAME(all)
 #define v_add NAME(add)
@@ -318,21 +332,43 @@ static size_t ends64_avx2(const uint64_t *words, uint32_t *word, uint32_t last, 
     return done;
 }
 
-/* The same with every table that is read by vectors. */
+/* Pack a table of 128 entries, with one meaning of numbers for all, or one for every 64: 0 if there are more than 16 in one. */
+static int pack_avx2(const uint8_t *table, uint32_t meanings, uint8_t *packed)
+{
+    uint32_t at, number, used = 0;
+    memset(packed, 0, 128);
+    for (at = 0; at < 128; at++) {
+        uint8_t *meaning = packed + 64 + (meanings > 1 ? at / 64 * 16 : 0);
+        if (meanings > 1 && at == 64) used = 0;
+        for (number = 0; number < used && meaning[number] != table[at]; number++) {}
+        if (number == 16) return 0;
+        if (number == used) meaning[used++] = table[at];
+        packed[at / 32 * 16 + at % 16] |= (uint8_t)(at & 16 ? number << 4 : number);
+    }
+    prepare_avx2(packed, 64);
+    return 1;
+}
+
+/* Every table that is read by vectors. */
 static void prepare_tables_avx2(bitlex_lanes *lanes)
 {
-    uint32_t i;
-    for (i = 0; i < BITLEX_BACKWARD_PAGES; i++) {
-        prepare_avx2(lanes->backward_next[i], BITLEX_PAGE);
-        prepare_avx2(lanes->backward_label[i], BITLEX_PAGE);
+    uint8_t *tables[3], packed[3][128];
+    uint32_t i, meanings;
+    tables[0] = lanes->direct;
+    tables[1] = lanes->direct + 128;
+    tables[2] = lanes->stretch[0]; /* the other one is not used here */
+    lanes->packed = 0;
+    for (meanings = 2; meanings > 0; meanings--) {
+        for (i = 0; i < 3 && pack_avx2(tables[i], meanings, packed[i]); i++) {}
+        if (i == 3) lanes->packed = meanings;
     }
-    for (i = 0; i < BITLEX_FORWARD_PAGES; i++) prepare_avx2(lanes->forward_next[i], BITLEX_PAGE);
+    for (i = 0; i < 3; i++) {
+        if (lanes->packed != 0) pack_avx2(tables[i], lanes->packed, packed[i]);
+        if (lanes->packed != 0) memcpy(tables[i], packed[i], 128);
+        else prepare_avx2(tables[i], 128);
+    }
     prepare_avx2(lanes->cell_row, 64);
     prepare_avx2(lanes->inside_row, 64);
-    prepare_avx2(lanes->direct, 128);
-    prepare_avx2(lanes->direct + 128, 128);
-    prepare_avx2(lanes->stretch[0], 128);
-    prepare_avx2(lanes->stretch[1], 128);
 }
 
 #include "bitlex_no_names.h"

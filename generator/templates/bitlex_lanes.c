@@ -130,7 +130,7 @@ static void learn(knowledge *known, const bitlex_lane_memory *memory)
 
 /* Enter the lanes as they must be, as far as that is known; 1 if it is known of all. In the others a state is tried in which some
  * lane was left, and that was not tried there. */
-static int enter_by_knowledge(const knowledge *known, bitlex_lane_memory *memory, uint32_t state, uint32_t states, int direction)
+static int enter_by_knowledge(const knowledge *known, bitlex_lane_memory *memory, uint32_t state, int direction)
 {
     uint32_t i, s;
     int sure = 1;
@@ -138,8 +138,8 @@ static int enter_by_knowledge(const knowledge *known, bitlex_lane_memory *memory
         uint32_t lane = direction > 0 ? i : BITLEX_LANES - 1 - i;
         const uint8_t *leads = known->leads[lane];
         if (!sure) {
-            for (s = 0; s < states && !(known->seen >> s & 1 && leads[s] == BITLEX_LOOK_DEEPER); s++) {}
-            if (s < states) memory->entries[lane] = (uint8_t)s;
+            for (s = 0; s < BITLEX_SYMBOLS && !(known->seen >> s & 1 && leads[s] == BITLEX_LOOK_DEEPER); s++) {}
+            if (s < BITLEX_SYMBOLS) memory->entries[lane] = (uint8_t)s;
             continue;
         }
         memory->entries[lane] = (uint8_t)state;
@@ -204,8 +204,8 @@ static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, u
 }
 
 /* Run a pass over all lanes, the first of which is entered in `state`; the state in which the last one is left. */
-static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, uint32_t states,
-                       pass run, int direction)
+static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, pass run,
+                       int direction)
 {
     const uint32_t last = direction > 0 ? BITLEX_LANES - 1 : 0;
     bitlex_doubt *of = memory->doubts + (direction > 0);
@@ -231,7 +231,7 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
     }
     while (!sure && !is_settled(memory, direction)) {
         learn(&known, memory);
-        sure = enter_by_knowledge(&known, memory, state, states, direction);
+        sure = enter_by_knowledge(&known, memory, state, direction);
         run(lanes, memory, steps, 0, BITLEX_AGAIN);
     }
     return memory->exits[last];
@@ -240,6 +240,7 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
 /* --- instruction sets ---------------------------------------------------------------------------------------------- */
 
 #ifdef BITLEX_X86
+#include "bitlex_terms.h"
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt"))), apply_to = function)
 #else
@@ -310,52 +311,108 @@ static uint8_t common_code(const bitlex_lanes *lanes, uint32_t point)
     return i == 512 ? code : BITLEX_LOOK_DEEPER;
 }
 
-static void fill_tables(bitlex_lanes *lanes, const bitlex_machine *m)
+static void fill_codes(bitlex_lanes *lanes, const uint8_t *code_of_column)
 {
-    const bitlex_stage *stage = m->stages;
-    const uint32_t columns = stage->column_count, labels = stage->label_count;
-    const placement column = place(columns + 1, stage->backward_states), label = place(labels + 1, stage->forward_states);
-    uint32_t symbol, state, i;
-    lanes->backward_rows = rows_of(&column, columns + 1);
-    lanes->forward_rows = rows_of(&label, labels + 1);
-    for (symbol = 0; symbol <= labels; symbol++) { /* the last is the identity */
-        uint8_t *next = lanes->forward_next[page_of(&label, symbol)] + offset_of(&label, symbol);
-        for (state = 0; state < stage->forward_states; state++) {
-            uint32_t at = state * labels + symbol, letter = symbol == labels ? 0 : stage->output[at];
-            next[state] = (uint8_t)(symbol == labels ? state : stage->forward_next[at] / labels);
-            next[state] |= letter == 1 ? 0x80 : letter == 2 ? 0x40 : 0;
-        }
-    }
-    for (symbol = 0; symbol <= columns; symbol++) {
-        const uint32_t page = page_of(&column, symbol), offset = offset_of(&column, symbol);
-        for (state = 0; state < stage->backward_states; state++) {
-            uint32_t at = state * columns + symbol, put = symbol == columns ? labels : stage->backward_label[at];
-            lanes->backward_next[page][offset + state] = (uint8_t)(symbol == columns ? state : stage->backward_next[at] / columns);
-            lanes->backward_label[page][offset + state] = code_for(&label, put);
-        }
-    }
-    for (i = 0; i < 16; i++) lanes->column_offset[i] = (uint8_t)offset_of(&column, column.pages <= 8 ? i : i % 8);
-    for (i = 0; i < 16; i++) lanes->label_offset[i] = (uint8_t)offset_of(&label, label.pages <= 8 ? i : i % 8);
-    lanes->identity = code_for(&column, columns);
-    for (i = 0; i < m->cells; i++) lanes->cell_row[i] = lanes->cell_code[i] = code_for(&column, stage->columns[i]);
+    const bitlex_machine *m = lanes->machine;
+    uint32_t i;
+    lanes->identity = code_of_column[m->stages->column_count];
+    for (i = 0; i < m->cells; i++) lanes->cell_row[i] = lanes->cell_code[i] = code_of_column[m->stages->columns[i]];
     for (i = 0; i < 64; i++) {
-        lanes->inside_row[i] = lanes->inside[i] = m->continuation != NULL ? lanes->cell_code[m->continuation[i]] : lanes->identity;
+        lanes->inside_row[i] = lanes->inside[i] = m->continuation != NULL ? lanes->cell_code[m->continuation[i]] : (uint8_t)lanes->identity;
     }
     for (i = 0; i < 256; i++) lanes->direct[i] = code_of(lanes, i);
     for (i = 0; i < 256; i++) lanes->stretch[i / 128][i % 128] = common_code(lanes, i << 9);
 }
+
+/* What comes of a symbol in a state, also of the last one, the identity: the next state, and flags for what is put out. */
+static uint8_t forward_next(const bitlex_stage *stage, uint32_t label, uint32_t state, uint32_t spare)
+{
+    const uint32_t at = state * stage->label_count + label;
+    uint32_t flags;
+    if (label == stage->label_count) return (uint8_t)state;
+    flags = stage->output[at] == 1 ? 0x80u : stage->output[at] == 2 ? 0x40u : 0;
+    return (uint8_t)(stage->forward_next[at] / stage->label_count | flags >> spare);
+}
+
+static uint8_t backward_next(const bitlex_stage *stage, uint32_t column, uint32_t state)
+{
+    if (column == stage->column_count) return (uint8_t)state;
+    return (uint8_t)(stage->backward_next[state * stage->column_count + column] / stage->column_count);
+}
+
+static uint32_t backward_label(const bitlex_stage *stage, uint32_t column, uint32_t state)
+{
+    return column == stage->column_count ? stage->label_count : stage->backward_label[state * stage->column_count + column];
+}
+
+static void fill_pages(bitlex_lanes *lanes)
+{
+    const bitlex_stage *stage = lanes->machine->stages;
+    const uint32_t columns = stage->column_count + 1, labels = stage->label_count + 1;
+    const placement column = place(columns, stage->backward_states), label = place(labels, stage->forward_states);
+    uint8_t codes[BITLEX_SYMBOLS];
+    uint32_t symbol, state, i;
+    for (i = 0; i < BITLEX_SYMBOLS; i++) {
+        lanes->backward_number[i] = lanes->backward_state[i] = lanes->forward_number[i] = lanes->forward_state[i] = (uint8_t)i;
+    }
+    lanes->backward_rows = rows_of(&column, columns);
+    lanes->forward_rows = rows_of(&label, labels);
+    for (symbol = 0; symbol < labels; symbol++) {
+        uint8_t *next = lanes->forward_next[page_of(&label, symbol)] + offset_of(&label, symbol);
+        for (state = 0; state < stage->forward_states; state++) next[state] = forward_next(stage, symbol, state, 0);
+    }
+    for (symbol = 0; symbol < columns; symbol++) {
+        const uint32_t page = page_of(&column, symbol), offset = offset_of(&column, symbol);
+        codes[symbol] = code_for(&column, symbol);
+        for (state = 0; state < stage->backward_states; state++) {
+            lanes->backward_next[page][offset + state] = backward_next(stage, symbol, state);
+            lanes->backward_label[page][offset + state] = code_for(&label, backward_label(stage, symbol, state));
+        }
+    }
+    for (i = 0; i < 16; i++) lanes->column_offset[i] = (uint8_t)offset_of(&column, column.pages <= 8 ? i : i % 8);
+    for (i = 0; i < 16; i++) lanes->label_offset[i] = (uint8_t)offset_of(&label, label.pages <= 8 ? i : i % 8);
+    fill_codes(lanes, codes);
+}
+
+#ifdef BITLEX_X86
+/* Fill the terms: 0 if there are too many. In the backward automaton the identity is a symbol for what it puts out. */
+static int fill_sums(bitlex_lanes *lanes)
+{
+    const bitlex_stage *stage = lanes->machine->stages;
+    uint8_t labels[BITLEX_SYMBOLS], columns[BITLEX_SYMBOLS], unused;
+    uint32_t symbol, state;
+    automaton a;
+    if (stage->forward_states > 32 && lanes->machine->drops) return 0; /* flags are bits 6 and 5 */
+    a.states = stage->forward_states;
+    a.symbols = stage->label_count;
+    for (symbol = 0; symbol < a.symbols; symbol++) {
+        for (state = 0; state < a.states; state++) a.does[symbol][state] = forward_next(stage, symbol, state, 1);
+    }
+    lanes->forward_rows = fill_terms(&a, lanes->forward_terms, labels, labels + stage->label_count);
+    if (lanes->forward_rows == 0) return 0;
+    lanes->label_identity = labels[stage->label_count];
+    for (state = 0; state < a.states; state++) lanes->forward_state[lanes->forward_number[state] = a.number[state]] = (uint8_t)state;
+    a.states = stage->backward_states;
+    a.symbols = stage->column_count + 1;
+    for (symbol = 0; symbol < a.symbols; symbol++) {
+        for (state = 0; state < a.states; state++) {
+            const uint32_t next = symbol == stage->column_count ? 0 : backward_next(stage, symbol, state);
+            a.does[symbol][state] = (uint16_t)(labels[backward_label(stage, symbol, state)] << 8 | next);
+        }
+    }
+    lanes->backward_rows = fill_terms(&a, lanes->backward_terms, columns, &unused);
+    if (lanes->backward_rows == 0) return 0;
+    for (state = 0; state < a.states; state++) lanes->backward_state[lanes->backward_number[state] = a.number[state]] = (uint8_t)state;
+    fill_codes(lanes, columns);
+    return 1;
+}
+#endif
 
 static int fits(const bitlex_machine *m)
 {
     const bitlex_stage *stage = m->stages;
     return m->stage_count == 1 && m->shift >= 6 && m->cells <= BITLEX_SYMBOLS && stage->column_count < BITLEX_SYMBOLS &&
            stage->label_count < BITLEX_SYMBOLS && stage->backward_states <= BITLEX_SYMBOLS && stage->forward_states <= BITLEX_SYMBOLS;
-}
-
-/* Whether the loops of the smaller instruction sets are made for so many pages. */
-static int has_few_pages(const bitlex_lanes *lanes)
-{
-    return lanes->backward_rows <= 8 * BITLEX_BACKWARD_PAGES && lanes->forward_rows <= 8 * BITLEX_FORWARD_PAGES;
 }
 
 bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
@@ -366,16 +423,16 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
     if (!fits(m)) return BITLEX_PORTABLE;
     memset(lanes, 0, sizeof *lanes);
     lanes->machine = m;
-    fill_tables(lanes, m);
 #ifdef BITLEX_X86
     if (most >= BITLEX_AVX512 && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
         tier = BITLEX_AVX512;
+        fill_pages(lanes);
         lanes->peek = peek_avx512;
         lanes->block = block_avx512;
         lanes->ends32 = ends32_avx512;
         lanes->ends64 = ends64_avx512;
-    } else if (most >= BITLEX_AVX2 && has_few_pages(lanes) && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+    } else if (most >= BITLEX_AVX2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && fill_sums(lanes)) {
         tier = BITLEX_AVX2;
         lanes->peek = peek_avx2;
         lanes->block = block_avx2;
@@ -385,7 +442,8 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
     }
 #endif
 #ifdef BITLEX_ARM
-    if (most >= BITLEX_NEON && has_few_pages(lanes)) {
+    fill_pages(lanes);
+    if (most >= BITLEX_NEON && lanes->backward_rows <= 8 * BITLEX_BACKWARD_PAGES && lanes->forward_rows <= 8 * BITLEX_FORWARD_PAGES) {
         tier = BITLEX_NEON;
         lanes->peek = peek_neon;
         lanes->block = block_neon;

@@ -18,6 +18,7 @@
 #define BITLEX_PAGES 32      /* of a table, at most; and as many as the loops for AVX2 and NEON are made for */
 #define BITLEX_BACKWARD_PAGES 4
 #define BITLEX_FORWARD_PAGES 8
+#define BITLEX_TERMS 16      /* of a sum that stands for a table, at most */
 #define BITLEX_SYMBOLS 64    /* columns, labels and cells, at most; and the identity is one of the first two */
 #define BITLEX_LOOK_DEEPER 0xFF
 
@@ -58,7 +59,15 @@ typedef struct bitlex_lane_memory {
 
 typedef enum { BITLEX_FIRST, BITLEX_AGAIN, BITLEX_GUESS, BITLEX_TWICE, BITLEX_CHOOSE } bitlex_mode;
 
+/* Entries of a table that are looked up at once, where that is 16 at a time: see bitlex_terms.h. */
+typedef struct {
+    uint8_t classes[4][16];      /* state -> what is added to a code */
+    uint8_t next[16], label[16]; /* -> state (and flags), code of label */
+    uint8_t from[16];            /* the code of the first entry, as a vector */
+} bitlex_term;
+
 struct bitlex_lanes {
+    bitlex_term backward_terms[BITLEX_TERMS], forward_terms[BITLEX_TERMS]; /* instead of the pages, for some processors */
     uint8_t backward_next[BITLEX_PAGES][BITLEX_PAGE];  /* [page of column][offset of column + state] -> state */
     uint8_t backward_label[BITLEX_PAGES][BITLEX_PAGE]; /* -> code of label */
     uint8_t forward_next[BITLEX_PAGES][BITLEX_PAGE];    /* [page of label][offset of label + state] -> state and flags */
@@ -68,8 +77,11 @@ struct bitlex_lanes {
     uint8_t inside[64];                      /* low six bits of a byte inside a code point -> code of column */
     uint8_t cell_row[BITLEX_SYMBOLS], inside_row[64]; /* the last two once more: these and those below are read by vectors only */
     uint8_t stretch[2][128]; /* 512 code points of the BMP, or of the plane behind it -> code of their one column, or LOOK_DEEPER */
-    uint32_t backward_rows, forward_rows; /* of 16 entries, in use */
-    uint32_t identity; /* code of the column of what is no code point */
+    uint8_t backward_number[BITLEX_SYMBOLS], forward_number[BITLEX_SYMBOLS]; /* of states of the machine, in these tables */
+    uint8_t backward_state[BITLEX_SYMBOLS], forward_state[BITLEX_SYMBOLS];   /* the other way round */
+    uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or the size of sums, see fill_terms */
+    uint32_t packed; /* how direct and stretch are packed, if they are: see bitlex_avx2.h */
+    uint32_t identity, label_identity; /* codes of the column of what is no code point, and of its label */
     const bitlex_machine *machine;
     /* Read a block; run the backward automaton over it from each of the states, which are replaced by those on its left. */
     void (*peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end, uint32_t encoding,
