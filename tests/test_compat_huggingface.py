@@ -1,4 +1,4 @@
-"""bitlex.compat.huggingface against tokenizers itself: every method, on tokenizers of all kinds made here, and published ones where they are."""
+"""bitlex.compat.huggingface against tokenizers itself: every method, on tokenizers made here, and published ones where they are."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import random
 import threading
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,21 @@ SPECIALS = [
 ]  # fmt: skip
 TEMPLATE = {
     "type": "TemplateProcessing",
-    "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 3}}],
-    "pair": [{"Sequence": {"id": "B", "type_id": 2}}, {"SpecialToken": {"id": "<s>", "type_id": 1}}, {"Sequence": {"id": "A", "type_id": 5}}],
-    "special_tokens": {"<s>": {"id": "<s>", "ids": [270, 1], "tokens": ["<s>", "x"]}, "</s>": {"id": "</s>", "ids": [271], "tokens": ["</s>"]}},
-}  # fmt: skip
+    "single": [
+        {"SpecialToken": {"id": "<s>", "type_id": 0}},
+        {"Sequence": {"id": "A", "type_id": 0}},
+        {"SpecialToken": {"id": "</s>", "type_id": 3}},
+    ],
+    "pair": [
+        {"Sequence": {"id": "B", "type_id": 2}},
+        {"SpecialToken": {"id": "<s>", "type_id": 1}},
+        {"Sequence": {"id": "A", "type_id": 5}},
+    ],
+    "special_tokens": {
+        "<s>": {"id": "<s>", "ids": [270, 1], "tokens": ["<s>", "x"]},
+        "</s>": {"id": "</s>", "ids": [271], "tokens": ["</s>"]},
+    },
+}
 BERT = {"type": "BertProcessing", "sep": ["</s>", 271], "cls": ["<s>", 270]}
 ROBERTA = {"type": "RobertaProcessing", "sep": ["</s>", 271], "cls": ["<s>", 270], "trim_offsets": True, "add_prefix_space": True}
 
@@ -54,8 +66,20 @@ def made(**parts: Any) -> dict[str, Any]:
 
 
 DIGITS = {"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": True}, {**BYTE_LEVEL, "use_regex": True}]}
-DROPPING = {"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"String": "o"}, "behavior": "Removed", "invert": False}, {**BYTE_LEVEL, "use_regex": False}]}
-BEHIND = {"type": "Sequence", "pretokenizers": [{**BYTE_LEVEL, "use_regex": False}, {"type": "Split", "pattern": {"Regex": "[a-zĠ]+|."}, "behavior": "Isolated", "invert": False}]}
+DROPPING = {
+    "type": "Sequence",
+    "pretokenizers": [
+        {"type": "Split", "pattern": {"String": "o"}, "behavior": "Removed", "invert": False},
+        {**BYTE_LEVEL, "use_regex": False},
+    ],
+}
+BEHIND = {
+    "type": "Sequence",
+    "pretokenizers": [
+        {**BYTE_LEVEL, "use_regex": False},
+        {"type": "Split", "pattern": {"Regex": "[a-zĠ]+|."}, "behavior": "Isolated", "invert": False},
+    ],
+}
 KINDS: dict[str, dict[str, Any]] = {
     "plain": made(),
     "template": made(added_tokens=SPECIALS, post_processor=TEMPLATE),
@@ -74,10 +98,20 @@ KINDS: dict[str, dict[str, Any]] = {
     "no decoder": made(added_tokens=SPECIALS, decoder=None, normalizer={"type": "NFC"}),
     "cut inside characters": made(pre_tokenizer=BEHIND, normalizer={"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "NFC"}]}),
 }  # fmt: skip
-PAIRS: dict[str, tuple[Any, Any]] = {name: (ours.Tokenizer.from_str(json.dumps(kind)), tokenizers.Tokenizer.from_str(json.dumps(kind))) for name, kind in KINDS.items()}
+PAIRS: dict[str, tuple[Any, Any]] = {
+    name: (ours.Tokenizer.from_str(json.dumps(kind)), tokenizers.Tokenizer.from_str(json.dumps(kind)))
+    for name, kind in KINDS.items()
+}
 
-PARTS = [*(one["content"] for one in SPECIALS), "hello", " world", " ", "  ", "\n", "\t", "\u3000", "word", "sword", "a", "b", "é", "e\u0301", "e", "\u0301", "\u0323", "中", "中国", "👍", "12", "각", "\u1100\u1161", "\x85", "o", "!", "?", "\u0958"]  # fmt: skip
-TEXTS = st.lists(st.sampled_from(PARTS) | st.text(max_size=2), max_size=8).map("".join).filter(lambda text: not any("\ud800" <= one <= "\udfff" for one in text))
+PARTS = [
+    *(one["content"] for one in SPECIALS), "hello", " world", " ", "  ", "\n", "\t", "\u3000", "word", "sword", "a", "b", "é", "e\u0301",
+    "e", "\u0301", "\u0323", "中", "中国", "👍", "12", "각", "\u1100\u1161", "\x85", "o", "!", "?", "\u0958",
+]  # fmt: skip
+TEXTS = (
+    st.lists(st.sampled_from(PARTS) | st.text(max_size=2), max_size=8)
+    .map("".join)
+    .filter(lambda text: not any("\ud800" <= one <= "\udfff" for one in text))
+)
 NAMES = st.sampled_from(list(KINDS))
 
 
@@ -89,7 +123,17 @@ def both(name: str) -> tuple[Any, Any]:
 def facts(encoding: Any) -> dict[str, Any]:
     """All that an Encoding says."""
     size = len(encoding)
-    names = ("ids", "tokens", "offsets", "word_ids", "type_ids", "special_tokens_mask", "attention_mask", "sequence_ids", "n_sequences")
+    names = (
+        "ids",
+        "tokens",
+        "offsets",
+        "word_ids",
+        "type_ids",
+        "special_tokens_mask",
+        "attention_mask",
+        "sequence_ids",
+        "n_sequences",
+    )
     found = {name: getattr(encoding, name) for name in names}
     places = itertools.product(range(min(size, 5) + 3), range(3))
     lookups = ("char_to_token", "char_to_word", "word_to_tokens", "word_to_chars")
@@ -128,7 +172,7 @@ def alike(pair: tuple[Any, Any], method: str, *arguments: Any, **options: Any) -
     assert mine == theirs
 
 
-# --- encoding ------------------------------------------------------------------------------------------------------------------------------
+# --- encoding -------------------------------------------------------------------------------------------------------------------
 
 
 @given(name=NAMES, text=TEXTS, other=st.none() | TEXTS, around=st.booleans())
@@ -137,20 +181,29 @@ def test_encode(name: str, text: str, other: str | None, around: bool) -> None:
     alike(PAIRS[name], "encode", text, other, add_special_tokens=around)
 
 
-@given(name=NAMES, words=st.lists(TEXTS, max_size=4), other=st.none() | st.lists(TEXTS, max_size=3).map(tuple), around=st.booleans())
+@given(
+    name=NAMES, words=st.lists(TEXTS, max_size=4), other=st.none() | st.lists(TEXTS, max_size=3).map(tuple), around=st.booleans()
+)
 @settings(deadline=None, max_examples=200)
 def test_encode_words(name: str, words: list[str], other: Any, around: bool) -> None:
     alike(PAIRS[name], "encode", words, other, is_pretokenized=True, add_special_tokens=around)
 
 
-@given(name=NAMES, batch=st.lists(TEXTS | st.tuples(TEXTS, TEXTS) | st.lists(TEXTS, min_size=2, max_size=2), max_size=4), around=st.booleans())
+@given(
+    name=NAMES,
+    batch=st.lists(TEXTS | st.tuples(TEXTS, TEXTS) | st.lists(TEXTS, min_size=2, max_size=2), max_size=4),
+    around=st.booleans(),
+)
 @settings(deadline=None, max_examples=200)
 def test_batches(name: str, batch: list[Any], around: bool) -> None:
     for method in ("encode_batch", "encode_batch_fast"):
         alike(PAIRS[name], method, batch, add_special_tokens=around)
 
 
-@given(name=NAMES, batch=st.lists(st.lists(TEXTS, max_size=3) | st.tuples(st.lists(TEXTS, max_size=2), st.lists(TEXTS, max_size=2)), max_size=3))
+@given(
+    name=NAMES,
+    batch=st.lists(st.lists(TEXTS, max_size=3) | st.tuples(st.lists(TEXTS, max_size=2), st.lists(TEXTS, max_size=2)), max_size=3),
+)
 @settings(deadline=None, max_examples=200)
 def test_batches_of_words(name: str, batch: list[Any]) -> None:
     for method in ("encode_batch", "encode_batch_fast"):
@@ -159,16 +212,32 @@ def test_batches_of_words(name: str, batch: list[Any]) -> None:
 
 TRUNCATIONS = st.fixed_dictionaries(
     {"max_length": st.integers(0, 9)},
-    optional={"stride": st.integers(0, 3), "strategy": st.sampled_from(["longest_first", "only_first", "only_second"]), "direction": st.sampled_from(["left", "right"])},
-)  # fmt: skip
-PADDINGS = st.fixed_dictionaries({}, optional={
-    "length": st.none() | st.integers(0, 9), "pad_to_multiple_of": st.none() | st.integers(0, 4), "direction": st.sampled_from(["left", "right"]),
-    "pad_id": st.integers(0, 9), "pad_type_id": st.integers(0, 9), "pad_token": st.sampled_from(["[PAD]", "\u0120x"]),
-})  # fmt: skip
+    optional={
+        "stride": st.integers(0, 3),
+        "strategy": st.sampled_from(["longest_first", "only_first", "only_second"]),
+        "direction": st.sampled_from(["left", "right"]),
+    },
+)
+PADDINGS = st.fixed_dictionaries(
+    {},
+    optional={
+        "length": st.none() | st.integers(0, 9),
+        "pad_to_multiple_of": st.none() | st.integers(0, 4),
+        "direction": st.sampled_from(["left", "right"]),
+        "pad_id": st.integers(0, 9),
+        "pad_type_id": st.integers(0, 9),
+        "pad_token": st.sampled_from(["[PAD]", "\u0120x"]),
+    },
+)
 
 
 @pytest.mark.parametrize("name", KINDS)
-@given(cut=st.none() | TRUNCATIONS, fill=st.none() | PADDINGS, batch=st.lists(TEXTS | st.tuples(TEXTS, TEXTS), min_size=1, max_size=3), around=st.booleans())
+@given(
+    cut=st.none() | TRUNCATIONS,
+    fill=st.none() | PADDINGS,
+    batch=st.lists(TEXTS | st.tuples(TEXTS, TEXTS), min_size=1, max_size=3),
+    around=st.booleans(),
+)
 @settings(deadline=None, max_examples=20)
 def test_truncation_and_padding(name: str, cut: Any, fill: Any, batch: list[Any], around: bool) -> None:
     pair = both(name)
@@ -195,7 +264,8 @@ def test_truncation_and_padding(name: str, cut: Any, fill: Any, batch: list[Any]
 
 @pytest.mark.parametrize("options", [
     {"max_length": -1}, {"max_length": "a"}, {"max_length": 1 << 64}, {"max_length": 3, "stride": -1}, {"max_length": 3, "strategy": "x"},
-    {"max_length": 3, "direction": "x"}, {"max_length": 3, "strategy": 5}, {"max_length": 3, "other": 5}, {"max_length": 3, "stride": 4}, {},
+    {"max_length": 3, "direction": "x"},
+    {"max_length": 3, "strategy": 5}, {"max_length": 3, "other": 5}, {"max_length": 3, "stride": 4}, {},
 ])  # fmt: skip
 def test_truncation_that_cannot_be(options: dict[str, Any]) -> None:
     for name in ("plain", "template"):
@@ -225,12 +295,29 @@ def test_post_process(name: str, text: str, other: str | None, cut: Any, around:
         alike(pair, "enable_truncation", **cut)
     for one in pair:
         one.enable_padding(length=6)
-    results = [outcome(lambda: one.post_process(*parts, add_special_tokens=around)) for one, parts in zip(pair, encoded, strict=True)]  # noqa: B023
+    results = [
+        outcome(partial(one.post_process, *parts, add_special_tokens=around)) for one, parts in zip(pair, encoded, strict=True)
+    ]
     assert results[0] == results[1]
     assert [facts(one) for one in encoded[0]] == before
 
 
-WRONG = [b"a", None, 5, "\ud83d", "\ud83d\udc4d", ["a"], ("a", "b"), ["a", 5], [], [["a"], ["b"]], ["a", "b", "c"], {"a": "b"}, np.array(["a", "b"]), np.array(["a", "b"], dtype=object)]
+WRONG = [
+    b"a",
+    None,
+    5,
+    "\ud83d",
+    "\ud83d\udc4d",
+    ["a"],
+    ("a", "b"),
+    ["a", 5],
+    [],
+    [["a"], ["b"]],
+    ["a", "b", "c"],
+    {"a": "b"},
+    np.array(["a", "b"]),
+    np.array(["a", "b"], dtype=object),
+]
 
 
 @pytest.mark.parametrize("text", [*WRONG, "ab"], ids=repr)
@@ -254,7 +341,9 @@ def test_threads() -> None:
     texts = [f"hello world {at} <s> word" * (at % 7) for at in range(200)]
     expected = [one.offsets for one in reference.encode_batch(texts)]
     found: list[Any] = []
-    threads = [threading.Thread(target=lambda: found.append([one.offsets for one in tokenizer.encode_batch(texts)])) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: found.append([one.offsets for one in tokenizer.encode_batch(texts)])) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -279,30 +368,54 @@ def test_long_texts() -> None:
         assert (mine.ids, mine.tokens, mine.offsets, mine.word_ids) == (theirs.ids, theirs.tokens, theirs.offsets, theirs.word_ids)
 
 
-# --- offsets of normalized text ------------------------------------------------------------------------------------------------------------
+# --- offsets of normalized text -------------------------------------------------------------------------------------------------
 
-COMPOSING = ["a", "e", "\u0301", "\u0323", "\u0316", "é", "ẹ", "ế", "\u0344", "\u0958", "\u093c", "가", "ᄀ", "ᅡ", "ᆨ", "\u212b", "\u0f73", "\u0f71", "\u1eae", "\u0327", "\u09c7", "\u09be", "\u2adc", "\u0338", "\U0001d15e", "\u0897", "\U00011935", "\U00011930", "\U0001133e", "\U00011347", "\u0345"]  # fmt: skip
+COMPOSING = [
+    "a", "e", "\u0301", "\u0323", "\u0316", "é", "ẹ", "ế", "\u0344", "\u0958", "\u093c", "가", "ᄀ", "ᅡ", "ᆨ",
+    "\u212b", "\u0f73", "\u0f71", "\u1eae",
+    "\u0327", "\u09c7", "\u09be", "\u2adc", "\u0338", "\U0001d15e", "\u0897", "\U00011935", "\U00011930", "\U0001133e", "\U00011347", "\u0345",
+]  # fmt: skip
 
 
 def test_places_in_normalized_text() -> None:
     assert aligned_nfc("xe\u0301") == ("x\u00e9", [(0, 1), (1, 2)])
-    tokenizer = tokenizers.Tokenizer.from_str(json.dumps(tokenizer_json(normalizer={"type": "NFC"}, pre_tokenizer={**UNTRIMMED, "use_regex": False}, post_processor=None)))
+    tokenizer = tokenizers.Tokenizer.from_str(
+        json.dumps(tokenizer_json(normalizer={"type": "NFC"}, pre_tokenizer={**UNTRIMMED, "use_regex": False}, post_processor=None))
+    )
     texts = ["".join(parts) for size in (1, 2) for parts in itertools.product(COMPOSING, repeat=size)]
     rng = random.Random(3)
     texts += ["".join(rng.choices(COMPOSING, k=rng.randint(3, 9))) for _ in range(3000)]
     for text in texts:
         normalized, places = aligned_nfc(text)
         places = [(at, at + 1) for at in range(len(text))] if places is None else places
-        assert tokenizer.encode(text).offsets == [place for one, place in zip(normalized, places, strict=True) for _ in one.encode()], ascii(text)
+        assert tokenizer.encode(text).offsets == [
+            place for one, place in zip(normalized, places, strict=True) for _ in one.encode()
+        ], ascii(text)
 
 
-# --- Encoding ------------------------------------------------------------------------------------------------------------------------------
+# --- Encoding -------------------------------------------------------------------------------------------------------------------
 
 STEPS: Any = st.one_of(
-    st.tuples(st.just("pad"), st.tuples(st.integers(0, 14)), st.fixed_dictionaries({}, optional={"direction": st.sampled_from(["left", "right", "up"]), "pad_id": st.integers(0, 3), "pad_token": st.just("x"), "other": st.just(3)})),
-    st.tuples(st.just("truncate"), st.tuples(st.integers(0, 9)), st.fixed_dictionaries({}, optional={"stride": st.integers(0, 3), "direction": st.sampled_from(["left", "right", "up"])})),
+    st.tuples(
+        st.just("pad"),
+        st.tuples(st.integers(0, 14)),
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "direction": st.sampled_from(["left", "right", "up"]),
+                "pad_id": st.integers(0, 3),
+                "pad_token": st.just("x"),
+                "other": st.just(3),
+            },
+        ),
+    ),
+    st.tuples(
+        st.just("truncate"),
+        st.tuples(st.integers(0, 9)),
+        st.fixed_dictionaries({}, optional={"stride": st.integers(0, 3), "direction": st.sampled_from(["left", "right", "up"])}),
+    ),
     st.tuples(st.just("set_sequence_id"), st.tuples(st.integers(0, 2)), st.just({})),
-)  # fmt: skip
+)
 
 
 @given(text=TEXTS, other=st.none() | TEXTS, steps=st.lists(STEPS, max_size=4))
@@ -314,11 +427,15 @@ def test_changing_encodings(text: str, other: str | None, steps: list[Any]) -> N
         assert facts(pair[0]) == facts(pair[1])
 
 
-@given(name=NAMES.filter(lambda name: name not in ("template, byte level", "template, untrimmed")), text=TEXTS, other=st.none() | TEXTS)
+@given(
+    name=NAMES.filter(lambda name: name not in ("template, byte level", "template, untrimmed")), text=TEXTS, other=st.none() | TEXTS
+)
 @settings(deadline=None, max_examples=200)
 def test_texts_of_tokens(name: str, text: str, other: str | None) -> None:
     mine, theirs = (one.encode(text, other) for one in PAIRS[name])
-    assert [mine.token_to_sequence(at) for at in range(len(mine) + 2)] == [theirs.token_to_sequence(at) for at in range(len(mine) + 2)]
+    assert [mine.token_to_sequence(at) for at in range(len(mine) + 2)] == [
+        theirs.token_to_sequence(at) for at in range(len(mine) + 2)
+    ]
 
 
 @given(texts=st.lists(TEXTS.map(lambda text: text[:9]), max_size=4), cut=st.integers(2, 6), growing=st.booleans())
@@ -340,7 +457,10 @@ def test_empty_encodings() -> None:
     assert facts(ours.Encoding.merge([])) == facts(tokenizers.Encoding.merge([]))
 
 
-@pytest.mark.parametrize("method", ["char_to_token", "char_to_word", "token_to_chars", "token_to_word", "token_to_sequence", "word_to_tokens", "word_to_chars"])
+@pytest.mark.parametrize(
+    "method",
+    ["char_to_token", "char_to_word", "token_to_chars", "token_to_word", "token_to_sequence", "word_to_tokens", "word_to_chars"],
+)
 @pytest.mark.parametrize("place", [-1, "a", None, 1.0, 1 << 64, 1 << 32, np.int64(1)], ids=repr)
 def test_places_that_cannot_be(method: str, place: Any) -> None:
     pair = tuple(one.encode("hello world", "ab") for one in PAIRS["template"])
@@ -364,7 +484,7 @@ def test_copies_of_encodings() -> None:
     assert repr(encoding) == "<Encoding of 4 tokens>"
 
 
-# --- ids -----------------------------------------------------------------------------------------------------------------------------------
+# --- ids ------------------------------------------------------------------------------------------------------------------------
 
 
 @given(name=NAMES, ids=st.lists(st.integers(0, 290), max_size=12), skip=st.booleans())
@@ -375,7 +495,9 @@ def test_decoding(name: str, ids: list[int], skip: bool) -> None:
     alike(PAIRS[name], "decode_batch", [ids, ids[:3], []], skip_special_tokens=skip)
 
 
-@pytest.mark.parametrize("ids", [[-1], [1 << 32], [5000, -1], [5000], ["a"], "ab", [1.0], None, (1, 2), [None], [True], [np.int64(4)]], ids=repr)
+@pytest.mark.parametrize(
+    "ids", [[-1], [1 << 32], [5000, -1], [5000], ["a"], "ab", [1.0], None, (1, 2), [None], [True], [np.int64(4)]], ids=repr
+)
 def test_what_are_no_ids(ids: Any) -> None:
     alike(PAIRS["template"], "decode", ids)
     alike(PAIRS["template"], "decode_batch", [ids])
@@ -397,13 +519,25 @@ def test_vocabularies(name: str) -> None:
         alike(pair, "get_vocab", with_added)
         alike(pair, "get_vocab_size", with_added)
         alike(pair, "num_special_tokens_to_add", with_added)
-    assert {number: str(token) for number, token in pair[0].get_added_tokens_decoder().items()} == {number: str(token) for number, token in pair[1].get_added_tokens_decoder().items()}
+    assert {number: str(token) for number, token in pair[0].get_added_tokens_decoder().items()} == {
+        number: str(token) for number, token in pair[1].get_added_tokens_decoder().items()
+    }
 
 
-STREAMED = st.lists(st.sampled_from([*(number for character in "é中👍 a" for number in PAIRS["plain"][1].encode(character).ids), 270, 271, 64, 5000]), max_size=4)
+STREAMED = st.lists(
+    st.sampled_from(
+        [*(number for character in "é中👍 a" for number in PAIRS["plain"][1].encode(character).ids), 270, 271, 64, 5000]
+    ),
+    max_size=4,
+)
 
 
-@given(name=st.sampled_from(["plain", "template"]), before=st.none() | STREAMED, steps=st.lists(STREAMED.filter(bool) | STREAMED.filter(bool).map(lambda ids: ids[0]), max_size=8), skip=st.booleans())
+@given(
+    name=st.sampled_from(["plain", "template"]),
+    before=st.none() | STREAMED,
+    steps=st.lists(STREAMED.filter(bool) | STREAMED.filter(bool).map(lambda ids: ids[0]), max_size=8),
+    skip=st.booleans(),
+)
 @settings(deadline=None, max_examples=150)
 def test_decode_stream(name: str, before: Any, steps: list[Any], skip: bool) -> None:
     pair = PAIRS[name]
@@ -414,14 +548,16 @@ def test_decode_stream(name: str, before: Any, steps: list[Any], skip: bool) -> 
         streams = [copy.copy(stream) for stream in streams]
 
 
-# --- added tokens --------------------------------------------------------------------------------------------------------------------------
+# --- added tokens ---------------------------------------------------------------------------------------------------------------
 
 
 @st.composite
 def added_tokens(draw: Any) -> list[Any]:
     """str, and arguments of AddedToken."""
     content = st.sampled_from(["<s>", "<new>", "hello", "he", "ab", "word", "", "\u00ef", "Ġ", "<mask>", "\u00e9t"])
-    flags = st.dictionaries(st.sampled_from(["special", "lstrip", "rstrip", "single_word", "normalized"]), st.booleans(), max_size=3)
+    flags = st.dictionaries(
+        st.sampled_from(["special", "lstrip", "rstrip", "single_word", "normalized"]), st.booleans(), max_size=3
+    )
     return [draw(content) if draw(st.booleans()) else (draw(content), draw(flags)) for _ in range(draw(st.integers(1, 3)))]
 
 
@@ -429,7 +565,11 @@ def as_tokens(tokens: list[Any], kind: Any) -> list[Any]:
     return [one if isinstance(one, str) else kind(one[0], **one[1]) for one in tokens]
 
 
-@given(name=st.sampled_from(["plain", "template", "bert", "roberta"]), steps=st.lists(st.tuples(st.booleans(), added_tokens()), min_size=1, max_size=3), texts=st.lists(TEXTS, max_size=3))
+@given(
+    name=st.sampled_from(["plain", "template", "bert", "roberta"]),
+    steps=st.lists(st.tuples(st.booleans(), added_tokens()), min_size=1, max_size=3),
+    texts=st.lists(TEXTS, max_size=3),
+)
 @settings(deadline=None, max_examples=150)
 def test_adding_tokens(name: str, steps: list[Any], texts: list[str]) -> None:
     pair = both(name)
@@ -494,12 +634,24 @@ def test_special_tokens_as_text(text: str, name: str) -> None:
     alike(pair, "encode", f"<s>{text}</s>")
 
 
-@pytest.mark.parametrize("flags", [{}, {"special": True}, {"special": True, "normalized": True}, {"lstrip": True, "rstrip": True}, {"single_word": True, "normalized": False}], ids=repr)
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {},
+        {"special": True},
+        {"special": True, "normalized": True},
+        {"lstrip": True, "rstrip": True},
+        {"single_word": True, "normalized": False},
+    ],
+    ids=repr,
+)
 def test_added_token(flags: dict[str, bool]) -> None:
     for content in ("<mask>", None, ""):
         mine, theirs = ours.AddedToken(content, **flags), tokenizers.AddedToken(content, **flags)
         assert repr(mine) == repr(theirs) and str(mine) == str(theirs) and mine.__getstate__() == theirs.__getstate__()
-        assert mine == ours.AddedToken(content, **flags) and mine != ours.AddedToken(content, **{**flags, "lstrip": not theirs.lstrip})
+        assert mine == ours.AddedToken(content, **flags) and mine != ours.AddedToken(
+            content, **{**flags, "lstrip": not theirs.lstrip}
+        )
         assert hash(mine) == hash(ours.AddedToken(content)) and mine != content
         again = pickle.loads(pickle.dumps(mine))
         assert again == mine and repr(again) == repr(mine)
@@ -517,7 +669,7 @@ def test_added_tokens_that_cannot_be() -> None:
         ours.AddedToken("a", foo=True)
 
 
-# --- files and parts -----------------------------------------------------------------------------------------------------------------------
+# --- files and parts ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -530,7 +682,12 @@ def test_files(name: str, tmp_path: Path) -> None:
         theirs.save(str(path), pretty=pretty)
         assert ours.Tokenizer.from_file(str(path)).to_str() == theirs.to_str()
     assert ours.Tokenizer.from_str(theirs.to_str()).to_str(pretty=True) == theirs.to_str(pretty=True)
-    for again in (ours.Tokenizer.from_buffer(theirs.to_str().encode()), pickle.loads(pickle.dumps(mine)), copy.deepcopy(mine), ours.Tokenizer(theirs)):
+    for again in (
+        ours.Tokenizer.from_buffer(theirs.to_str().encode()),
+        pickle.loads(pickle.dumps(mine)),
+        copy.deepcopy(mine),
+        ours.Tokenizer(theirs),
+    ):
         assert tokenizers.Tokenizer.from_str(again.to_str()).to_str() == theirs.to_str()
         alike((again, theirs), "encode", "hello <s> é word", "中国 e\u0301!")
 
@@ -547,7 +704,9 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(VocabularyError, match="model"):
         ours.Tokenizer.from_str(json.dumps(made() | {"model": {"type": "Unigram", "vocab": []}}))
     with pytest.raises(VocabularyError, match=r'truncation\.strategy: "Longest" is not supported'):
-        ours.Tokenizer.from_str(json.dumps(made() | {"truncation": {"direction": "Right", "max_length": 5, "strategy": "Longest", "stride": 0}}))
+        ours.Tokenizer.from_str(
+            json.dumps(made() | {"truncation": {"direction": "Right", "max_length": 5, "strategy": "Longest", "stride": 0}})
+        )
     with pytest.raises(TypeError, match=r"expected a tokenizers\.Tokenizer"):
         ours.Tokenizer(tokenizers.models.BPE())
 
@@ -564,7 +723,10 @@ def test_from_pretrained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         return str(path)
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
-    pair = ours.Tokenizer.from_pretrained("some/model", "branch", "secret"), tokenizers.Tokenizer.from_pretrained("some/model", "branch", "secret")
+    pair = (
+        ours.Tokenizer.from_pretrained("some/model", "branch", "secret"),
+        tokenizers.Tokenizer.from_pretrained("some/model", "branch", "secret"),
+    )
     assert asked == [{"repo_id": "some/model", "filename": "tokenizer.json", "revision": "branch", "token": "secret"}] * 2
     alike(pair, "encode", "hello <s>")
     ours.Tokenizer.from_pretrained("some/model")
@@ -577,8 +739,13 @@ def test_parts(name: str) -> None:
     for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model"):
         mine, theirs = (getattr(one, part) for one in pair)
         assert type(mine) is type(theirs) and repr(mine) == repr(theirs)
-    for part, value in (("post_processor", tokenizers.processors.BertProcessing(("</s>", 271), ("<s>", 270))), ("post_processor", None), ("normalizer", tokenizers.normalizers.NFC()),
-                        ("pre_tokenizer", tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)), ("decoder", tokenizers.decoders.ByteLevel())):  # fmt: skip
+    for part, value in (
+        ("post_processor", tokenizers.processors.BertProcessing(("</s>", 271), ("<s>", 270))),
+        ("post_processor", None),
+        ("normalizer", tokenizers.normalizers.NFC()),
+        ("pre_tokenizer", tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)),
+        ("decoder", tokenizers.decoders.ByteLevel()),
+    ):
         for one in pair:
             setattr(one, part, value)
         alike(pair, "encode", "hello <s> e\u0301", "中 word")
@@ -589,7 +756,7 @@ def test_parts(name: str) -> None:
     assert pair[0].to_str() == before
 
 
-# --- the published ones --------------------------------------------------------------------------------------------------------------------
+# --- the published ones ---------------------------------------------------------------------------------------------------------
 
 PUBLISHED = ("gpt2", "llama3", "qwen3", "deepseek_v3")
 

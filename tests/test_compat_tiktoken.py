@@ -33,7 +33,12 @@ LONGER = [
     "he", "ll", "hell", "hello", " w", "or", " wor", "ld", " world", "  ", "   ", "\n\n", "\n ", "é", "中", "中文", "👍", "ab", "abc", "bcd", "fan",
     "tas", "fantas", "fantasy", "<|", "|>", "end", " h", " hell", "!", "?!", "\t\t", "\u3000", "aa", "aaaa",
 ]  # fmt: skip
-RANKS = {token: rank for rank, token in enumerate(dict.fromkeys([*(bytes([byte]) for byte in range(256)), *(text.encode() for text in LONGER), b"\xe4\xb8", b" \xf0\x9f"]))}
+RANKS = {
+    token: rank
+    for rank, token in enumerate(
+        dict.fromkeys([*(bytes([byte]) for byte in range(256)), *(text.encode() for text in LONGER), b"\xe4\xb8", b" \xf0\x9f"])
+    )
+}
 SPECIAL = {"<|endoftext|>": 1000, "<|a|>": 1001, "<|中|>": 1002, "\ufffd!": 1003}
 MADE: dict[str, Any] = {"pat_str": PATTERN, "mergeable_ranks": RANKS, "special_tokens": SPECIAL}
 THEIRS, OURS = tiktoken.Encoding("small", **MADE), ours.Encoding("small", **MADE)
@@ -64,7 +69,7 @@ def alike(method: str, *arguments: Any, pair: tuple[Any, Any] = (OURS, THEIRS), 
     assert outcome(pair[0], method, *arguments, **options) == outcome(pair[1], method, *arguments, **options)
 
 
-# --- texts ---------------------------------------------------------------------------------------------------------------------------------
+# --- texts ----------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["encode", "encode_to_numpy", "encode_with_unstable"])
@@ -120,7 +125,9 @@ def test_the_error_says_which_token() -> None:
         OURS.encode("x <|b|>", disallowed_special=["<|b|>"])
 
 
-@pytest.mark.parametrize("token", ["hello", b"hello", "<|a|>", b"<|a|>", "<|b|>", b"\xff\xfe", b"\xff", "", "\ud800", 5, None, "中", bytearray(b"he")])
+@pytest.mark.parametrize(
+    "token", ["hello", b"hello", "<|a|>", b"<|a|>", "<|b|>", b"\xff\xfe", b"\xff", "", "\ud800", 5, None, "中", bytearray(b"he")]
+)
 def test_single_tokens(token: Any) -> None:
     if isinstance(token, bytearray):
         assert OURS.encode_single_token(token) == RANKS[b"he"]  # type: ignore[arg-type]
@@ -135,7 +142,7 @@ def test_bytes_that_are_not_utf_8(data: bytes) -> None:
     alike("_encode_single_piece", data or b"a")
 
 
-# --- ids -----------------------------------------------------------------------------------------------------------------------------------
+# --- ids ------------------------------------------------------------------------------------------------------------------------
 
 IDS = st.lists(st.sampled_from([*RANKS.values(), *SPECIAL.values()]), max_size=12)
 
@@ -150,7 +157,27 @@ def test_decoding(ids: list[int], errors: str) -> None:
     alike("decode_bytes_batch", [ids, ids[:2]], num_threads=2)
 
 
-@pytest.mark.parametrize("ids", [[999], [1, 999], [-1], [1 << 32], [(1 << 32) - 1], [1.0], ["a"], "ab", None, 5, [], (1, 2), [True], [None], range(3), [1 << 70]])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [999],
+        [1, 999],
+        [-1],
+        [1 << 32],
+        [(1 << 32) - 1],
+        [1.0],
+        ["a"],
+        "ab",
+        None,
+        5,
+        [],
+        (1, 2),
+        [True],
+        [None],
+        range(3),
+        [1 << 70],
+    ],
+)
 def test_what_are_no_ids(ids: Any) -> None:
     for method in ("decode", "decode_bytes", "decode_tokens_bytes", "decode_with_offsets"):
         alike(method, ids)
@@ -169,17 +196,21 @@ def test_ids_may_be_an_array() -> None:
     assert OURS.decode(OURS.encode_to_numpy("hello world")) == "hello world"  # type: ignore[arg-type]
 
 
-# --- what an encoding is -------------------------------------------------------------------------------------------------------------------
+# --- what an encoding is --------------------------------------------------------------------------------------------------------
 
 
 def test_every_public_name_is_there() -> None:
-    assert {name for name in dir(tiktoken) if name in ours.__all__} == {name for name in tiktoken.__dict__ if not name.startswith("_") and callable(getattr(tiktoken, name))}
+    assert {name for name in dir(tiktoken) if name in ours.__all__} == {
+        name for name in tiktoken.__dict__ if not name.startswith("_") and callable(getattr(tiktoken, name))
+    }
     for name, theirs in vars(tiktoken.Encoding).items():
         if not name.startswith("_"):
             mine = getattr(ours.Encoding, name)
             assert callable(mine) == callable(theirs), name
             if inspect.isfunction(theirs):
-                assert [(one.name, one.kind) for one in inspect.signature(mine).parameters.values()] == [(one.name, one.kind) for one in inspect.signature(theirs).parameters.values()], name
+                assert [(one.name, one.kind) for one in inspect.signature(mine).parameters.values()] == [
+                    (one.name, one.kind) for one in inspect.signature(theirs).parameters.values()
+                ], name
     assert {name for name in vars(THEIRS) if not name.startswith("_")} <= set(dir(OURS))
 
 
@@ -204,7 +235,12 @@ def test_facts() -> None:
 
 @pytest.mark.parametrize(("size", "special"), [(None, {}), (0, {}), (2, {}), (3, {}), (3, {"x": 2}), (3, {"x": 5}), (4, {"x": 3})])
 def test_explicit_n_vocab(size: Any, special: dict[str, int]) -> None:
-    made: dict[str, Any] = {"pat_str": "a|b", "mergeable_ranks": {b"a": 0, b"b": 1}, "special_tokens": special, "explicit_n_vocab": size}
+    made: dict[str, Any] = {
+        "pat_str": "a|b",
+        "mergeable_ranks": {b"a": 0, b"b": 1},
+        "special_tokens": special,
+        "explicit_n_vocab": size,
+    }
     kinds: list[Any] = []
     for kind in (ours.Encoding, tiktoken.Encoding):
         try:
@@ -245,7 +281,7 @@ def test_a_tokenizer_of_an_encoding() -> None:
     assert Tokenizer.from_tiktoken(OURS).encode("hello world") == THEIRS.encode("hello world")
 
 
-# --- names ---------------------------------------------------------------------------------------------------------------------------------
+# --- names ----------------------------------------------------------------------------------------------------------------------
 
 
 def test_models() -> None:
@@ -253,7 +289,15 @@ def test_models() -> None:
     prefixes = [(prefix, encoding) for encoding, names in PREFIXES for prefix in names.split()]
     assert sorted(listed) == sorted(tiktoken.model.MODEL_TO_ENCODING)
     assert prefixes == list(tiktoken.model.MODEL_PREFIX_TO_ENCODING.items())
-    names = [*listed, *(prefix + end for prefix, _ in prefixes for end in ("", "x", "2024")), "gpt-4.5", "o1x", "", "nonsense", "GPT-4"]
+    names = [
+        *listed,
+        *(prefix + end for prefix, _ in prefixes for end in ("", "x", "2024")),
+        "gpt-4.5",
+        "o1x",
+        "",
+        "nonsense",
+        "GPT-4",
+    ]
     for name in names:
         try:
             theirs = tiktoken.encoding_name_for_model(name)
@@ -351,7 +395,7 @@ def test_in_the_place_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ours.list_encoding_names() == list(FILES)
 
 
-# --- the published ones --------------------------------------------------------------------------------------------------------------------
+# --- the published ones ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -366,6 +410,7 @@ def vocabularies() -> Path:
 @pytest.fixture(params=list(FILES))
 def published(request: pytest.FixtureRequest, vocabularies: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
     """The encoding of each name, and tiktoken's, made of the same files by its own constructors."""
+
     def load_ranks(address: str, expected_hash: str) -> dict[bytes, int]:
         file = vocabularies / address.rpartition("/")[2]
         ranks: dict[bytes, int] = tiktoken.load.load_tiktoken_bpe(str(file), expected_hash)
@@ -374,7 +419,9 @@ def published(request: pytest.FixtureRequest, vocabularies: Path, tmp_path_facto
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIKTOKEN_CACHE_DIR", "")
         patch.setattr(tiktoken_ext.openai_public, "load_tiktoken_bpe", load_ranks)
-        patch.setattr(tiktoken_ext.openai_public, "data_gym_to_mergeable_bpe_ranks", lambda **files: load_ranks("/r50k_base.tiktoken", R50K))
+        patch.setattr(
+            tiktoken_ext.openai_public, "data_gym_to_mergeable_bpe_ranks", lambda **files: load_ranks("/r50k_base.tiktoken", R50K)
+        )
         theirs = tiktoken.Encoding(**tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS[request.param]())
         patch.setenv("BITLEX_VOCABULARY", str(vocabularies))
         return ours.get_encoding(request.param), theirs
@@ -383,7 +430,20 @@ def published(request: pytest.FixtureRequest, vocabularies: Path, tmp_path_facto
 def test_published(published: tuple[Any, Any]) -> None:
     mine, theirs = published
     same_facts(mine, theirs)
-    texts = ["hello world", "", "hello fanta", "a  \n\n ", "x" * 300, "नमस्ते ", "I'm 12345", "中文。\n", "<|endoftext|>", "👍\ud83d", "  !", "\n"]
+    texts = [
+        "hello world",
+        "",
+        "hello fanta",
+        "a  \n\n ",
+        "x" * 300,
+        "नमस्ते ",
+        "I'm 12345",
+        "中文。\n",
+        "<|endoftext|>",
+        "👍\ud83d",
+        "  !",
+        "\n",
+    ]
     for text in texts:
         for method in ("encode", "encode_ordinary", "encode_to_numpy", "encode_with_unstable"):
             options = {} if method == "encode_ordinary" else {"allowed_special": "all"}

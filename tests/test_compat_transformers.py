@@ -23,7 +23,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "pair": lambda one: one("hello", "world").data,
     "words": lambda one: one(["hello", "world"], is_split_into_words=True).word_ids(),
     "places": lambda one: one("hello world").char_to_token(7),
-    "arrays": lambda one: {key: found.tolist() for key, found in one(TEXTS, padding="max_length", max_length=20, return_tensors="np").data.items()},
+    "arrays": lambda one: {
+        key: found.tolist() for key, found in one(TEXTS, padding="max_length", max_length=20, return_tensors="np").data.items()
+    },
     "special tokens as text": lambda one: one("a<pad>", split_special_tokens=True).data,
     "tokens": lambda one: (one.tokenize("hello <new> é"), one("hello").tokens(), one.convert_ids_to_tokens([1, 2, 260])),
     "ids": lambda one: one.convert_tokens_to_ids(["\u0120wor", "<new>", "nonsense"]),

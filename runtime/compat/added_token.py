@@ -9,9 +9,10 @@ id and does not change.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-__all__ = ["AddedToken", "token_of"]
+__all__ = ["AddedToken", "token_of", "with_tokens"]
 
 T = TypeVar("T")
 
@@ -86,6 +87,27 @@ def token_of(source: Any, special: bool) -> AddedToken:
     made = AddedToken()
     made.__setstate__(source.__getstate__())
     return made
+
+
+def with_tokens(
+    added: Mapping[int, AddedToken], wanted: Iterable[AddedToken], vocabulary: Mapping[str, int]
+) -> tuple[dict[int, AddedToken], int]:
+    """The added tokens with more of them, or with other flags, by the ids that tokenizers gives them; and how many that are."""
+    found = dict(added)
+    size = len(vocabulary)
+    following = max([size, *(number + 1 for number in found)]) if size else max(found, default=-1) + 1
+    by_content = {token.content: number for number, token in found.items()}
+    count = 0
+    for token in wanted:
+        number = by_content.get(token.content)
+        if not token.content or (number is not None and found[number] == token):
+            continue
+        if number is None:
+            number = vocabulary.get(token.content, following)
+            following += token.content not in vocabulary
+        by_content[token.content], found[number] = number, token
+        count += 1
+    return found, count
 
 
 def typed(value: T, kind: type) -> T:

@@ -27,13 +27,14 @@ from ..vocabularies.added_tokens import added_tokens
 from ..vocabularies.byte_alphabet import ALPHABET
 from ..vocabularies.huggingface import read_huggingface
 from ..vocabularies.json_fields import Fields, parse_json
-from .added_token import AddedToken, token_of
+from .added_token import AddedToken, token_of, with_tokens
+from .completion import complete, finish
 from .components import as_json, component
 from .decode_stream import DecodeStream
 from .encoding import Encoding, natural
 from .inputs import Texts, batch_of, texts_of
 from .pipeline import Pipeline
-from .processors import added_by, process, processors_of
+from .processors import added_by, processors_of
 from .settings import Padding, Truncation
 
 if TYPE_CHECKING:
@@ -211,21 +212,8 @@ class Tokenizer:
         if not isinstance(tokens, list):
             raise TypeError(f"expected a list of str or AddedToken, got {type(tokens).__name__}")
         wanted = [token_of(token, special) for token in tokens]
-        added, contents = self._added.copy(), self._special.copy()
-        size = len(self._vocabulary)
-        following = max([size, *(number + 1 for number in added)]) if size else max(added, default=-1) + 1
-        by_content = {token.content: number for number, token in added.items()}
-        count = 0
-        for token in wanted:
-            number = by_content.get(token.content)
-            if not token.content or (number is not None and added[number] == token):
-                continue
-            if number is None:
-                number = self._vocabulary.get(token.content, following)
-                following += token.content not in self._vocabulary
-            by_content[token.content], added[number] = number, token
-            contents |= {token.content} if token.special else set()
-            count += 1
+        added, count = with_tokens(self._added, wanted, self._vocabulary)
+        contents = self._special | {token.content for token in wanted if token.special and token.content}
         if count:
             tokenizer = self._with(added, contents)
             self._added, self._special = added, contents
@@ -405,35 +393,6 @@ class Tokenizer:
                 ids.extend(self._tokenizer.encode(part))
         size = len(ids)
         return Encoding.of(ids, [""] * size, [(0, 0)] * size, [None] * size, 0)
-
-
-def complete(
-    pipeline: Pipeline, processors: Any, truncation: Truncation | None, padding: Padding | None, passed_over: frozenset[str],
-    texts: Texts, around: bool,
-) -> Encoding:  # fmt: skip
-    """All of the encoding of one text or two."""
-    encodings = []
-    for kind, text in enumerate(texts):
-        if isinstance(text, str):
-            encodings.append(pipeline.encode(text, kind, passed_over))
-            continue
-        words = [pipeline.encode(word, kind, passed_over) for word in text]
-        for number, word in enumerate(words):
-            word._words = [number] * len(word)
-        encodings.append(Encoding.merge(words, growing_offsets=False))
-    return finish(processors, truncation, padding, encodings, around)
-
-
-def finish(
-    processors: Any, truncation: Truncation | None, padding: Padding | None, encodings: list[Encoding], around: bool
-) -> Encoding:  # fmt: skip
-    """What is done when texts are encoded."""
-    if truncation is not None:
-        truncation.cut(encodings, added_by(processors, len(encodings)) if around else 0)
-    made = process(processors, encodings, around)
-    if padding is not None:
-        padding.fill_all([made])
-    return made
 
 
 def restore(data: str, encode_special_tokens: bool) -> Tokenizer:
