@@ -9,9 +9,10 @@
  * Whether two tokens ever meet, side by side and both made, is told by going back through the merges that made them, the latest first,
  * and asking at each step whether what stands on both sides of the border would have merged instead. This takes that merges happen in
  * the order of their ranks: that where two tokens meet and merge, this has a higher rank than what made the two. Byte-pair training gives
- * no other vocabularies; those that were edited by hand or put together may be others. `ordered` says so; where it is not set, there
- * is no other way than merging. (A merge of a lower rank whose two tokens never meet does no harm: cl100k has thousands. It could make
- * sixteen spaces of fifteen and one, but eight and eight have merged before.)
+ * no other vocabularies; those that were put together may be others: llama3, which is cl100k and 28,000 more tokens, makes ".:.:" of
+ * ".:." and ":" by a merge of a lower rank than that of ".:.". `ordered` says so; where it is not set, there is no other way than
+ * merging. (A merge of a lower rank whose two tokens never meet does no harm: cl100k has a token of sixteen spaces with a lower rank than
+ * that of fifteen, but no text has fifteen and one side by side, since eight and eight have merged before.)
  *
  *     backtrack    the longest token first; a shorter one where it may not stand behind the one before; where none may, back
  *     prefixes     for each beginning of the piece the token that its ids end with, from left to right

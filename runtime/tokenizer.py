@@ -248,8 +248,8 @@ class Tokenizer:
         prefixes   finds the last token of every beginning: linear
         automatic  sweep up to 96 bytes, then heap
 
-        The two linear ones hold where merges happen in the order of their ranks, as in all vocabularies that were trained; elsewhere
-        they are the heap. Their tables are made when one is first asked for (60 to 350 ms); runtime/bpe_neighbours.h has figures.
+        The two linear ones hold where merges happen in the order of their ranks, as in vocabularies that were trained as they are; in
+        others, such as llama3, which was put together, they are the heap. Their tables are made when one is first asked for (60 to 350 ms); runtime/bpe_neighbours.h has figures.
         """
         return self._encoder.merge(piece, method)
 

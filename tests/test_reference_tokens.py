@@ -176,7 +176,7 @@ def test_methods_of_merging(name: str) -> None:
     """On the tokens, on pieces of the corpora, on texts that are not cut, and on pieces of a megabyte."""
     ours = tokenizer_of(name)
     encoder: Any = ours._encoder
-    assert encoder.in_order()  # else some methods would be others
+    assert encoder.in_order() == (name != "llama3")  # where ".:.:" has a lower rank than ".:.", of which it is made; 110 tokens are such
     rng = random.Random(name)
     pieces = set(rng.sample([token for token in ours.description.vocabulary.tokens() if token], 3000))
     for _, text in corpora():
