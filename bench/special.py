@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import itemgetter
 
+from typing import Any
+
 import numpy as np
 
 from .corpora import Text
@@ -63,7 +65,8 @@ def objects(subject: Subject) -> list[Engine]:
 
     def array(text: Text) -> Run:
         spans = lexer.spans(text.data)
-        return partial(np.ndarray, spans.shape, spans.dtype, bytearray(spans.tobytes()))
+        make: Any = np.ndarray
+        return partial(make, spans.shape, spans.dtype, bytearray(spans.tobytes()))
 
     def pieces(text: Text) -> Run:
         whole = text.data if lexer.bytewise else text.text

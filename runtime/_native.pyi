@@ -127,3 +127,6 @@ class Encoder:
 
 def checksum(buffer: Buffer, /) -> int:
     """For noticing that a file is not as it was written."""
+
+def parse_ranks(data: Buffer, /) -> tuple[bytes, bytes] | None:
+    """The blob and the starts of a rank file that is as it should be; None for any other."""

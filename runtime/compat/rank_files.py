@@ -16,7 +16,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from ..saving import write_whole
+from ..outputs import whole_files
 from ..vocabularies.published import digest_of
 from ..vocabulary import VocabularyError
 from .openai import FILES, URL
@@ -57,7 +57,8 @@ def fetched(name: str) -> tuple[bytes, str]:
     if path is not None:
         with suppress(OSError):  # there is no need of a cache
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, [data])
+            with whole_files(path) as (file,):
+                file.write(data)
     return data, address
 
 

@@ -128,7 +128,7 @@ def fast_vocabulary(data: bytes) -> Vocabulary | None:
     except ImportError:
         return None
     tables = parse_ranks(data)
-    return None if tables is None else Vocabulary(*tables, None, True)
+    return None if tables is None else Vocabulary(tables[0], tables[1], None, True)
 
 
 def parse_ranks(data: bytes, where: str) -> Mapping[bytes, int] | list[bytes]:
