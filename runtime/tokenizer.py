@@ -249,7 +249,8 @@ class Tokenizer:
         automatic  sweep up to 96 bytes, then heap
 
         The two linear ones hold where merges happen in the order of their ranks, as in vocabularies that were trained as they are; in
-        others, such as llama3, which was put together, they are the heap. Their tables are made when one is first asked for (60 to 350 ms); runtime/bpe_neighbours.h has figures.
+        others, such as llama3, which was put together, they are the heap. Their tables are made when one is first asked for (60 to
+        350 ms); runtime/bpe_neighbours.h has figures.
         """
         return self._encoder.merge(piece, method)
 
