@@ -6,6 +6,7 @@
  * Measured on the pieces of real text that are no tokens, sweeping is faster up to about a hundred bytes.
  */
 #include "bpe_pairs.h"
+#include "bpe_queue.h"
 
 #include <stdlib.h>
 
@@ -55,49 +56,23 @@ static size_t sweep_piece(const bpe_vocabulary *v, const uint8_t *p, size_t leng
     return n;
 }
 
-/* A pair that may be merged: rank << 32 | index of the left symbol, so the lowest rank and then the leftmost comes first. */
-typedef struct {
-    uint64_t *order;
-    size_t count;
-} heap;
-
-static void push(heap *h, uint64_t order)
-{
-    size_t at = h->count++;
-    for (; at > 0 && h->order[(at - 1) / 2] > order; at = (at - 1) / 2) h->order[at] = h->order[(at - 1) / 2];
-    h->order[at] = order;
-}
-
-static uint64_t pop(heap *h)
-{
-    const uint64_t first = h->order[0], moved = h->order[--h->count];
-    size_t at = 0, child;
-    while ((child = 2 * at + 1) < h->count) {
-        if (child + 1 < h->count && h->order[child + 1] < h->order[child]) child++;
-        if (h->order[child] >= moved) break;
-        h->order[at] = h->order[child];
-        at = child;
-    }
-    h->order[at] = moved;
-    return first;
-}
-
 typedef struct {
     uint32_t symbol, rank, next, before; /* rank: of the merge with the next symbol, BPE_NONE if none */
 } link;
 
-static void offer(const bpe_vocabulary *v, heap *h, link *links, uint32_t at, size_t length)
+/* A pair that may be merged is rank << 32 | index of the left symbol, so the lowest rank and then the leftmost comes first. */
+static void offer(const bpe_vocabulary *v, bpe_queue *q, link *links, uint32_t at, size_t length)
 {
     links[at].rank = links[at].next < length ? find_merge(v, links[at].symbol, links[links[at].next].symbol) : BPE_NONE;
-    if (links[at].rank < v->rank_count) push(h, (uint64_t)links[at].rank << 32 | at);
+    if (links[at].rank < v->rank_count) queue_push(q, (uint64_t)links[at].rank << 32 | at);
 }
 
 /* A pair whose symbols have changed since it was offered is passed over: its rank is not the one it had. Every merge offers two pairs
- * at most and there are fewer merges than bytes, so the heap holds less than 3 * length. */
-static void merge_links(const bpe_vocabulary *v, link *links, heap *h, size_t length)
+ * at most and there are fewer merges than bytes, so the queue holds less than 3 * length. */
+static void merge_links(const bpe_vocabulary *v, link *links, bpe_queue *q, size_t length)
 {
-    while (h->count > 0) {
-        const uint64_t order = pop(h);
+    uint64_t order;
+    while (queue_pop(q, &order)) {
         const uint32_t at = (uint32_t)order, rank = (uint32_t)(order >> 32);
         uint32_t gone;
         if (links[at].rank != rank) continue;
@@ -106,31 +81,33 @@ static void merge_links(const bpe_vocabulary *v, link *links, heap *h, size_t le
         links[at].next = links[gone].next;
         links[gone].rank = BPE_NONE;
         if (links[at].next < length) links[links[at].next].before = at;
-        offer(v, h, links, at, length);
-        if (at > 0) offer(v, h, links, links[at].before, length);
+        offer(v, q, links, at, length);
+        if (at > 0) offer(v, q, links, links[at].before, length);
     }
 }
 
 static size_t heap_piece(const bpe_vocabulary *v, const uint8_t *p, size_t length, uint32_t *out)
 {
-    heap h = {NULL, 0};
+    bpe_queue q;
     link *links;
     size_t i, n = 0;
     if (first_symbols(v, p, length, out) == BPE_NO_TOKEN) return BPE_NO_TOKEN;
     if (length >= UINT32_MAX / 4) return BPE_NO_MEMORY;
-    links = malloc(length * (sizeof *links + 3 * sizeof *h.order) + 1);
+    links = malloc(length * sizeof *links);
     if (links == NULL) return BPE_NO_MEMORY;
-    h.order = (uint64_t *)(void *)(links + length);
+    memset(&q, 0, sizeof q);
+    q.is_radix = length >= BPE_RADIX_FROM;
     for (i = 0; i < length; i++) {
         const uint32_t rank = i + 1 < length ? v->byte_pairs[p[i] | (uint32_t)p[i + 1] << 8] : BPE_NONE;
         const link made = {out[i], rank, (uint32_t)(i + 1), (uint32_t)i - 1};
         links[i] = made;
-        if (rank < v->rank_count) push(&h, (uint64_t)rank << 32 | i);
+        if (rank < v->rank_count) queue_push(&q, (uint64_t)rank << 32 | i);
     }
-    merge_links(v, links, &h, length);
+    merge_links(v, links, &q, length);
     for (i = 0; i < length; i = links[i].next) out[n++] = links[i].symbol;
     free(links);
-    return n;
+    queue_end(&q);
+    return q.failed ? BPE_NO_MEMORY : n;
 }
 
 size_t bpe_merge(const bpe_vocabulary *v, bpe_method method, const uint8_t *piece, size_t length, uint32_t *out)

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = [*sorted((ROOT / "runtime").glob("bpe_*.c")), ROOT / "runtime/specials.c"]
-TINY = ["-DBUCKET_BITS=1", "-DMEDIUMS=2u", "-DSLOTS=2u", "-DLONGEST=200", "-DARENA=1100u"]
+TINY = ["-DBUCKET_BITS=1", "-DMEDIUMS=2u", "-DSLOTS=2u", "-DLONGEST=200", "-DARENA=1100u", "-DBPE_RADIX_FROM=1"]
 SANITIZERS = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
