@@ -187,7 +187,9 @@ class Tokenizer:
     ) -> list[npt.NDArray[np.uint32]]:  # fmt: skip
         """An array of ids for each text."""
         if self._slow:
-            return each(texts, lambda text: self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
+            return each(
+                texts, lambda text: self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+            )
         return self._encoder.encode_batch_to_numpy(texts, *self._policy(allowed_special, disallowed_special), self._workers(threads))
 
     def count(
@@ -222,7 +224,8 @@ class Tokenizer:
         automatic  sweep up to 96 bytes, then heap
 
         The two linear ones hold where merges happen in the order of their ranks, as in vocabularies that were trained as they are; in
-        others, such as llama3, which was put together, they are the heap. Their tables are made when one is first asked for (60 to 350 ms); runtime/bpe_neighbours.h has figures.
+        others, such as llama3, which was put together, they are the heap. Their tables are made when one is first asked for, in 60 to
+        350 ms; runtime/bpe_neighbours.h has figures.
         """
         return self._encoder.merge(piece, method)
 
