@@ -91,7 +91,7 @@ static int encode_here(Encoder *self, Task *task)
     PyThreadState *released = NULL;
     Encoded outcome;
     Working *w = bitlex_py_begin_work(self);
-    if (w == NULL || bitlex_py_reserve(&task->ids, (size_t)(task->length / 3) + 64) < 0) {
+    if (w == NULL || bitlex_py_reserve(&task->ids, task->counting ? 64 : (size_t)(task->length / 3) + 64) < 0) {
         outcome = NO_ROOM;
     } else if (task->length <= RELEASE) {
         outcome = bitlex_py_encode(w, task);
@@ -158,12 +158,12 @@ static PyObject *encoder_encode_to_numpy(Encoder *self, PyObject *const *argumen
 
 static PyObject *encoder_count(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    Task task = {.at = 0};
+    Task task = {.counting = 1};
     PyObject *number = NULL;
     Utf8 u;
     if (encode_text(self, arguments, count, &task, &u) == 0) {
         bitlex_py_utf8_end(&u);
-        number = PyLong_FromSize_t(task.ids.used);
+        number = PyLong_FromUnsignedLongLong(task.counted);
     }
     bitlex_py_free_ids(&task.ids);
     return number;
@@ -241,7 +241,7 @@ static int batch_fails(Batch *b, Py_ssize_t i)
 }
 
 /* The ids of all texts: -1 with an exception set, and nothing to end. */
-static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Batch *b)
+static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count, int counting, Batch *b)
 {
     Py_ssize_t threads, blocks;
     Encoded outcome;
@@ -264,6 +264,7 @@ static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t co
         Utf8 *u = b->texts + b->begun;
         if (bitlex_py_utf8_begin(u, PyTuple_GET_ITEM(b->tuple, b->begun)) < 0) return batch_fails(b, b->begun);
         set_task(b->tasks + b->begun, u, arguments[1]);
+        b->tasks[b->begun].counting = counting;
         if (refuse(u, arguments[2]) < 0) {
             const Py_ssize_t i = b->begun++;
             return batch_fails(b, i);
@@ -286,7 +287,7 @@ static PyObject *make_array(Encoder *self, Task *task)
 static PyObject *make_number(Encoder *self, Task *task)
 {
     (void)self;
-    return PyLong_FromSize_t(task->ids.used);
+    return PyLong_FromUnsignedLongLong(task->counted);
 }
 
 /* A list of what is made of the ids of each text. */
@@ -294,7 +295,7 @@ static PyObject *batch(Encoder *self, PyObject *const *arguments, Py_ssize_t cou
 {
     PyObject *list;
     Batch b;
-    if (encode_batch(self, arguments, count, &b) < 0) return NULL;
+    if (encode_batch(self, arguments, count, make == make_number, &b) < 0) return NULL;
     list = PyList_New(b.count);
     for (Py_ssize_t i = 0; list != NULL && i < b.count; i++) {
         PyObject *made = make(self, b.tasks + i);

@@ -138,6 +138,10 @@ static Encoded encode_pieces(Working *w, const Pieces *p, const uint8_t *text, u
         return NO_BYTE;
     }
     ids->used += made;
+    if (task->counting) {
+        task->counted += made;
+        ids->used = 0;
+    }
     if (ids->placed) place_ids(&w->encoder->vocabulary, p, ids, before);
     return ENCODED;
 }
@@ -218,6 +222,10 @@ Encoded bitlex_py_encode(Working *w, Task *task)
             ids->places[2 * ids->used + 1] = found.end;
         }
         ids->data[ids->used++] = found.id;
+        if (task->counting) {
+            task->counted++;
+            ids->used = 0;
+        }
         from = found.end;
     }
     return encode_between(w, task, from, task->length);

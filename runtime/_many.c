@@ -112,6 +112,7 @@ static Encoded join(Working *w, Task *task, Task *parts, size_t count)
         if (ids->used > 0) memcpy(task->ids.data + task->ids.used, ids->data, ids->used * sizeof *ids->data);
         if (ids->used > 0 && ids->placed) memcpy(task->ids.places + 2 * task->ids.used, ids->places, ids->used * 2 * sizeof *ids->places);
         task->ids.used += ids->used;
+        task->counted += parts[i].counted;
         if (parts[i].last > 0) last = parts[i].last;
         bitlex_py_free_ids(ids);
     }
@@ -134,6 +135,7 @@ static int encode_long(Encoder *self, Working *w, Task *task, Py_ssize_t threads
             parts[i].from = i > 0 ? cuts + i - 1 : NULL;
             parts[i].to = i + 1 < count ? cuts + i : NULL;
             parts[i].ids.placed = task->ids.placed;
+            parts[i].counting = task->counting;
         }
         done = share(self, parts, count, threads, 1, &failed, outcome);
         if (done == 0 || *outcome == NO_BYTE) { /* what lies across a cut may fail, and before a part that did */

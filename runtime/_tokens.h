@@ -72,6 +72,8 @@ typedef struct {
     const bitlex_cut *from, *to;    /* the part of the text between two cuts, with allowed being NULL; or NULL */
     int (*may_go_on)(void *context); /* asked now and then; or NULL */
     void *context;
+    int counting;                   /* ids are counted, and not kept */
+    uint64_t counted;
     Ids ids;
     uint64_t at;                    /* of a byte that is no token */
     uint64_t first, last;           /* of a part: where the piece ends in whose midst it starts, and where its last ends */

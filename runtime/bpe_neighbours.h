@@ -71,7 +71,10 @@ static inline int meet(const bpe_neighbours *n, uint32_t x, uint32_t y)
 }
 
 /* Whether merging leaves x and y as they are. */
-static inline int stay_apart(const bpe_neighbours *n, uint32_t x, uint32_t y) { return find_merge(n->v, x, y) == BPE_NONE && meet(n, x, y); }
+static inline int stay_apart(const bpe_neighbours *n, uint32_t x, uint32_t y)
+{
+    return find_merge(n->v, x, y) == BPE_NONE && meet(n, x, y);
+}
 
 /* The ids of a piece, of a vocabulary that is `ordered`: as bpe_merge. */
 size_t bpe_merge_backtrack(const bpe_neighbours *n, const uint8_t *piece, size_t length, uint32_t *out);

@@ -194,7 +194,9 @@ class Tokenizer:
     ) -> list[npt.NDArray[np.uint32]]:  # fmt: skip
         """An array of ids for each text."""
         if self._slow:
-            return each(texts, lambda text: self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
+            return each(
+                texts, lambda text: self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+            )
         return self._encoder.encode_batch_to_numpy(texts, *self._policy(allowed_special, disallowed_special), self._workers(threads))
 
     def count(
