@@ -225,7 +225,9 @@ def test_a_signal_leaves_what_is_complete(folder: Path, ranks: tuple[str, ...], 
 
 
 def listen() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """In the child: signals that whoever runs the tests has shut out, as nohup does, are heard."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def wait_for(what: Any) -> None:

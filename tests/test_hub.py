@@ -21,8 +21,8 @@ def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, 
     asked: list[tuple[str, str]] = []
     (tmp_path / "fetched.json").write_text(json.dumps(content()))
 
-    def download(name: str, file: str) -> str:
-        asked.append((name, file))
+    def download(*, repo_id: str, filename: str) -> str:
+        asked.append((repo_id, filename))
         return str(tmp_path / "fetched.json")
 
     hub = ModuleType("huggingface_hub")
