@@ -237,6 +237,77 @@ BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, c
     return NAME(next)(lanes->forward_terms, state, masked ? NAME(and)(state, flags) : state, code, lanes->label_identity, size, NULL);
 }
 
+/* Where the bits of a byte are, one after the other, the first one lowest. Bit by bit from the highest: absent, present. */
+#define PLACES_0(v) (v), ((v) << 8)
+#define PLACES_1(v) PLACES_0(v), PLACES_0((v) << 8 | 1)
+#define PLACES_2(v) PLACES_1(v), PLACES_1((v) << 8 | 2)
+#define PLACES_3(v) PLACES_2(v), PLACES_2((v) << 8 | 3)
+#define PLACES_4(v) PLACES_3(v), PLACES_3((v) << 8 | 4)
+#define PLACES_5(v) PLACES_4(v), PLACES_4((v) << 8 | 5)
+#define PLACES_6(v) PLACES_5(v), PLACES_5((v) << 8 | 6)
+#define PLACES_7(v) PLACES_6(v), PLACES_6((v) << 8 | 7)
+static const uint64_t places_avx2[256] = {PLACES_7(UINT64_C(0))};
+
+/* The bytes at p where a bit is, side by side; those behind; and those behind these. Of eight bits, the numbers of the bytes wanted are the
+ * places of the bits, and the bytes are among the 16 from there on. */
+BITLEX_INLINE void NAME(pack_three)(uint8_t *to, uint8_t *to_second, uint8_t *to_third, uint64_t places, const uint8_t *p, V here, V second,
+                                    V third)
+{
+    const __m128i one = _mm_set1_epi8(1);
+    size_t done = 0;
+    uint32_t i;
+    (void)here, (void)second, (void)third;
+    for (i = 0; i < 64; i += 8, places >>= 8) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+        __m128i from = _mm_loadl_epi64((const __m128i *)(const void *)(places_avx2 + (places & 0xFF)));
+        _mm_storel_epi64((__m128i *)(void *)(to + done), _mm_shuffle_epi8(bytes, from));
+        from = _mm_add_epi8(from, one);
+        _mm_storel_epi64((__m128i *)(void *)(to_second + done), _mm_shuffle_epi8(bytes, from));
+        from = _mm_add_epi8(from, one);
+        _mm_storel_epi64((__m128i *)(void *)(to_third + done), _mm_shuffle_epi8(bytes, from));
+        done += (uint32_t)__builtin_popcount((uint32_t)(places & 0xFF));
+        __asm__("" : "+r"(places), "+r"(done)); /* compilers would take all eight apart at once, with too few registers for that */
+    }
+}
+BITLEX_INLINE void NAME(pack)(uint8_t *to, uint64_t places, const uint8_t *p, V here)
+{
+    uint32_t i;
+    (void)here;
+    for (i = 0; i < 64; i += 8, places >>= 8) {
+        const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)(p + i));
+        const __m128i from = _mm_loadl_epi64((const __m128i *)(const void *)(places_avx2 + (places & 0xFF)));
+        _mm_storel_epi64((__m128i *)(void *)to, _mm_shuffle_epi8(bytes, from));
+        to += (uint32_t)__builtin_popcount((uint32_t)(places & 0xFF));
+    }
+}
+BITLEX_INLINE M NAME(inside)(V v)
+{
+    const __m256i first_lead = _mm256_set1_epi8(-64); /* with sign, bytes inside a character are the least */
+    return NAME(pair)(_mm256_cmpgt_epi8(first_lead, v.low), _mm256_cmpgt_epi8(first_lead, v.high));
+}
+/* Two of the leads allow the byte behind only from some value on, or up to there. */
+BITLEX_INLINE M NAME(followed)(V here, V second)
+{
+    const M leads = NAME(without)(NAME(at_least)(here, NAME(all)(0xC2)), NAME(at_least)(here, NAME(all)(0xF0)));
+    const M early = NAME(equal)(here, NAME(all)(0xE0)), late = NAME(equal)(here, NAME(all)(0xED));
+    const M wrong = NAME(choose)(NAME(at_least)(second, NAME(all)(0xA0)), late, early);
+    return NAME(without)(NAME(and)(leads, NAME(inside)(second)), wrong);
+}
+BITLEX_INLINE M NAME(followed_four)(V here, V second)
+{
+    const M leads = NAME(without)(NAME(at_least)(here, NAME(all)(0xF0)), NAME(at_least)(here, NAME(all)(0xF5)));
+    const M early = NAME(equal)(here, NAME(all)(0xF0)), late = NAME(equal)(here, NAME(all)(0xF4));
+    const M wrong = NAME(choose)(NAME(at_least)(second, NAME(all)(0x90)), late, early);
+    return NAME(without)(NAME(and)(leads, NAME(inside)(second)), wrong);
+}
+BITLEX_INLINE __m256i NAME(of_half)(uint32_t bits)
+{
+    const __m256i bytes = _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+    const __m256i each = _mm256_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    return _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32((int)bits), bytes), each), each);
+}
+BITLEX_INLINE M NAME(of)(uint64_t bits) { return NAME(pair)(NAME(of_half)((uint32_t)bits), NAME(of_half)((uint32_t)(bits >> 32))); }
+
 #define EACH_SIZE(CASE) \
     CASE(17) CASE(18) CASE(19) CASE(20) CASE(21) CASE(22) CASE(24) CASE(28) CASE(32) \
     CASE(38) CASE(39) CASE(41) CASE(42) CASE(48) CASE(54) CASE(57) CASE(59) CASE(64) CASE(80)
@@ -244,7 +315,7 @@ BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, c
 #define TERMS
 #define MASKED 1
 #define SPARE 1
-#define PACKS 0
+#define PACKS 1
 #define TWICE 0
 #define DEEP 0
 #define W __m256i
@@ -279,19 +350,16 @@ BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, c
 #define m_none() NAME(all)(0)
 #define m_everywhere() NAME(all)(0xFF)
 #define m_bits NAME(bits)
+#define m_inside NAME(inside)
+#define m_followed NAME(followed)
+#define m_followed_four NAME(followed_four)
+#define m_of NAME(of)
+#define m_gather(bits, places) _pext_u64(bits, places)
+#define m_spread(bits, places) _pdep_u64(bits, places)
+#define v_pack NAME(pack)
+#define v_pack_three NAME(pack_three)
 
 #include "bitlex_kernel.h"
-
-/* Where the bits of a byte are, one after the other, the first one lowest. Bit by bit from the highest: absent, present. */
-#define PLACES_0(v) (v), ((v) << 8)
-#define PLACES_1(v) PLACES_0(v), PLACES_0((v) << 8 | 1)
-#define PLACES_2(v) PLACES_1(v), PLACES_1((v) << 8 | 2)
-#define PLACES_3(v) PLACES_2(v), PLACES_2((v) << 8 | 3)
-#define PLACES_4(v) PLACES_3(v), PLACES_3((v) << 8 | 4)
-#define PLACES_5(v) PLACES_4(v), PLACES_4((v) << 8 | 5)
-#define PLACES_6(v) PLACES_5(v), PLACES_5((v) << 8 | 6)
-#define PLACES_7(v) PLACES_6(v), PLACES_6((v) << 8 | 7)
-static const uint64_t places_avx2[256] = {PLACES_7(UINT64_C(0))};
 
 /* Eight are stored for each byte, of which the next byte overwrites what is too much. No branch: where pieces end is hard to predict. */
 static size_t ends32_avx2(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint32_t *out, size_t room)
@@ -333,7 +401,7 @@ static size_t ends64_avx2(const uint64_t *words, uint32_t *word, uint32_t last, 
 }
 
 /* Pack a table of 128 entries, with one meaning of numbers for all, or one for every 64: 0 if there are more than 16 in one. */
-static int pack_avx2(const uint8_t *table, uint32_t meanings, uint8_t *packed)
+static int pack_table_avx2(const uint8_t *table, uint32_t meanings, uint8_t *packed)
 {
     uint32_t at, number, used = 0;
     memset(packed, 0, 128);
@@ -359,11 +427,11 @@ static void prepare_tables_avx2(bitlex_lanes *lanes)
     tables[2] = lanes->stretch[0]; /* the other one is not used here */
     lanes->packed = 0;
     for (meanings = 2; meanings > 0; meanings--) {
-        for (i = 0; i < 3 && pack_avx2(tables[i], meanings, packed[i]); i++) {}
+        for (i = 0; i < 3 && pack_table_avx2(tables[i], meanings, packed[i]); i++) {}
         if (i == 3) lanes->packed = meanings;
     }
     for (i = 0; i < 3; i++) {
-        if (lanes->packed != 0) pack_avx2(tables[i], lanes->packed, packed[i]);
+        if (lanes->packed != 0) pack_table_avx2(tables[i], lanes->packed, packed[i]);
         if (lanes->packed != 0) memcpy(tables[i], packed[i], 128);
         else prepare_avx2(tables[i], 128);
     }

@@ -164,7 +164,11 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 #define m_bits NAME(bits)
 #define m_of(bits) ((M)(bits))
 #define m_spread(bits, places) _pdep_u64(bits, places)
-#define v_pack(places, v) _mm512_maskz_compress_epi8(places, v)
+#define v_pack NAME(pack)
+#define v_pack_three NAME(pack_three)
+#define m_gather(bits, places) _pext_u64(bits, places)
+#define m_followed NAME(followed)
+#define m_followed_four NAME(followed_four)
 
 #define DEEP 1
 
@@ -180,6 +184,28 @@ static const uint8_t second_from_four[64] = {EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xF
 static const uint8_t second_to_four[64] = {EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0),
                                            0xBF, 0xBF, 0xBF, 0xBF, 0x8F, 0, 0, 0, EIGHT(0)};
 #undef EIGHT
+BITLEX_INLINE M NAME(followed)(V here, V second)
+{
+    return m_and(m_and(m_at_least(here, v_all(0xC0)), m_at_least(second, v_permute(second_from, here))),
+                 m_at_least(v_permute(second_to, here), second));
+}
+BITLEX_INLINE M NAME(followed_four)(V here, V second)
+{
+    return m_and(m_and(m_at_least(here, v_all(0xF0)), m_at_least(second, v_permute(second_from_four, here))),
+                 m_at_least(v_permute(second_to_four, here), second));
+}
+BITLEX_INLINE void NAME(pack)(uint8_t *to, uint64_t places, const uint8_t *p, V here)
+{
+    (void)p; /* is where it has been loaded from */
+    v_store(to, _mm512_maskz_compress_epi8(places, here));
+}
+BITLEX_INLINE void NAME(pack_three)(uint8_t *to, uint8_t *to_second, uint8_t *to_third, uint64_t places, const uint8_t *p, V here, V second,
+                                    V third)
+{
+    NAME(pack)(to, places, p, here);
+    NAME(pack)(to_second, places, p + 1, second);
+    NAME(pack)(to_third, places, p + 2, third);
+}
 
 /* The codes of a row, which is given a place. */
 static V NAME(meet)(const bitlex_lanes *lanes, bitlex_recent *recent, uint32_t chunk, uint32_t row)

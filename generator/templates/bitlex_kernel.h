@@ -8,8 +8,11 @@
  *     W, WIDTH, w_*         the vector that matrices are turned with, and its bytes
  *     NAME(x)               the name of x for this instruction set
  *     EACH_SIZE, MOST_BACKWARD, MASKED, SPARE, TERMS    see below
- *     PACKS                 whether characters of UTF-8 are packed: m_inside (bytes that are inside a character), m_of (a word of bits
- *                           as a mask), v_pack (the bytes of the bits that are set, side by side), m_spread (bits to where others are)
+ *     PACKS                 whether characters of UTF-8 are packed: m_inside (bytes that are inside a character), m_followed (leads of
+ *                           two or three bytes to which the next byte belongs), m_followed_four (of four bytes), m_of (a word of
+ *                           bits as a mask), v_pack (store the bytes of the bits that are set side by side), v_pack_three (and those
+ *                           behind, and those behind these), m_gather (the bits where others are, side by side), m_spread (the other
+ *                           way round)
  *     DEEP                  whether it has a way of its own to look up characters that are not ASCII, named `deep`
  *     TWICE                 whether passes are run with two guesses: v_entries_both (one table, two indices of one code)
  *
@@ -30,7 +33,8 @@
 /* --- units -> codes ----------------------------------------------------------------------------------------------- */
 
 #if !DEEP
-#define AT_HAND 4 /* rows, which are compared with one after the other */
+#define AT_HAND BITLEX_RECENT /* rows, which are compared with one after the other */
+#define FEW 8 /* characters, which are looked up one by one */
 
 /* Fill in the codes of the lanes in `wanted`, whose code points are put together from three vectors: bits 12..19, bits
  * 6..11 (as bytes whose low six bits they are; the same code points must have the same bytes) and bits 0..5 (likewise).
@@ -38,43 +42,49 @@
 BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V code, M wanted, M wide, V chunk, V row, V low)
 {
     uint8_t chunks[64], rows[64], lows[64], codes[64];
-    uint64_t left;
-    M same;
+    uint64_t left = m_bits(wanted);
     uint32_t i;
-    if (m_any(wide)) {
-        V found = v_entry(lanes->stretch[0], v_or(v_left(v_and(chunk, v_all(15)), 3), v_and(v_right(row, 3), v_all(7))));
-        code = v_choose(wide, found, code);
-        wanted = m_without(wanted, m_without(wide, m_equal(found, v_all(BITLEX_LOOK_DEEPER))));
-        if (!m_any(wanted)) return code;
+    if (__builtin_popcountll(left) > FEW) {
+        M same;
+        if (m_any(wide)) {
+            V found = v_entry(lanes->stretch[0], v_or(v_left(v_and(chunk, v_all(15)), 3), v_and(v_right(row, 3), v_all(7))));
+            code = v_choose(wide, found, code);
+            wanted = m_without(wanted, m_without(wide, m_equal(found, v_all(BITLEX_LOOK_DEEPER))));
+            if (!m_any(wanted)) return code;
+        }
+        for (i = 0; i < AT_HAND; i++) {
+            same = m_and(m_and(m_equal(chunk, v_all(recent->chunk[i])), m_equal(row, v_all(recent->row[i]))), wanted);
+            code = v_choose(same, v_permute(recent->codes[i], low), code);
+            wanted = m_without(wanted, same);
+            if (!m_any(wanted)) return code;
+        }
+        v_store(chunks, chunk);
+        v_store(rows, row);
+        for (i = 0; (left = m_bits(wanted)) && i < 4; i++) {
+            uint32_t at = first_bit(left), old = recent->oldest++ % AT_HAND;
+            recent->chunk[old] = chunks[at];
+            recent->row[old] = rows[at];
+            v_store(recent->codes[old], v_permute(lanes->cell_row, v_load(cells_of(lanes->machine, chunks[at], rows[at]))));
+            v_prepare(recent->codes[old], 64);
+            same = m_and(m_and(m_equal(chunk, v_all(chunks[at])), m_equal(row, v_all(rows[at]))), wanted);
+            code = v_choose(same, v_permute(recent->codes[old], low), code);
+            wanted = m_without(wanted, same);
+        }
+        if (left == 0) return code;
+    } else {
+        v_store(chunks, chunk);
+        v_store(rows, row);
     }
-    for (i = 0; i < AT_HAND; i++) {
-        same = m_and(m_and(m_equal(chunk, v_all(recent->chunk[i])), m_equal(row, v_all(recent->row[i]))), wanted);
-        code = v_choose(same, v_permute(recent->codes[i], low), code);
-        wanted = m_without(wanted, same);
-        if (!m_any(wanted)) return code;
-    }
-    v_store(chunks, chunk);
-    v_store(rows, row);
-    for (i = 0; i < AT_HAND; i++) {
-        uint32_t at = first_bit(m_bits(wanted)), old = recent->oldest++ % AT_HAND;
-        recent->chunk[old] = chunks[at];
-        recent->row[old] = rows[at];
-        v_store(recent->codes[old], v_permute(lanes->cell_row, v_load(cells_of(lanes->machine, chunks[at], rows[at]))));
-        v_prepare(recent->codes[old], 64);
-        same = m_and(m_and(m_equal(chunk, v_all(chunks[at])), m_equal(row, v_all(rows[at]))), wanted);
-        code = v_choose(same, v_permute(recent->codes[old], low), code);
-        wanted = m_without(wanted, same);
-        if (!m_any(wanted)) return code;
-    }
-    v_store(codes, code); /* this text jumps about: one by one is faster */
+    v_store(codes, code); /* few, or this text jumps about: one by one is faster */
     v_store(lows, low);
-    for (left = m_bits(wanted); left; left &= left - 1) {
+    for (; left; left &= left - 1) {
         uint32_t at = first_bit(left);
         codes[at] = lanes->cell_code[cells_of(lanes->machine, chunks[at], rows[at])[lows[at] & 63]];
     }
     return v_load(codes);
 }
 #undef AT_HAND
+#undef FEW
 #endif
 
 /* UTF-8. What is ill-formed, or beyond U+FFFFF, is left to read_slowly: 64 bytes at a time, and the character before. */
@@ -115,7 +125,8 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, ui
         three = m_bits(threes) & valid;
         four = m_bits(fours) & valid;
         /* Leads that no character has, and leads that restrict the byte behind: scripts use none of these, or one throughout. */
-        rare = m_or(m_or(m_without(leads, m_at_least(here, v_all(0xC2))), fours), m_or(m_equal(here, v_all(0xE0)), m_equal(here, v_all(0xED))));
+        rare = m_or(m_without(leads, m_at_least(here, v_all(0xC2))), fours);
+        rare = m_or(rare, m_or(m_equal(here, v_all(0xE0)), m_equal(here, v_all(0xED))));
         ill = 0;
         if (m_any(rare)) {
             ill = lead & ~m_bits(m_at_least(here, v_all(0xC2)));
@@ -128,7 +139,8 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, ui
         asked |= lead << 1 | three << 2 | four << 3;
         ill |= asked ^ (beyond & ~lead);
         if (ill) {
-            uint32_t to = units - at < 64 ? units : at + 64, stop = read_slowly(lanes, codes, text, end, asked_before ? last_lead(text, at) : at, to);
+            const uint32_t from = asked_before ? last_lead(text, at) : at, to = units - at < 64 ? units : at + 64;
+            const uint32_t stop = read_slowly(lanes, codes, text, end, from, to);
             asked = (UINT64_C(1) << (stop - to)) - 1;
             continue;
         }
@@ -176,7 +188,7 @@ BITLEX_INLINE void NAME(read_points)(const bitlex_lanes *lanes, bitlex_lane_memo
         huge = m_bits(beyond);
         leads = m_without(leads, beyond);
     }
-    v_store(memory->codes + at, NAME(deep)(lanes, &memory->recent, code, leads, m_without(leads, fours), chunk, row, low));
+    v_store(memory->codes + at, NAME(deep)(lanes, &memory->recent, code, leads, m_without(threes, fours), chunk, row, low));
     for (; huge; huge &= huge - 1) {
         const uint32_t i = at + first_bit(huge);
         const uint32_t point = (memory->turned[i] & 0x0Fu) << 12 | (memory->states[i] & 0x3Fu) << 6 | (memory->fourth[i] & 0x3Fu);
@@ -186,11 +198,10 @@ BITLEX_INLINE void NAME(read_points)(const bitlex_lanes *lanes, bitlex_lane_memo
 
 /* Characters that are not ASCII come to stand side by side, each by its bytes: the first bytes of all of them, the second, and so on.
  * Which bytes belong to the lead before, and whether they are all it asks for, is found by words of bits. What is ill-formed becomes
- * U+FFFD. Reads the bytes from..to, and up to 66 behind; `inner` says which of the first belong to a character before. */
+ * U+FFFD. Reads the bytes from..to, and up to 71 behind; `inner` says which of the first belong to a character before. */
 static uint32_t NAME(pack_part)(bitlex_lane_memory *memory, const uint8_t *p, uint32_t from, uint32_t to, uint32_t count,
                                 uint64_t *inner_bits)
 {
-    const V last_lead = v_all(0xC0);
     uint64_t inner = *inner_bits;
     uint32_t at;
     for (at = from; at < to; at += 64, p += 64) {
@@ -209,33 +220,28 @@ static uint32_t NAME(pack_part)(bitlex_lane_memory *memory, const uint8_t *p, ui
         third = v_load(p + 2);
         threes = m_at_least(here, v_all(0xE0));
         /* Leads of two or three bytes to which the next byte belongs, and those to which two belong. */
-        one = m_bits(m_and(m_and(m_at_least(here, last_lead), m_at_least(second, v_permute(second_from, here))),
-                           m_at_least(v_permute(second_to, here), second)));
+        one = m_bits(m_followed(here, second));
         two = one & m_bits(m_and(threes, m_inside(third)));
         inside = inner | one << 1 | two << 2;
         inner = one >> 63 | two >> 62;
         whole = (one & ~m_bits(threes)) | two;
         odd = beyond & ~(inside | whole);
         if (odd) { /* leads of four bytes, or something ill-formed */
-            const M fours = m_and(m_and(m_at_least(here, v_all(0xF0)), m_at_least(second, v_permute(second_from_four, here))),
-                                  m_at_least(v_permute(second_to_four, here), second));
             const V fourth = v_load(p + 3);
-            const uint64_t next = m_bits(fours), next_two = next & m_bits(m_inside(third));
+            const uint64_t next = m_bits(m_followed_four(here, second)), next_two = next & m_bits(m_inside(third));
             const uint64_t next_three = next_two & m_bits(m_inside(fourth));
             inside |= next << 1 | next_two << 2 | next_three << 3;
             inner |= next >> 63 | next_two >> 62 | next_three >> 61;
             odd = beyond & ~(inside | whole | next_three);
-            if (odd) {
-                const M wrong = m_of(odd);
-                here = v_choose(wrong, v_all(0xEF), here);
-                second = v_choose(wrong, v_all(0xBF), second);
-                third = v_choose(wrong, v_all(0xBD), third);
-            }
-            v_store(memory->fourth + count, v_pack(~inside, fourth));
+            v_pack(memory->fourth + count, ~inside, p + 3, fourth);
         }
-        v_store(memory->codes + count, v_pack(~inside, here));
-        v_store(memory->turned + count, v_pack(~inside, second));
-        v_store(memory->states + count, v_pack(~inside, third));
+        v_pack_three(memory->codes + count, memory->turned + count, memory->states + count, ~inside, p, here, second, third);
+        if (odd) {
+            const M wrong = m_of(m_gather(odd, ~inside));
+            v_store(memory->codes + count, v_choose(wrong, v_all(0xEF), v_load(memory->codes + count)));
+            v_store(memory->turned + count, v_choose(wrong, v_all(0xBF), v_load(memory->turned + count)));
+            v_store(memory->states + count, v_choose(wrong, v_all(0xBD), v_load(memory->states + count)));
+        }
         memory->places[at / 64] = ~inside;
         count += (uint32_t)__builtin_popcountll(~inside);
     }
@@ -248,7 +254,7 @@ static uint32_t NAME(pack_part)(bitlex_lane_memory *memory, const uint8_t *p, ui
 static uint32_t NAME(pack_utf8)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
                                 uint32_t units)
 {
-    const size_t size = (size_t)(end - text), safe = size < 67 ? 0 : (size - 67) / 64 * 64 + 64;
+    const size_t size = (size_t)(end - text), safe = size < 72 ? 0 : (size - 72) / 64 * 64 + 64;
     const uint32_t near = safe < units ? (uint32_t)safe : (units + 63) / 64 * 64; /* from here on a copy is read, with zeros behind */
     uint64_t inner = 0;
     uint32_t at, ascii, count;
@@ -622,6 +628,7 @@ static uint32_t NAME(read)(const bitlex_lanes *lanes, bitlex_lane_memory *memory
     default: NAME(read_wide)(lanes, &memory->recent, memory->codes, text, units, 4);
     }
     steps = (count + 8 * BITLEX_LANES - 1) / (8 * BITLEX_LANES) * 8;
+    memory->used = (count + steps - 1) / steps;
     memset(memory->codes + count, (int)lanes->identity, (size_t)steps * BITLEX_LANES - count);
     NAME(turn)(memory->codes, memory->turned, steps);
     return steps;

@@ -100,17 +100,23 @@ static uint32_t last_lead(const uint8_t *text, uint32_t at)
 /* How lanes are entered and how their neighbours on the side of the first were left: the same? */
 static int is_settled(const bitlex_lane_memory *memory, int direction)
 {
-    return direction > 0 ? memcmp(memory->entries + 1, memory->exits, BITLEX_LANES - 1) == 0
-                         : memcmp(memory->entries, memory->exits + 1, BITLEX_LANES - 1) == 0;
+    return direction > 0 ? memcmp(memory->entries + 1, memory->exits, memory->used - 1) == 0
+                         : memcmp(memory->entries, memory->exits + 1, memory->used - 1) == 0;
 }
 
 static void enter_as_left(bitlex_lane_memory *memory, int direction)
 {
     if (direction > 0) {
-        memcpy(memory->entries + 1, memory->exits, BITLEX_LANES - 1);
+        memcpy(memory->entries + 1, memory->exits, memory->used - 1);
     } else {
-        memcpy(memory->entries, memory->exits + 1, BITLEX_LANES - 1);
+        memcpy(memory->entries, memory->exits + 1, memory->used - 1);
     }
+}
+
+/* Of the lanes that have a part of the text, the first, second and so on that a pass enters. */
+static uint32_t lane_at(const bitlex_lane_memory *memory, uint32_t i, int direction)
+{
+    return direction > 0 ? i : memory->used - 1 - i;
 }
 
 /* What is known of a pass that is not settled: where each lane leads from each state, and in which states lanes were left. */
@@ -122,7 +128,7 @@ typedef struct {
 static void learn(knowledge *known, const bitlex_lane_memory *memory)
 {
     uint32_t lane;
-    for (lane = 0; lane < BITLEX_LANES; lane++) {
+    for (lane = 0; lane < memory->used; lane++) {
         known->leads[lane][memory->entries[lane]] = memory->exits[lane];
         known->seen |= UINT64_C(1) << memory->exits[lane];
     }
@@ -134,8 +140,8 @@ static int enter_by_knowledge(const knowledge *known, bitlex_lane_memory *memory
 {
     uint32_t i, s;
     int sure = 1;
-    for (i = 0; i < BITLEX_LANES; i++) {
-        uint32_t lane = direction > 0 ? i : BITLEX_LANES - 1 - i;
+    for (i = 0; i < memory->used; i++) {
+        const uint32_t lane = lane_at(memory, i, direction);
         const uint8_t *leads = known->leads[lane];
         if (!sure) {
             for (s = 0; s < BITLEX_SYMBOLS && !(known->seen >> s & 1 && leads[s] == BITLEX_LOOK_DEEPER); s++) {}
@@ -156,7 +162,7 @@ static void guess(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_
     memset(memory->entries, (int)start, BITLEX_LANES);
     run(lanes, memory, steps, steps < WARMUP ? steps : WARMUP, BITLEX_GUESS);
     enter_as_left(memory, direction);
-    memory->entries[direction > 0 ? 0 : BITLEX_LANES - 1] = (uint8_t)state;
+    memory->entries[lane_at(memory, 0, direction)] = (uint8_t)state;
 }
 
 /* Two states in which a lane was left, one rightly: the machine tells them apart for longer than a lane. */
@@ -181,20 +187,20 @@ static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, u
         memcpy(memory->others, second, sizeof second);
         if (!run(lanes, memory, steps, 0, BITLEX_TWICE)) return 0;
         memory->chosen = 0;
-        for (i = 0, state = start; i < BITLEX_LANES; i++) {
-            lane = direction > 0 ? i : BITLEX_LANES - 1 - i;
+        for (i = 0, state = start, lane = 0; i < memory->used; i++) {
+            lane = lane_at(memory, i, direction);
             if (state != first[lane] && state != second[lane]) break;
             memory->chosen |= (uint64_t)(state != first[lane]) << lane;
             state = state == first[lane] ? memory->exits[lane] : memory->others[lane];
         }
-        if (i == BITLEX_LANES) {
+        if (i == memory->used) {
             of->blocks = memory->chosen != 0 ? PATIENCE : of->blocks - 1;
             if (memory->exits[lane] != memory->others[lane]) doubt(of, memory->exits[lane], memory->others[lane]);
             memory->exits[lane] = (uint8_t)state;
             return run(lanes, memory, steps, 0, BITLEX_CHOOSE);
         }
-        for (i = 1; i < BITLEX_LANES; i++) {
-            lane = direction > 0 ? i : BITLEX_LANES - 1 - i;
+        for (i = 1; i < memory->used; i++) {
+            lane = lane_at(memory, i, direction);
             first[lane] = memory->exits[lane - direction];
             second[lane] = memory->others[lane - direction];
         }
@@ -207,7 +213,7 @@ static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, u
 static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, pass run,
                        int direction)
 {
-    const uint32_t last = direction > 0 ? BITLEX_LANES - 1 : 0;
+    const uint32_t last = lane_at(memory, memory->used - 1, direction);
     bitlex_doubt *of = memory->doubts + (direction > 0);
     knowledge known;
     uint32_t lane, one = 0, two = 0;
@@ -219,7 +225,7 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
     memset(known.leads, BITLEX_LOOK_DEEPER, sizeof known.leads);
     known.seen = 0;
     learn(&known, memory);
-    for (lane = 1; lane < BITLEX_LANES; lane++) {
+    for (lane = 1; lane < memory->used; lane++) {
         const uint32_t exit = memory->exits[direction > 0 ? lane - 1 : lane], entry = memory->entries[direction > 0 ? lane : lane - 1];
         if (exit != entry) one = exit, two = entry;
     }

@@ -49,6 +49,7 @@ typedef struct bitlex_lane_memory {
     bitlex_recent recent;
     uint8_t entries[BITLEX_LANES], exits[BITLEX_LANES]; /* of the pass at hand */
     uint8_t others[BITLEX_LANES]; /* entries, then exits, of a second run beside it */
+    uint32_t used; /* lanes that have a part of the text */
     uint64_t chosen; /* lanes in which that run was right */
     bitlex_doubt doubts[2]; /* of the backward pass, and of the forward pass */
     uint32_t far; /* how often to look far ahead at once: see bitlex.c */

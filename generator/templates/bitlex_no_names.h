@@ -19,6 +19,9 @@
 #undef m_bits
 #undef m_equal
 #undef m_everywhere
+#undef m_followed
+#undef m_followed_four
+#undef m_gather
 #undef m_high
 #undef m_inside
 #undef m_none
@@ -41,6 +44,7 @@
 #undef v_offset
 #undef v_or
 #undef v_pack
+#undef v_pack_three
 #undef v_permute
 #undef v_prepare
 #undef v_right
