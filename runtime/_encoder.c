@@ -538,11 +538,9 @@ static PyMethodDef functions[] = {
 int bitlex_py_add_encoder(PyObject *module)
 {
     State *state = PyModule_GetState(module);
-    PyObject *encoder = PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
-    const int added = encoder == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)encoder);
-    Py_XDECREF(encoder);
+    state->encoder = (PyTypeObject *)PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
     state->specials = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_specials_spec, NULL);
     state->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_array_spec, NULL);
-    if (added < 0 || state->specials == NULL || state->array == NULL || PyModule_AddType(module, state->specials) < 0) return -1;
+    if (state->encoder == NULL || PyModule_AddType(module, state->encoder) < 0 || state->specials == NULL || state->array == NULL || PyModule_AddType(module, state->specials) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

@@ -8,6 +8,7 @@
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _utf8.c        a str -> its UTF-8
+ *     _counter.c     texts -> their distinct pieces; _merger.c: these -> the merges to learn from them
  *     _ids.c         ids -> a list or an array; a list or an array -> ids
  *
  * Invariants: an Encoder never changes after it is made, but for the caches that wait for the next call, each of which has one user at
@@ -146,6 +147,10 @@ PyObject *bitlex_py_find(Encoder *self, PyObject *token);
 
 PyObject *bitlex_py_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_in_order(Encoder *self, PyObject *unused);
+
+/* --- _counter.c, _merger.c --- */
+
+extern PyType_Spec bitlex_py_counter_spec, bitlex_py_merger_spec;
 
 /* --- _encoder.c --- */
 
