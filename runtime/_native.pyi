@@ -76,16 +76,18 @@ class Specials:
 class Encoder:
     """A vocabulary and a machine; its tables are checked (ValueError otherwise) and copied, those of an image used where they are.
 
-    `decoded` are the bytes of ids that the vocabulary does not have, or has otherwise. Any number of threads may use one Encoder.
+    `decoded` are the bytes of ids that the vocabulary does not have, or has otherwise; `special`: which are left out by
+    `skip`. Any number of threads may use one Encoder.
     A text is as of Machine; `threads` (1..1024) share one in parts of `blocks` times BLOCK units; 0: where that is worth it.
     """
 
     @overload
     def __new__(
         cls, machine: Machine, decoded: dict[int, bytes], blob: Buffer, starts: Buffer, merges: Buffer | None = None, whole: bool = True,
+        *, special: tuple[int, ...] = (),
     ) -> Encoder: ...
     @overload
-    def __new__(cls, machine: Machine, decoded: dict[int, bytes], *, image: Buffer) -> Encoder: ...
+    def __new__(cls, machine: Machine, decoded: dict[int, bytes], *, image: Buffer, special: tuple[int, ...] = ()) -> Encoder: ...
     def encode(
         self, text: str | Buffer, allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
     ) -> list[int]: ...
@@ -115,8 +117,11 @@ class Encoder:
     def refuse(self, text: str | Buffer, disallowed: Specials, /) -> None:
         """ValueError if the text has one of these."""
     def specials(self, tokens: dict[bytes, int], /) -> Specials: ...
-    def decode(self, ids: Any, /) -> bytes:
+    def decode(self, ids: Any, skip: bool = False, /) -> bytes:
         """Of a sequence of ints, or an array of integers. KeyError for an id that is none."""
+    def decode_text(self, ids: Any, errors: str, skip: bool, /) -> str:
+        """`decode(ids, skip).decode("utf-8", errors)`, faster."""
+    def decode_batch(self, batch: Iterable[Any], errors: str, threads: int, skip: bool, /) -> list[str]: ...
     def ends(self, ids: Any, /) -> list[int]:
         """Where the bytes of each id end, in those of all."""
     def token(self, id: int, /) -> bytes: ...

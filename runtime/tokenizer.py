@@ -263,18 +263,17 @@ class Tokenizer:
 
         An id that is none is a KeyError that says which and where.
         """
-        return self.decode_bytes(ids, skip_special_tokens=skip_special_tokens).decode("utf-8", errors)
+        return self._encoder.decode_text(ids, errors, skip_special_tokens)
 
     def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False) -> bytes:
         """The bytes of ids."""
-        if skip_special_tokens:
-            special = {token.id for token in self._description.added if token.special}
-            ids = [number for number in ids if int(number) not in special]
-        return self._encoder.decode(ids)
+        return self._encoder.decode(ids, skip_special_tokens)
 
-    def decode_batch(self, batch: Iterable[Ids], *, errors: str = "replace", skip_special_tokens: bool = False) -> list[str]:
-        """`[tokenizer.decode(ids) for ids in batch]`."""
-        return [self.decode(ids, errors=errors, skip_special_tokens=skip_special_tokens) for ids in batch]
+    def decode_batch(
+        self, batch: Iterable[Ids], *, errors: str = "replace", skip_special_tokens: bool = False, threads: int = 0
+    ) -> list[str]:
+        """`[tokenizer.decode(ids) for ids in batch]`, on all cores."""
+        return self._encoder.decode_batch(batch, errors, self._workers(threads), skip_special_tokens)
 
     def decode_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """The text of ids, and the character in which each token starts. Bytes that are not UTF-8 are a UnicodeDecodeError."""
