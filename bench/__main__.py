@@ -29,7 +29,7 @@ from typing import Any
 import bitlex
 from bitlex.generator.measure import lookahead
 
-from .conduct import Pages, conduct
+from .conduct import Pages, add_options, conduct, read
 from .corpora import Text, corpora, hard
 from .engines import PACKAGES, engines
 from .machine import code_size
@@ -63,21 +63,10 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     which.add_argument("--no-patterns", action="store_true", help="leave out the patterns of bench/patterns.toml")
     which.add_argument("--data", type=Path, metavar="FOLDER", help="of files to measure on (default: $BITLEX_DATA, or texts made here)")
     which.add_argument("--megabytes", type=float, default=4, metavar="MB", help="of each text, at most (default: %(default)s)")
-    how = parser.add_argument_group("how, and where to")
-    how.add_argument("--rounds", type=int, default=9, help="to take medians of; 7 at least for figures to publish (default: %(default)s)")
-    how.add_argument("--quick", action="store_true", help="cl100k, 0.5 MB, 3 rounds: does it work here?")
-    how.add_argument("--out", type=Path, default=HERE / "results", metavar="FOLDER", help="default: %(default)s")
-    how.add_argument("--name", default="latest", help="of the files: NAME.csv, NAME.json, NAME-corpora.svg ... (default: %(default)s)")
-    how.add_argument("--readme", type=Path, nargs="?", const=HERE.parent / "README.md", metavar="FILE",
-                     help="put the summary between the markers of README.md, or of FILE")  # fmt: skip
-    how.add_argument("--from", type=Path, dest="source", metavar="JSON", help="measure nothing: take an earlier result")
-    options = parser.parse_args(given)
-    if options.rounds < 1:
-        parser.error("--rounds: one at least")
+    add_options(parser, name="latest", rounds=9, quick="cl100k, 0.5 MB, 3 rounds")
+    options = read(parser, given, PARTS)
     if options.quick:
         options.family, options.megabytes, options.rounds, options.no_patterns = options.family or ["cl100k"], 0.5, 3, True
-    chosen = [part for part in PARTS if getattr(options, part) is not None and getattr(options, part) is not False]
-    options.parts = chosen or PARTS
     return options
 
 

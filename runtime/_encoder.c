@@ -1,6 +1,6 @@
-/* _encoder.c - a vocabulary as a Python type: texts in, ids out, and back.
+/* _encoder.c - a vocabulary as a Python type: texts in, ids out.
  *
- * In: the tables of a vocabulary, or their image, and a Machine. Out: an Encoder. runtime/tokenizer.py gives names to arguments, and says
+ * In: the tables of a vocabulary, or their image, and a Machine. Out: an Encoder, whose ids _decoding.c takes back. runtime/tokenizer.py gives names to arguments, and says
  * what special tokens mean; here they are only found.
  *
  * Invariants: each method ends the work that it began. The GIL is released for texts above RELEASE bytes. A method that encodes takes
@@ -321,150 +321,6 @@ static PyObject *encoder_count_batch(Encoder *self, PyObject *const *arguments, 
     return batch(self, arguments, count, make_number);
 }
 
-/* --- ids --------------------------------------------------------------------------------------------------------------- */
-
-static void raise_no_token(const Ids *ids, size_t at)
-{
-    if (ids->data[at] == BPE_NONE) PyErr_Format(PyExc_KeyError, "ids[%zu] is no token id", at);
-    else PyErr_Format(PyExc_KeyError, "ids[%zu] is %u, which is no token of this vocabulary", at, ids->data[at]);
-}
-
-static PyObject *encoder_decode(Encoder *self, PyObject *source)
-{
-    Ids ids = {.data = NULL};
-    PyObject *bytes = NULL;
-    uint64_t size;
-    size_t at = 0;
-    if (bitlex_py_read_ids(&ids, source) < 0) {
-        bitlex_py_free_ids(&ids);
-        return NULL;
-    }
-    size = bpe_decoded_size(&self->decoder, ids.data, ids.used, &at);
-    if (size == UINT64_MAX) {
-        raise_no_token(&ids, at);
-    } else if (size > PY_SSIZE_T_MAX - 64) {
-        PyErr_NoMemory();
-    } else {
-        bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size + 16); /* the last token is copied whole */
-        if (bytes != NULL) {
-            bpe_decode(&self->decoder, ids.data, ids.used, (uint8_t *)PyBytes_AS_STRING(bytes));
-            _PyBytes_Resize(&bytes, (Py_ssize_t)size);
-        }
-    }
-    bitlex_py_free_ids(&ids);
-    return bytes;
-}
-
-static PyObject *encoder_ends(Encoder *self, PyObject *source)
-{
-    Ids ids = {.data = NULL};
-    PyObject *list = NULL;
-    uint64_t end = 0;
-    if (bitlex_py_read_ids(&ids, source) == 0) list = PyList_New((Py_ssize_t)ids.used);
-    for (size_t i = 0; list != NULL && i < ids.used; i++) {
-        const uint8_t *bytes;
-        const size_t length = bpe_token(&self->decoder, ids.data[i], &bytes);
-        PyObject *made;
-        if (length == SIZE_MAX) raise_no_token(&ids, i);
-        made = length == SIZE_MAX ? NULL : PyLong_FromUnsignedLongLong(end += length);
-        if (made == NULL) Py_CLEAR(list);
-        else PyList_SET_ITEM(list, (Py_ssize_t)i, made);
-    }
-    bitlex_py_free_ids(&ids);
-    return list;
-}
-
-static PyObject *encoder_token(Encoder *self, PyObject *number)
-{
-    const uint8_t *bytes = NULL;
-    size_t length;
-    const Py_ssize_t id = PyNumber_AsSsize_t(number, NULL);
-    if (id == -1 && PyErr_Occurred()) return NULL;
-    length = id >= 0 && (uint64_t)id < BPE_NONE ? bpe_token(&self->decoder, (uint32_t)id, &bytes) : SIZE_MAX;
-    if (length != SIZE_MAX) return PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)length);
-    PyErr_SetObject(PyExc_KeyError, number);
-    return NULL;
-}
-
-static PyObject *encoder_find(Encoder *self, PyObject *token)
-{
-    uint32_t id;
-    Utf8 u;
-    if (bitlex_py_utf8_begin(&u, token) < 0) return NULL;
-    id = bpe_find(&self->vocabulary, u.bytes, (size_t)u.length);
-    bitlex_py_utf8_end(&u);
-    if (id == BPE_NONE) Py_RETURN_NONE;
-    return PyLong_FromUnsignedLong(id);
-}
-
-/* How a piece may be merged, by what it is called; the last two need what is in bpe_neighbours.h. */
-static const char *const METHODS[] = {"automatic", "sweep", "heap", "backtrack", "prefixes"};
-enum { BACKTRACK = BPE_METHODS, PREFIXES, METHOD_COUNT };
-
-/* What tells which tokens may stand side by side, made when it is first needed: NULL with an exception set. */
-static const bpe_neighbours *neighbours_of(Encoder *self)
-{
-    int failed = 0;
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
-    if (self->neighbours.v == NULL) failed = bpe_neighbours_begin(&self->neighbours, &self->vocabulary) < 0;
-    PyThread_release_lock(self->lock);
-    if (failed) PyErr_NoMemory();
-    return failed ? NULL : &self->neighbours;
-}
-
-/* The number of ids, or an error of bpe_merge; an exception may be set besides. */
-static size_t merge_by(Encoder *self, int method, const Utf8 *u, uint32_t *out)
-{
-    const bpe_neighbours *n = method >= BACKTRACK ? neighbours_of(self) : NULL;
-    if (method >= BACKTRACK && n == NULL) return BPE_NO_MEMORY;
-    if (method == BACKTRACK && n->ordered) return bpe_merge_backtrack(n, u->bytes, (size_t)u->length, out);
-    if (method == PREFIXES && n->ordered) return bpe_merge_prefixes(n, u->bytes, (size_t)u->length, out);
-    return bpe_merge(&self->vocabulary, method >= BACKTRACK ? BPE_HEAP : (bpe_method)method, u->bytes, (size_t)u->length, out);
-}
-
-static PyObject *encoder_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
-{
-    Ids ids = {.data = NULL};
-    PyObject *list = NULL;
-    Utf8 u;
-    size_t made;
-    int method = 0;
-    if (count != 2 || !PyUnicode_Check(arguments[1])) {
-        PyErr_SetString(PyExc_TypeError, "expected (piece, method), method being a str");
-        return NULL;
-    }
-    while (method < METHOD_COUNT && PyUnicode_CompareWithASCIIString(arguments[1], METHODS[method]) != 0) method++;
-    if (method == METHOD_COUNT) {
-        PyErr_Format(PyExc_ValueError, "method is %R; it may be 'automatic', 'sweep', 'heap', 'backtrack' or 'prefixes'", arguments[1]);
-        return NULL;
-    }
-    if (bitlex_py_utf8_begin(&u, arguments[0]) < 0) return NULL;
-    if (bitlex_py_reserve(&ids, (size_t)u.length + BPE_PADDING) < 0) {
-        PyErr_NoMemory();
-    } else {
-        made = merge_by(self, method, &u, ids.data);
-        if (made == BPE_NO_MEMORY) {
-            PyErr_NoMemory();
-        } else if (made == BPE_NO_TOKEN) {
-            size_t at = 0;
-            while (at + 1 < u.length && self->vocabulary.byte_tokens[u.bytes[at]] != BPE_NONE) at++;
-            PyErr_Format(PyExc_ValueError, "byte 0x%02x at %zu is no token of this vocabulary", u.bytes[at], at);
-        } else {
-            list = bitlex_py_ids_as_list(self, ids.data, made);
-        }
-    }
-    bitlex_py_free_ids(&ids);
-    bitlex_py_utf8_end(&u);
-    return list;
-}
-
-static PyObject *encoder_in_order(Encoder *self, PyObject *unused)
-{
-    const bpe_neighbours *n = neighbours_of(self);
-    (void)unused;
-    return n == NULL ? NULL : PyBool_FromLong(n->ordered);
-}
-
 /* refuse(text, disallowed): ValueError if the text has one of them */
 static PyObject *encoder_refuse(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -631,15 +487,16 @@ static PyMethodDef encoder_methods[] = {
     METHOD(encode_batch, "encode_batch" BATCH_SIGNATURE "list of lists"),
     METHOD(encode_batch_to_numpy, "encode_batch_to_numpy" BATCH_SIGNATURE "list of arrays"),
     METHOD(count_batch, "count_batch" BATCH_SIGNATURE "list of numbers"),
-    METHOD(merge, "merge(piece, method) -> the ids of one piece by merging, without caches"),
+    {"merge", (PyCFunction)(void (*)(void))bitlex_py_merge, METH_FASTCALL,
+     "merge(piece, method) -> the ids of one piece by merging, without caches"},
     METHOD(refuse, "refuse(text, disallowed): ValueError if the text has one of these special tokens"),
-    {"in_order", (PyCFunction)(void (*)(void))encoder_in_order, METH_NOARGS,
+    {"in_order", (PyCFunction)(void (*)(void))bitlex_py_in_order, METH_NOARGS,
      "in_order() -> whether merges happen in the order of their ranks. Where they do not, 'backtrack' and 'prefixes' are 'heap'"},
     {"specials", (PyCFunction)(void (*)(void))encoder_specials, METH_O, "specials({bytes: id}) -> Specials"},
-    {"decode", (PyCFunction)(void (*)(void))encoder_decode, METH_O, "decode(ids) -> bytes"},
-    {"ends", (PyCFunction)(void (*)(void))encoder_ends, METH_O, "ends(ids) -> where each token ends in what they decode to"},
-    {"token", (PyCFunction)(void (*)(void))encoder_token, METH_O, "token(id) -> bytes"},
-    {"find", (PyCFunction)(void (*)(void))encoder_find, METH_O, "find(bytes) -> the id of this token of the vocabulary, or None"},
+    {"decode", (PyCFunction)(void (*)(void))bitlex_py_decode, METH_O, "decode(ids) -> bytes"},
+    {"ends", (PyCFunction)(void (*)(void))bitlex_py_ends, METH_O, "ends(ids) -> where each token ends in what they decode to"},
+    {"token", (PyCFunction)(void (*)(void))bitlex_py_token, METH_O, "token(id) -> bytes"},
+    {"find", (PyCFunction)(void (*)(void))bitlex_py_find, METH_O, "find(bytes) -> the id of this token of the vocabulary, or None"},
     {"image", (PyCFunction)(void (*)(void))encoder_image, METH_NOARGS, "image() -> the tables, for the argument of that name"},
     {NULL, NULL, 0, NULL},
 };
@@ -681,11 +538,9 @@ static PyMethodDef functions[] = {
 int bitlex_py_add_encoder(PyObject *module)
 {
     State *state = PyModule_GetState(module);
-    PyObject *encoder = PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
-    const int added = encoder == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)encoder);
-    Py_XDECREF(encoder);
+    state->encoder = (PyTypeObject *)PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
     state->specials = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_specials_spec, NULL);
     state->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_array_spec, NULL);
-    if (added < 0 || state->specials == NULL || state->array == NULL || PyModule_AddType(module, state->specials) < 0) return -1;
+    if (state->encoder == NULL || PyModule_AddType(module, state->encoder) < 0 || state->specials == NULL || state->array == NULL || PyModule_AddType(module, state->specials) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

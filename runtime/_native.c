@@ -228,12 +228,21 @@ static PyType_Slot machine_slots[] = {
 static PyType_Spec machine_spec = {
     "bitlex._native.Machine", sizeof(Machine), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, machine_slots};
 
+static int add_type(PyObject *module, PyType_Spec *spec)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+    const int added = type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);
+    Py_XDECREF(type);
+    return added;
+}
+
 static int module_exec(PyObject *module)
 {
     State *state = PyModule_GetState(module);
     PyObject *machine = PyType_FromModuleAndSpec(module, &machine_spec, NULL);
     state->machine = (PyTypeObject *)machine;
     if (machine == NULL || PyModule_AddType(module, state->machine) < 0 || bitlex_py_add_encoder(module) < 0) return -1;
+    if (add_type(module, &bitlex_py_counter_spec) < 0 || add_type(module, &bitlex_py_merger_spec) < 0) return -1;
     state->iterator = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_iterator_spec, NULL);
     state->offsets = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_offsets_spec, NULL);
     if (state->iterator == NULL || state->offsets == NULL || PyModule_AddIntConstant(module, "ABI", BITLEX_ABI) < 0) return -1;
@@ -250,6 +259,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->wide);
     Py_VISIT(state->ids);
     Py_VISIT(state->machine);
+    Py_VISIT(state->encoder);
     Py_VISIT(state->specials);
     Py_VISIT(state->array);
     return 0;
@@ -265,6 +275,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->wide);
     Py_CLEAR(state->ids);
     Py_CLEAR(state->machine);
+    Py_CLEAR(state->encoder);
     Py_CLEAR(state->specials);
     Py_CLEAR(state->array);
     return 0;

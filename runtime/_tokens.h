@@ -1,11 +1,14 @@
 /* _tokens.h - what the files of the extension share that make token ids: texts in, ids out, and back.
  *
- *     _encoder.c     a vocabulary and a Machine -> an Encoder; its methods
+ *     _encoder.c     a vocabulary and a Machine -> an Encoder; its methods that encode
+ *     _decoding.c    those that decode
+ *     _merging.c     those that merge one piece in one way
  *     _specials.c    special tokens -> Specials
  *     _ranks.c       a rank file -> the tables of its vocabulary
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _utf8.c        a str -> its UTF-8
+ *     _counter.c     texts -> their distinct pieces; _merger.c: these -> the merges to learn from them
  *     _ids.c         ids -> a list or an array; a list or an array -> ids
  *
  * Invariants: an Encoder never changes after it is made, but for the caches that wait for the next call, each of which has one user at
@@ -132,6 +135,22 @@ int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t t
 
 /* parse_ranks(data) -> (blob, starts), or None. */
 PyObject *bitlex_py_parse_ranks(PyObject *module, PyObject *data);
+
+/* --- _decoding.c: methods of an Encoder --- */
+
+PyObject *bitlex_py_decode(Encoder *self, PyObject *source);
+PyObject *bitlex_py_ends(Encoder *self, PyObject *source);
+PyObject *bitlex_py_token(Encoder *self, PyObject *number);
+PyObject *bitlex_py_find(Encoder *self, PyObject *token);
+
+/* --- _merging.c: methods of an Encoder --- */
+
+PyObject *bitlex_py_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_in_order(Encoder *self, PyObject *unused);
+
+/* --- _counter.c, _merger.c --- */
+
+extern PyType_Spec bitlex_py_counter_spec, bitlex_py_merger_spec;
 
 /* --- _encoder.c --- */
 
