@@ -29,9 +29,7 @@ OPENAI = ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")
 RANK_FILES = (*OPENAI, "qwen")
 JSON_FILES = ("gpt2", "llama3", "qwen3", "deepseek_v3")
 TEKKEN = ("tekken_240718", "tekken_240911")
-QWEN = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
+QWEN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 
 def file_of(name: str) -> Path:
@@ -52,14 +50,15 @@ def tiktoken_of(name: str) -> tiktoken.Encoding:
     if name in OPENAI:
         with (
             patch.dict(os.environ, {"TIKTOKEN_CACHE_DIR": ""}),
-            patch.object(tiktoken_ext.openai_public, "load_tiktoken_bpe", lambda url, expected_hash: load_tiktoken_bpe(str(file_of(name)))),
+            patch.object(tiktoken_ext.openai_public, "load_tiktoken_bpe", lambda *_, **__: load_tiktoken_bpe(str(file_of(name)))),
         ):
             return tiktoken.Encoding(**tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS[name]())
     if name == "qwen":
         with patch.dict(os.environ, {"TIKTOKEN_CACHE_DIR": ""}):
             ranks = load_tiktoken_bpe(str(file_of(name)))
         special = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", *(f"<|extra_{number}|>" for number in range(205)))
-        return tiktoken.Encoding(name, pat_str=QWEN, mergeable_ranks=ranks, special_tokens=dict(zip(special, range(len(ranks), len(ranks) + 208), strict=True)))
+        numbered = {content: len(ranks) + at for at, content in enumerate(special)}
+        return tiktoken.Encoding(name, pat_str=QWEN, mergeable_ranks=ranks, special_tokens=numbered)
     content = json.loads(file_of(name).read_bytes())
     config = content["config"]
     used = content["vocab"][: config["default_vocab_size"] - config["default_num_special_tokens"]]
