@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from training_definition import learn
 
 import bitlex
 from bitlex.training.pure import PureCounter, PureMerger
 from bitlex.training.session import byte_counts
 from bitlex.vocabulary import Vocabulary
+from training_definition import learn
 
 native = pytest.importorskip("bitlex._native")
 BYTES = [bytes([byte]) for byte in range(256)]

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
-from training_definition import learn
 
 import bitlex
 from bitlex.training.regex_tokenizer import GPT2_SPLIT_PATTERN, GPT4_SPLIT_PATTERN
 from bitlex.vocabularies.byte_alphabet import to_bytes
+from training_definition import learn
 
 HERE = Path(__file__).resolve().parent
 PROSE = "\n".join((HERE.parent / name).read_text(encoding="utf-8") for name in ("README.md", "docs/tokens.md", "docs/lanes.md", "tests/test_lexer.py"))
@@ -79,11 +79,9 @@ def test_huggingface_options() -> None:
         initial = chance.choice([b"", b"xyz", bytes(range(256))])
         size = len(initial) + chance.choice([5, 20, 100])
         special = chance.choice([[], ["<s>"]])
-        try:
-            ours = bitlex.train(texts, size, tie_break="huggingface", initial_alphabet=initial, special_tokens=special, **options)
-        except ValueError as error:
-            assert "alone" in str(error)
-            continue
+        seen = set("".join(texts).encode()) | set(initial)
+        size = max(size, len(seen) + len(special))
+        ours = bitlex.train(texts, size, tie_break="huggingface", initial_alphabet=initial, special_tokens=special, **options)
         theirs = by_huggingface(texts, size, initial_alphabet=alphabet_of(initial), special_tokens=special, **options)
         assert merges(ours) == their_merges(theirs), (seed, options, initial)
         assert our_ids(ours) == their_ids(theirs)
@@ -117,8 +115,7 @@ def test_rustbpe() -> None:
 def test_gigatoken() -> None:
     """Which has the rule of Hugging Face's trainer, cut as GPT-2 does."""
     gigatoken = pytest.importorskip("gigatoken")
-    for text in [PROSE, *map(random_text, range(10))]:
-        assert merges(bitlex.train(text, 600, tie_break="huggingface")) == gigatoken.train_bpe(text.encode(), 600, [])[1]
+    assert merges(bitlex.train(PROSE, 1500, tie_break="huggingface")) == gigatoken.train_bpe(PROSE.encode(), 1500, [])[1]
 
 
 def test_minbpe() -> None:
@@ -138,7 +135,7 @@ def test_corpora(name: str) -> None:
     """Hugging Face's trainer on whole corpora; slow, so of one size here. bench/training.py has the others."""
     if not (DATA / name).exists():
         pytest.skip("no BITLEX_DATA")
-    text = (DATA / name).read_text(encoding="utf-8", newline="")[:400_000]
+    text = (DATA / name).read_bytes()[:400_000].decode("utf-8", "ignore")
     theirs = by_huggingface([text], 2000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
     assert merges(bitlex.train(text, 2000, tie_break="huggingface")) == their_merges(theirs)
 

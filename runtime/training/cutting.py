@@ -17,13 +17,14 @@ from ..catalogue import families, lexer
 from ..compiler import compile
 from ..lexer import Lexer
 from ..vocabularies.matching import matches_of
+from ..vocabularies.minbpe import REGEX_UNICODE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .rules import Rule
 
-__all__ = ["Cutting", "cutting", "pre_tokenizer_of"]
+__all__ = ["Cutting", "cutting", "for_minbpe", "pre_tokenizer_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,13 @@ def cutting(pattern: str | Lexer | None, rule: Rule) -> Cutting:
         split |= {"behavior": "Isolated", "invert": False}
     made = compile(split, dialect=rule.dialect, unicode=rule.unicode)
     return Cutting(made, None, split, rule.dialect, rule.unicode)
+
+
+def for_minbpe(pattern: str) -> Lexer | str:
+    """A pattern as minbpe would read it; of a family, its regular expression."""
+    if not is_family(pattern) or len(lexer(pattern).steps) != 1 or "regex" not in lexer(pattern).steps[0]:
+        return pattern
+    return compile(matches_of(lexer(pattern).pattern), dialect="python", unicode=REGEX_UNICODE)
 
 
 def is_family(pattern: str) -> bool:

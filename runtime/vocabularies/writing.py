@@ -25,7 +25,7 @@ from .matching import UNICODE, matches_of
 from .minbpe import CHECKED, REGEX_UNICODE, VERSION, checksum_line, readable
 from .ranks import check_ranks, merges_by_rank
 
-__all__ = ["FORMATS", "format_of", "huggingface", "minbpe", "ranks", "write"]
+__all__ = ["FORMATS", "contents", "format_of", "huggingface", "minbpe", "ranks", "write"]
 
 FORMATS = ("tiktoken", "huggingface", "minbpe")
 BY_SUFFIX = {".tiktoken": "tiktoken", ".json": "huggingface", ".model": "minbpe"}
@@ -41,13 +41,18 @@ def write(description: Description, path: str | os.PathLike[str], format: str | 
     chosen = format or format_of(path)
     if chosen not in FORMATS:
         raise ValueError(f"{path}: say what to write: a name that ends in {', '.join(BY_SUFFIX)}, or a format of {', '.join(FORMATS)}")
-    if chosen == "minbpe":
-        with whole_files(os.path.splitext(path)[0] + ".vocab", path) as (vocab, model):
-            vocab.write(readable(description))
-            model.write(minbpe(description))
-        return
-    with whole_files(path) as (file,):
-        file.write(ranks(description) if chosen == "tiktoken" else huggingface(description))
+    files = contents(description, path, chosen)
+    with whole_files(*files) as opened:
+        for file, content in zip(opened, files.values(), strict=True):
+            file.write(content)
+
+
+def contents(description: Description, path: str | os.PathLike[str], format: str) -> dict[str, bytes]:
+    """What would be written: the files and what is in them, the one that is asked for last."""
+    where = os.fspath(path)
+    if format == "minbpe":
+        return {os.path.splitext(where)[0] + ".vocab": readable(description), where: minbpe(description)}
+    return {where: ranks(description) if format == "tiktoken" else huggingface(description)}
 
 
 def ranks(description: Description) -> bytes:
