@@ -7,6 +7,7 @@
  * Rejected: parsing arguments with PyArg_ParseTuple (a tuple to be made and a format to be read, which short texts notice); names for
  * them (lexer.py has names).
  */
+#include "_streams.h"
 #include "_tokens.h"
 
 /* The arguments (text, threads=1, blocks=PART). */
@@ -231,9 +232,12 @@ static PyType_Spec machine_spec = {
 static int module_exec(PyObject *module)
 {
     State *state = PyModule_GetState(module);
-    PyObject *machine = PyType_FromModuleAndSpec(module, &machine_spec, NULL);
+    PyObject *machine = PyType_FromModuleAndSpec(module, &machine_spec, NULL), *stream;
     state->machine = (PyTypeObject *)machine;
     if (machine == NULL || PyModule_AddType(module, state->machine) < 0 || bitlex_py_add_encoder(module) < 0) return -1;
+    stream = PyType_FromModuleAndSpec(module, &bitlex_py_stream_spec, NULL);
+    if (stream == NULL || PyModule_AddType(module, (PyTypeObject *)stream) < 0) return -1;
+    Py_DECREF(stream);
     state->iterator = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_iterator_spec, NULL);
     state->offsets = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_offsets_spec, NULL);
     if (state->iterator == NULL || state->offsets == NULL || PyModule_AddIntConstant(module, "ABI", BITLEX_ABI) < 0) return -1;
