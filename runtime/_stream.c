@@ -8,7 +8,7 @@
 #include "_native.h"
 #include "_streams.h"
 
-#define AT_ONCE 8192 /* units */
+#define AT_ONCE (4 * BITLEX_BLOCK) /* units */
 
 typedef struct {
     PyObject_HEAD
@@ -125,9 +125,11 @@ static Offsets *feed(Stream *self, const Text *t, bitlex_cursor *cursor, PyTypeO
 {
     const bitlex_machine *m = &self->machine->machine;
     const size_t size = m->drops ? 16 : 8, width = t->encoding == BITLEX_UTF8 ? 1 : (size_t)t->encoding;
-    uint64_t done = 0, stored = 0, room = t->length / 3 + AT_ONCE + self->stream.count + BITLEX_STREAM_ROOM;
+    uint64_t done = 0, stored = 0, room = self->stream.count + BITLEX_STREAM_ROOM;
     uint32_t turns = 0;
-    Offsets *found = bitlex_py_offsets_new(type, room * size);
+    Offsets *found;
+    room += t->length < AT_ONCE ? t->length : t->length / 3 + AT_ONCE;
+    found = bitlex_py_offsets_new(type, room * size);
     while (found != NULL && done < t->length) {
         const uint64_t part = t->length - done < AT_ONCE ? t->length - done : AT_ONCE, wanted = part + self->stream.count + BITLEX_STREAM_ROOM;
         size_t used;

@@ -1045,7 +1045,8 @@ static uint64_t settled(bitlex_cursor *c, uint32_t *state)
         from = ahead < c->length ? border(c, c->length - ahead) : 0;
         loaded = n = load(c, from, c->length);
         for (size = 0; size < c->stage->backward_states; size++) set[size] = (uint16_t)(size * columns);
-        while (n > 0 && size > 1) {
+        /* Where bytes are read one by one, not inside of a character. */
+        while (n > 0 && (size > 1 || (c->machine->continuation != NULL && n < loaded && border(c, from + n) != from + n))) {
             n--;
             for (i = 0; i < size; i++) set[i] = c->stage->backward_next[set[i] + c->columns[n]];
             size = distinct(set, size);

@@ -18,6 +18,7 @@
 #include "bitlex_lanes.h"
 
 #define STATES 64
+#define RUN 32   /* equal characters that are worth a look whether they change anything */
 #define SHORT 24 /* units that are not worth more than one step each */
 
 #define NONE 0u  /* the numbers of the sets that are settled */
@@ -263,6 +264,44 @@ static size_t run(bitlex_stream *s, bitlex_cursor *c, void *scratch, const uint8
     return units;
 }
 
+/* Whether one more unit changed nothing but places, all of them by as much as the last one did: by 0 or by 1. */
+static int same_but_places(bitlex_stream *s, const bitlex_stream *before, uint64_t *moved, int first)
+{
+    uint32_t i;
+    if (s->count != before->count || s->count > BITLEX_STREAM_OPEN || s->forward != before->forward || s->set_count != before->set_count ||
+        s->dropping != before->dropping || s->opened != before->opened || s->start != before->start ||
+        memcmp(s->sets, before->sets, s->set_count * sizeof *s->sets) != 0)
+        return 0;
+    for (i = 0; i < s->count; i++) {
+        const uint64_t by = s->open[i] - before->open[i];
+        if ((by != 0 && by != 1 << 6) || (!first && by != moved[i])) return 0;
+        moved[i] = by;
+    }
+    return 1;
+}
+
+/* Of a run of one ASCII character that does the same to the stream each time, skip all that is there: how many of so many. What reading does to
+ * places is one map of old places to new ones, as long as the rest stays the same. If each new place is moved by as much twice, it is
+ * moved by as much as the old place that it is, and so for ever. */
+static size_t skip_run(bitlex_stream *s, const uint8_t *p, size_t length, uint64_t *out, size_t *stored)
+{
+    const uint32_t column = column_of(s, *p);
+    bitlex_stream before;
+    uint64_t moved[BITLEX_STREAM_OPEN];
+    size_t done, run, i;
+    *stored = 0;
+    for (done = 0; done < 2; done++) {
+        if (!has_room(s)) return done;
+        before = *s;
+        *stored += step(s, column, 1, out + *stored);
+        if (!same_but_places(s, &before, moved, done == 0)) return done + 1;
+    }
+    for (run = done; run < length && p[run] == *p; run++) {}
+    for (i = 0; i < s->count; i++) s->open[i] += moved[i] * (run - done);
+    s->length += run - done;
+    return run;
+}
+
 /* Read complete characters: how many of so many units. */
 static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const uint8_t *p, size_t length, bitlex_encoding encoding,
                         uint64_t *out, size_t room, size_t *stored)
@@ -281,6 +320,11 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
             if (done == length) break;
         }
         if (!has_room(s)) break;
+        if (width == 1 && p[done] < 0x80 && length - done >= RUN && memcmp(p + done, p + done + 1, RUN - 1) == 0) {
+            done += skip_run(s, p + done, length - done, out + n, stored);
+            n += *stored;
+            continue;
+        }
         n += step_character(s, p + done * width, p + length * width, encoding, &taken, out + n);
         done += taken;
     }
