@@ -238,6 +238,9 @@ static int module_exec(PyObject *module)
     stream = PyType_FromModuleAndSpec(module, &bitlex_py_stream_spec, NULL);
     if (stream == NULL || PyModule_AddType(module, (PyTypeObject *)stream) < 0) return -1;
     Py_DECREF(stream);
+    stream = PyType_FromModuleAndSpec(module, &bitlex_py_token_stream_spec, NULL);
+    if (stream == NULL || PyModule_AddType(module, (PyTypeObject *)stream) < 0) return -1;
+    Py_DECREF(stream);
     state->iterator = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_iterator_spec, NULL);
     state->offsets = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_offsets_spec, NULL);
     if (state->iterator == NULL || state->offsets == NULL || PyModule_AddIntConstant(module, "ABI", BITLEX_ABI) < 0) return -1;
@@ -254,6 +257,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->wide);
     Py_VISIT(state->ids);
     Py_VISIT(state->machine);
+    Py_VISIT(state->encoder);
     Py_VISIT(state->specials);
     Py_VISIT(state->array);
     return 0;
@@ -269,6 +273,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->wide);
     Py_CLEAR(state->ids);
     Py_CLEAR(state->machine);
+    Py_CLEAR(state->encoder);
     Py_CLEAR(state->specials);
     Py_CLEAR(state->array);
     return 0;

@@ -83,7 +83,7 @@ typedef struct {
 } Offsets;
 
 typedef struct {
-    PyTypeObject *iterator, *offsets, *machine, *specials, *array;
+    PyTypeObject *iterator, *offsets, *machine, *encoder, *specials, *array;
     PyObject *from_buffer, *narrow, *wide, *ids; /* numpy.frombuffer and the types of offsets and ids, once they were needed */
 } State;
 

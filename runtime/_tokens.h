@@ -3,6 +3,7 @@
  *     _encoder.c     a vocabulary and a Machine -> an Encoder; its methods
  *     _specials.c    special tokens -> Specials
  *     _ranks.c       a rank file -> the tables of its vocabulary
+ *     _token_stream.c  an Encoder and the parts of a text -> ids
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _utf8.c        a str -> its UTF-8
@@ -134,6 +135,9 @@ int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t t
 PyObject *bitlex_py_parse_ranks(PyObject *module, PyObject *data);
 
 /* --- _encoder.c --- */
+
+/* Raise that a text has a special token which must not be there. */
+void bitlex_py_raise_special(const uint8_t *bytes, size_t length, uint64_t at);
 
 int bitlex_py_add_encoder(PyObject *module);
 
