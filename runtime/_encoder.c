@@ -37,20 +37,24 @@ static int look_at_signals(void *context)
     return !failed;
 }
 
-/* A special token that must not be there: -1 with an exception set. */
-static int refuse(const Utf8 *u, PyObject *disallowed)
+void bitlex_py_raise_special(const uint8_t *bytes, size_t length, uint64_t at)
 {
-    special_match found;
-    PyObject *token;
-    if (disallowed == Py_None || !specials_find(&((Specials *)disallowed)->tokens, u->bytes, u->length, 0, &found)) return 0;
-    token = PyUnicode_DecodeUTF8((const char *)u->bytes + found.start, (Py_ssize_t)(found.end - found.start), "replace");
+    PyObject *token = PyUnicode_DecodeUTF8((const char *)bytes, (Py_ssize_t)length, "replace");
     if (token != NULL) {
         PyErr_Format(PyExc_ValueError,
                      "the text has the special token %R, at byte %llu. To have it encoded as that token, pass allowed_special={%R} or "
                      "allowed_special='all'; to have it encoded as any other text, disallowed_special=()",
-                     token, (unsigned long long)found.start, token);
+                     token, (unsigned long long)at, token);
         Py_DECREF(token);
     }
+}
+
+/* A special token that must not be there: -1 with an exception set. */
+static int refuse(const Utf8 *u, PyObject *disallowed)
+{
+    special_match found;
+    if (disallowed == Py_None || !specials_find(&((Specials *)disallowed)->tokens, u->bytes, u->length, 0, &found)) return 0;
+    bitlex_py_raise_special(u->bytes + found.start, (size_t)(found.end - found.start), found.start);
     return -1;
 }
 
@@ -587,6 +591,7 @@ int bitlex_py_add_encoder(PyObject *module)
     state->encoder = (PyTypeObject *)PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
     state->specials = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_specials_spec, NULL);
     state->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_array_spec, NULL);
-    if (state->encoder == NULL || PyModule_AddType(module, state->encoder) < 0 || state->specials == NULL || state->array == NULL || PyModule_AddType(module, state->specials) < 0) return -1;
+    if (state->encoder == NULL || state->specials == NULL || state->array == NULL) return -1;
+    if (PyModule_AddType(module, state->encoder) < 0 || PyModule_AddType(module, state->specials) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

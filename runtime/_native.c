@@ -244,7 +244,7 @@ static int module_exec(PyObject *module)
     state->machine = (PyTypeObject *)machine;
     if (machine == NULL || PyModule_AddType(module, state->machine) < 0 || bitlex_py_add_encoder(module) < 0) return -1;
     if (add_type(module, &bitlex_py_counter_spec) < 0 || add_type(module, &bitlex_py_merger_spec) < 0) return -1;
-    if (add_type(module, &bitlex_py_stream_spec) < 0) return -1;
+    if (add_type(module, &bitlex_py_stream_spec) < 0 || add_type(module, &bitlex_py_token_stream_spec) < 0) return -1;
     state->iterator = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_iterator_spec, NULL);
     state->offsets = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_offsets_spec, NULL);
     if (state->iterator == NULL || state->offsets == NULL || PyModule_AddIntConstant(module, "ABI", BITLEX_ABI) < 0) return -1;

@@ -5,6 +5,7 @@
  *     _merging.c     those that merge one piece in one way
  *     _specials.c    special tokens -> Specials
  *     _ranks.c       a rank file -> the tables of its vocabulary
+ *     _token_stream.c  an Encoder and the parts of a text -> ids
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _utf8.c        a str -> its UTF-8
@@ -174,6 +175,9 @@ PyObject *bitlex_py_in_order(Encoder *self, PyObject *unused);
 extern PyType_Spec bitlex_py_counter_spec, bitlex_py_merger_spec;
 
 /* --- _encoder.c --- */
+
+/* Raise that a text has a special token which must not be there. */
+void bitlex_py_raise_special(const uint8_t *bytes, size_t length, uint64_t at);
 
 int bitlex_py_add_encoder(PyObject *module);
 

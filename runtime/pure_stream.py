@@ -131,7 +131,7 @@ class Stream:
         """Another stream, of the same text so far."""
         twin = Stream(self.machine, self.hold, self.readers)
         twin.kind, twin.tail, twin.length, twin.start, twin.forward = self.kind, self.tail, self.length, self.start, self.forward
-        twin.before, twin.open, twin.dropping = self.fed, list(self.before), list(self.open), self.dropping
+        twin.before, twin.open, twin.dropping = list(self.before), list(self.open), self.dropping
         twin.inner = [stage.copy() for stage in self.inner]
         return twin
 
@@ -168,6 +168,12 @@ class Stream:
             self.hand_out(self.length, True, found)
         self.reset()
         return found
+
+    @property
+    def settled_to(self) -> int:
+        """Up to where the last stage has read."""
+        waiting = [stage.waiting[0][0][1] for stage in self.inner if stage.waiting]
+        return min([self.length, *waiting, *(before[0][1] for before in self.before if before is not None)])
 
     def read(self, text: Any) -> list[int]:
         """Read complete characters."""
