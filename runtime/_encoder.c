@@ -10,6 +10,7 @@
 #include "_tokens.h"
 
 #define MOST_THREADS 1024
+#define SHORT 256 /* bytes of a text */
 
 static State *state_of(Encoder *self) { return PyType_GetModuleState(Py_TYPE(self)); }
 
@@ -89,12 +90,19 @@ static void set_task(Task *task, const Utf8 *u, PyObject *allowed)
     task->allowed = allowed == Py_None ? NULL : &((Specials *)allowed)->tokens;
 }
 
-/* A text in this thread: -1 with an exception set. */
+/* A text in this thread: -1 with an exception set. A short one is copied to where keys of 16 bytes can be read up to its end. */
 static int encode_here(Encoder *self, Task *task)
 {
+    uint8_t copy[SHORT + 16];
     PyThreadState *released = NULL;
     Encoded outcome;
     Working *w = bitlex_py_begin_work(self);
+    if (task->length <= SHORT) {
+        memcpy(copy, task->text, (size_t)task->length);
+        memset(copy + task->length, 0, 16);
+        task->text = copy;
+        task->slack = 16;
+    }
     if (w == NULL || bitlex_py_reserve(&task->ids, task->counting ? 64 : (size_t)(task->length / 3) + 64) < 0) {
         outcome = NO_ROOM;
     } else if (task->length <= RELEASE) {

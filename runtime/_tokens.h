@@ -62,7 +62,8 @@ typedef struct {
 /* The text of one call as UTF-8. */
 typedef struct {
     Text text;      /* what holds it */
-    uint8_t *own;   /* its bytes, if they had to be made */
+    uint8_t *own;   /* its bytes, if they had to be made: in so much memory */
+    size_t own_size;
     const uint8_t *bytes;
     uint64_t length;
 } Utf8;
@@ -82,7 +83,7 @@ typedef enum { ENCODED, NO_ROOM, NO_BYTE, TOO_LONG, STOPPED } Encoded;
 /* What to encode, and what became of it. */
 typedef struct {
     const uint8_t *text;
-    uint64_t length;
+    uint64_t length, slack;         /* slack: bytes behind it that may be read */
     const specials *allowed;        /* or NULL */
     const bitlex_cut *from, *to;    /* the part of the text between two cuts, with allowed being NULL; or NULL */
     int (*may_go_on)(void *context); /* asked now and then; or NULL */
