@@ -138,7 +138,7 @@ static Encoded encode_pieces(Working *w, const Pieces *p, const uint8_t *text, u
     size_t made;
     if (bitlex_py_reserve(ids, (size_t)(p->ends[p->count - 1] - p->starts[0]) + BPE_PADDING) < 0) return NO_ROOM;
     made = bpe_encode(w->caches, text + p->base, length - p->base + task->slack, p->starts, p->ends, p->count, ids->data + before);
-    if (made == BPE_NO_MEMORY) return NO_ROOM;
+    if (made == BPE_NO_MEMORY) return w->watch.stopped ? STOPPED : NO_ROOM;
     if (made == BPE_NO_TOKEN) {
         task->at = place_of_no_token(w, text, p);
         return NO_BYTE;
@@ -191,6 +191,8 @@ Encoded bitlex_py_encode_piece(Working *w, Task *task, uint64_t start, uint64_t 
 {
     Pieces p;
     if (end - start >= UINT32_MAX) return TOO_LONG;
+    w->watch.stopped = 0;
+    bpe_encoder_watch(w->caches, NULL);
     p.base = start;
     p.count = 1;
     p.starts[0] = 0;
@@ -217,7 +219,10 @@ Encoded bitlex_py_encode(Working *w, Task *task)
     Ids *ids = &task->ids;
     special_search search;
     special_match found;
+    const bpe_watch watch = {task->may_go_on, task->context, 0};
     uint64_t from = 0;
+    w->watch = watch;
+    bpe_encoder_watch(w->caches, task->may_go_on != NULL ? &w->watch : NULL);
     if (task->allowed != NULL) specials_begin(&search, task->allowed, task->text, task->length, 0);
     while (task->allowed != NULL && specials_next(&search, &found)) {
         const Encoded outcome = encode_between(w, task, from, found.start);

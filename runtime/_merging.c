@@ -2,7 +2,7 @@
 #include "_tokens.h"
 
 /* How a piece may be merged, by what it is called; the last two need what is in bpe_neighbours.h. */
-static const char *const METHODS[] = {"automatic", "sweep", "heap", "backtrack", "prefixes"};
+static const char *const METHODS[] = {"automatic", "sweep", "heap", "windows", "backtrack", "prefixes"};
 enum { BACKTRACK = BPE_METHODS, PREFIXES, METHOD_COUNT };
 
 /* What tells which tokens may stand side by side, made when it is first needed: NULL with an exception set. */
@@ -39,7 +39,7 @@ PyObject *bitlex_py_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t 
     }
     while (method < METHOD_COUNT && PyUnicode_CompareWithASCIIString(arguments[1], METHODS[method]) != 0) method++;
     if (method == METHOD_COUNT) {
-        PyErr_Format(PyExc_ValueError, "method is %R; it may be 'automatic', 'sweep', 'heap', 'backtrack' or 'prefixes'", arguments[1]);
+        PyErr_Format(PyExc_ValueError, "method is %R; it may be 'automatic', 'sweep', 'heap', 'windows', 'backtrack' or 'prefixes'", arguments[1]);
         return NULL;
     }
     if (bitlex_py_utf8_begin(&u, arguments[0]) < 0) return NULL;

@@ -111,7 +111,7 @@ class Encoder:
         self, texts: Iterable[str | Buffer], allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
     ) -> list[int]: ...
     def merge(self, piece: str | Buffer, method: str, /) -> list[int]:
-        """The ids of one piece by merging alone: "automatic", "sweep", "heap", "backtrack" or "prefixes"."""
+        """The ids of one piece by merging alone: "automatic", "sweep", "heap", "windows", "backtrack" or "prefixes"."""
     def in_order(self) -> bool:
         """Whether merges happen in the order of their ranks. Where they do not, "backtrack" and "prefixes" are "heap"."""
     def refuse(self, text: str | Buffer, disallowed: Specials, /) -> None:

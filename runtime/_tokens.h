@@ -72,6 +72,7 @@ typedef struct {
 typedef struct Working {
     const Encoder *encoder;
     bpe_encoder *caches;
+    bpe_watch watch;       /* what they ask while a piece is long */
     bitlex_cursor *cursor;
     void *scratch;         /* of a machine of several stages */
     uint64_t scratch_size;

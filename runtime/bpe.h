@@ -71,14 +71,24 @@ uint32_t bpe_find_hashed(const bpe_vocabulary *v, const uint8_t *bytes, size_t l
 /* --- encoding --- */
 
 /* How a piece is merged. All give the same ids. */
-typedef enum { BPE_AUTOMATIC, BPE_SWEEP, BPE_HEAP, BPE_METHODS } bpe_method;
+typedef enum { BPE_AUTOMATIC, BPE_SWEEP, BPE_HEAP, BPE_WINDOWS, BPE_METHODS } bpe_method;
 
 typedef struct bpe_encoder bpe_encoder;
+
+/* What is asked now and then whether to go on, and whether it said no. */
+typedef struct {
+    int (*may_go_on)(void *context);
+    void *context;
+    int stopped;
+} bpe_watch;
 
 /* Empty caches; NULL if memory is short. */
 bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v);
 void bpe_encoder_free(bpe_encoder *e);
 size_t bpe_encoder_size(const bpe_encoder *e);
+
+/* While an encoder merges a long piece, this is asked, if it is not NULL; when it says no, bpe_encode gives BPE_NO_MEMORY. */
+void bpe_encoder_watch(bpe_encoder *e, bpe_watch *watch);
 
 /* Encode `count` pieces of a text: piece i is starts[i] up to ends[i]. `readable`: bytes of the text that may be read. At out must be
  * room for as many ids as the pieces have bytes, and BPE_PADDING. Their number comes back, or BPE_NO_MEMORY or BPE_NO_TOKEN. */
@@ -87,10 +97,11 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
 
 #define BPE_KEY 15
 #define BPE_MEDIUM 32
+#define BPE_WIDE 62
 
 typedef struct {
     const uint8_t *bytes;
-    uint32_t length, count; /* 1..BPE_MEDIUM; count is set */
+    uint32_t length, count; /* 1..BPE_WIDE; count is set */
     uint32_t *ids;          /* room for length of them */
 } bpe_job;
 
@@ -106,6 +117,9 @@ size_t bpe_merge(const bpe_vocabulary *v, bpe_method method, const uint8_t *piec
  * piece. Takes time for merging the piece, and `longest` short ones. */
 size_t bpe_final(const bpe_vocabulary *v, const uint8_t *piece, size_t length, const size_t *stops, size_t stop_count, uint32_t *out,
                  size_t *count);
+
+/* The same by windows, asking now and then whether to go on, if `watch` is not NULL: if not, BPE_NO_MEMORY comes back. */
+size_t bpe_merge_windows(const bpe_vocabulary *v, const uint8_t *piece, size_t length, uint32_t *out, bpe_watch *watch);
 
 /* --- decoding --- */
 

@@ -15,6 +15,8 @@ typedef struct {
     uint32_t length, count; /* before the ids and the bytes of a piece in the arena */
 } head;
 
+void bpe_encoder_watch(bpe_encoder *e, bpe_watch *watch) { e->watch = watch; }
+
 size_t bpe_encoder_size(const bpe_encoder *e) { return sizeof *e + TABLES; }
 
 bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)

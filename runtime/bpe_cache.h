@@ -64,6 +64,7 @@ typedef struct {
 
 struct bpe_encoder {
     const bpe_vocabulary *v;
+    bpe_watch *watch;
     entry (*buckets)[2];
     medium_entry *mediums;
     slot *slots;

@@ -12,7 +12,7 @@
 
 #define TURNS 8
 #define PLACE_BITS 6
-#define MOST BPE_MEDIUM /* symbols, whose places are 1 and up */
+#define MOST 64 /* places, the first and the last of which are those of no symbol */
 
 /* Before the first symbol and behind the last byte is NO_SYMBOL, so that the pairs at both ends need no case of their own. */
 typedef struct {
@@ -177,5 +177,6 @@ static inline int merge_all(const bpe_vocabulary *v, bpe_job *jobs, size_t count
 
 int bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count, size_t longest)
 {
-    return longest <= 16 ? merge_all(v, jobs, count, 16) : merge_all(v, jobs, count, MOST);
+    if (longest <= 16) return merge_all(v, jobs, count, 16);
+    return longest <= BPE_MEDIUM ? merge_all(v, jobs, count, BPE_MEDIUM) : merge_all(v, jobs, count, MOST);
 }

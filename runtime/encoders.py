@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "Encoder", "make_encoder"]
 
 SURROGATES = re.compile("[\ud800-\udfff]")
-METHODS = ("automatic", "sweep", "heap", "backtrack", "prefixes")  # of merging a piece
+METHODS = ("automatic", "sweep", "heap", "windows", "backtrack", "prefixes")  # of merging a piece
 
 
 class Encoder(Protocol):

@@ -273,22 +273,21 @@ class Tokenizer:
             yield from (ids for ids in documents if ids is not None)
 
     def merge(
-        self, piece: str | Bytes, *, method: Literal["automatic", "sweep", "heap", "backtrack", "prefixes"] = "automatic"
+        self, piece: str | Bytes, *, method: Literal["automatic", "sweep", "heap", "windows", "backtrack", "prefixes"] = "automatic"
     ) -> list[int]:
         """The ids of one piece by merging alone: not cut by the lexer, not looked up whole, without caches.
 
         All methods give the same; they are there to be compared.
 
-        sweep      looks through all neighbours for each merge: quadratic, the fastest up to some 20 bytes
-        heap       keeps what may merge in a heap: O(n log n), for every vocabulary and length
-        backtrack  takes the longest token that may stand behind the one before, and goes back where none may: linear, from 30
-                   bytes on the fastest, 3 times as fast as the heap at 300
+        sweep      looks through all neighbours for each merge: quadratic
+        heap       keeps what may merge in a heap: O(n log n)
+        windows    merges short windows that overlap, many at a time, and joins them where they have a token in common
+        backtrack  takes the longest token that may stand behind the one before, and goes back where none may: linear
         prefixes   finds the last token of every beginning: linear
-        automatic  sweep up to 96 bytes, then heap
+        automatic  windows, of which a piece of up to 62 bytes is one
 
-        The two linear ones hold where merges happen in the order of their ranks, as in vocabularies that were trained as they are; in
-        others, such as llama3, which was put together, they are the heap. Their tables are made when one is first asked for (60 to
-        350 ms); runtime/bpe_neighbours.h has figures.
+        The last two hold where merges happen in the order of their ranks, as in vocabularies that were trained as they are; in others, such
+        as llama3, which was put together, they are the heap. Their tables are made when one is first asked for (60 to 350 ms).
         """
         return self._encoder.merge(piece, method)
 

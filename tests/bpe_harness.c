@@ -487,6 +487,7 @@ static void check_methods(const bpe_vocabulary *b, const vocabulary *v, const bp
     if (defined) same("heap", round, expected, ids, bpe_merge(b, BPE_HEAP, p, length, out), out);
     if (length <= 5000) same("sweep", round, expected, ids, bpe_merge(b, BPE_SWEEP, p, length, out), out);
     same("automatic", round, expected, ids, bpe_merge(b, BPE_AUTOMATIC, p, length, out), out);
+    same("windows", round, expected, ids, bpe_merge(b, BPE_WINDOWS, p, length, out), out);
     if (n->ordered) same("backtrack", round, expected, ids, bpe_merge_backtrack(n, p, length, out), out);
     if (n->ordered) same("prefixes", round, expected, ids, bpe_merge_prefixes(n, p, length, out), out);
     free(ids);
@@ -547,6 +548,7 @@ static void forged(const bpe_vocabulary *b, bpe_encoder *e, const cut_text *t, u
     for (i = 0; i < t->count && i < 20; i++) {
         const size_t length = t->ends[i] - t->starts[i];
         bpe_merge(b, BPE_HEAP, t->text + t->starts[i], length, out);
+        bpe_merge(b, BPE_WINDOWS, t->text + t->starts[i], length, out);
         if (n.ordered) bpe_merge_backtrack(&n, t->text + t->starts[i], length, out);
         if (n.ordered) bpe_merge_prefixes(&n, t->text + t->starts[i], length, out);
     }

@@ -454,6 +454,32 @@ def test_a_signal_gets_through(tokenizer: Tokenizer, threads: int) -> None:
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_signal_gets_through_in_the_midst_of_a_piece(threads: int) -> None:
+    """The exception comes before there is a result: nothing between the two runs Python."""
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    everything = {"type": "Split", "pattern": {"Regex": r"(?s:.+)"}, "behavior": "Isolated", "invert": False}
+    whole = Tokenizer(describe(TRAINED, family=None, pre_tokenizer=everything))
+    text = random.Random(1).randbytes(1_000_000) * 40
+    found: list[Any] = []
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with pytest.raises(Interrupted):  # noqa: PT012
+            signal.setitimer(signal.ITIMER_REAL, 0.005)
+            found.extend(map(whole._encoder.encode_to_numpy, [text], [None], [None], [threads]))
+        assert found == []
+        assert whole.encode("the") == [257]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 @pytest.mark.parametrize(("unit", "expected"), [("a", 1), ("ab", 1), ("中", 1), (" ", 1), ("xyz", 1)])
 def test_one_piece_of_a_megabyte(unit: str, expected: int) -> None:
     """By the definition it would take days; three other ways agree."""
