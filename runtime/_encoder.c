@@ -37,20 +37,24 @@ static int look_at_signals(void *context)
     return !failed;
 }
 
-/* A special token that must not be there: -1 with an exception set. */
-static int refuse(const Utf8 *u, PyObject *disallowed)
+void bitlex_py_raise_special(const uint8_t *bytes, size_t length, uint64_t at)
 {
-    special_match found;
-    PyObject *token;
-    if (disallowed == Py_None || !specials_find(&((Specials *)disallowed)->tokens, u->bytes, u->length, 0, &found)) return 0;
-    token = PyUnicode_DecodeUTF8((const char *)u->bytes + found.start, (Py_ssize_t)(found.end - found.start), "replace");
+    PyObject *token = PyUnicode_DecodeUTF8((const char *)bytes, (Py_ssize_t)length, "replace");
     if (token != NULL) {
         PyErr_Format(PyExc_ValueError,
                      "the text has the special token %R, at byte %llu. To have it encoded as that token, pass allowed_special={%R} or "
                      "allowed_special='all'; to have it encoded as any other text, disallowed_special=()",
-                     token, (unsigned long long)found.start, token);
+                     token, (unsigned long long)at, token);
         Py_DECREF(token);
     }
+}
+
+/* A special token that must not be there: -1 with an exception set. */
+static int refuse(const Utf8 *u, PyObject *disallowed)
+{
+    special_match found;
+    if (disallowed == Py_None || !specials_find(&((Specials *)disallowed)->tokens, u->bytes, u->length, 0, &found)) return 0;
+    bitlex_py_raise_special(u->bytes + found.start, (size_t)(found.end - found.start), found.start);
     return -1;
 }
 
@@ -421,50 +425,93 @@ static int open_image(Encoder *self, PyObject *image)
     return -1;
 }
 
-/* The bytes of ids that the vocabulary does not have, or has otherwise. */
-static int set_decoded(Encoder *self, PyObject *decoded)
+static int read_id(PyObject *number, uint32_t *id)
 {
-    uint32_t most = self->vocabulary.token_count;
+    const unsigned long value = PyLong_AsUnsignedLong(number);
+    if (value == (unsigned long)-1 && PyErr_Occurred()) return -1;
+    *id = (uint32_t)value;
+    if (value < BPE_TOKENS) return 0;
+    PyErr_SetString(PyExc_ValueError, "expected ids below 2**21");
+    return -1;
+}
+
+/* What is in {id: bytes}: -1 with an exception set. */
+static int set_others(PyObject *decoded, bpe_other *others, size_t *count)
+{
     PyObject *id, *bytes;
     Py_ssize_t at = 0;
-    self->decoded = PyDict_Copy(decoded); /* which holds the bytes */
-    if (self->decoded == NULL) return -1;
-    while (PyDict_Next(self->decoded, &at, &id, &bytes)) {
-        const unsigned long value = PyLong_AsUnsignedLong(id);
-        if (PyErr_Occurred()) return -1;
-        if (value >= BPE_TOKENS || !PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) > INT32_MAX) {
+    for (; PyDict_Next(decoded, &at, &id, &bytes); ++*count) {
+        bpe_other *other = others + *count;
+        if (read_id(id, &other->id) < 0) return -1;
+        if (!PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) > INT32_MAX) {
             PyErr_SetString(PyExc_ValueError, "expected {id below 2**21: bytes}");
             return -1;
         }
-        if (value >= most) most = (uint32_t)value + 1;
-    }
-    if (bpe_decoder_begin(&self->decoder, &self->vocabulary, most) < 0) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    for (at = 0; PyDict_Next(self->decoded, &at, &id, &bytes);) {
-        bpe_decoder_set(&self->decoder, (uint32_t)PyLong_AsUnsignedLong(id), (const uint8_t *)PyBytes_AS_STRING(bytes),
-                        (uint32_t)PyBytes_GET_SIZE(bytes));
+        other->bytes = (const uint8_t *)PyBytes_AS_STRING(bytes);
+        other->length = (uint32_t)PyBytes_GET_SIZE(bytes);
     }
     return 0;
 }
 
+/* Ids that are left out where special ones are: they may be among those that are decoded otherwise, or tokens of the vocabulary. */
+static int set_special(const bpe_vocabulary *v, PyObject *special, bpe_other *others, size_t *count)
+{
+    const size_t known = *count;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(special); i++) {
+        bpe_other *other = others + *count;
+        size_t at = 0;
+        if (read_id(PyTuple_GET_ITEM(special, i), &other->id) < 0) return -1;
+        while (at < known && others[at].id != other->id) at++;
+        if (at < known) {
+            others[at].special = 1;
+        } else if (other->id < v->token_count && v->starts[other->id] < v->starts[other->id + 1]) {
+            other->bytes = v->bytes + v->starts[other->id];
+            other->length = v->starts[other->id + 1] - v->starts[other->id];
+            other->special = 1;
+            ++*count;
+        }
+    }
+    return 0;
+}
+
+/* The bytes of ids that the vocabulary does not have, or has otherwise. */
+static int set_decoded(Encoder *self, PyObject *decoded, PyObject *special)
+{
+    bpe_other *others = PyMem_Calloc((size_t)(PyDict_GET_SIZE(decoded) + PyTuple_GET_SIZE(special)) + 1, sizeof *others);
+    size_t count = 0;
+    int failed = 0;
+    self->decoded = PyDict_Copy(decoded); /* which holds the bytes */
+    if (others == NULL) PyErr_NoMemory();
+    if (others == NULL || self->decoded == NULL || set_others(self->decoded, others, &count) < 0 ||
+        set_special(&self->vocabulary, special, others, &count) < 0) {
+        failed = 1;
+    } else if (bpe_decoder_begin(&self->decoder, &self->vocabulary, others, count) < 0) {
+        PyErr_NoMemory();
+        failed = 1;
+    }
+    PyMem_Free(others);
+    return failed ? -1 : 0;
+}
+
 static PyObject *encoder_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
 {
-    static char *names[] = {"machine", "decoded", "blob", "starts", "merges", "whole", "image", NULL};
-    PyObject *machine, *decoded, *tables[3] = {Py_None, Py_None, Py_None}, *image = Py_None;
+    static char *names[] = {"machine", "decoded", "blob", "starts", "merges", "whole", "image", "special", NULL};
+    PyObject *machine, *decoded, *special = NULL, *tables[3] = {Py_None, Py_None, Py_None}, *image = Py_None;
     State *state = PyType_GetModuleState(type);
     int whole = 1, failed;
     Encoder *self;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O!O!|OOOpO:Encoder", names, state->machine, &machine, &PyDict_Type, &decoded, tables,
-                                     tables + 1, tables + 2, &whole, &image)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O!O!|OOOpOO!:Encoder", names, state->machine, &machine, &PyDict_Type, &decoded, tables,
+                                     tables + 1, tables + 2, &whole, &image, &PyTuple_Type, &special)) {
         return NULL;
     }
     self = (Encoder *)type->tp_alloc(type, 0);
     if (self == NULL) return NULL;
     Py_INCREF(machine);
     self->machine = (Machine *)machine;
-    failed = (image == Py_None ? build(self, tables, whole) : open_image(self, image)) < 0 || set_decoded(self, decoded) < 0;
+    special = special == NULL ? PyTuple_New(0) : Py_NewRef(special);
+    failed = special == NULL || (image == Py_None ? build(self, tables, whole) : open_image(self, image)) < 0 ||
+             set_decoded(self, decoded, special) < 0;
+    Py_XDECREF(special);
     if (!failed) {
         self->lock = PyThread_allocate_lock();
         self->numbers = PyMem_Calloc((size_t)self->vocabulary.token_count + 1, sizeof *self->numbers);
@@ -493,7 +540,10 @@ static PyMethodDef encoder_methods[] = {
     {"in_order", (PyCFunction)(void (*)(void))bitlex_py_in_order, METH_NOARGS,
      "in_order() -> whether merges happen in the order of their ranks. Where they do not, 'backtrack' and 'prefixes' are 'heap'"},
     {"specials", (PyCFunction)(void (*)(void))encoder_specials, METH_O, "specials({bytes: id}) -> Specials"},
-    {"decode", (PyCFunction)(void (*)(void))bitlex_py_decode, METH_O, "decode(ids) -> bytes"},
+    {"decode", (PyCFunction)(void (*)(void))bitlex_py_decode, METH_FASTCALL, "decode(ids, skip=False) -> bytes. `skip`: without special tokens"},
+    {"decode_text", (PyCFunction)(void (*)(void))bitlex_py_decode_text, METH_FASTCALL, "decode_text(ids, errors, skip) -> str"},
+    {"decode_batch", (PyCFunction)(void (*)(void))bitlex_py_decode_batch, METH_FASTCALL,
+     "decode_batch(batch, errors, threads, skip) -> list of str"},
     {"ends", (PyCFunction)(void (*)(void))bitlex_py_ends, METH_O, "ends(ids) -> where each token ends in what they decode to"},
     {"token", (PyCFunction)(void (*)(void))bitlex_py_token, METH_O, "token(id) -> bytes"},
     {"find", (PyCFunction)(void (*)(void))bitlex_py_find, METH_O, "find(bytes) -> the id of this token of the vocabulary, or None"},
@@ -505,7 +555,7 @@ static PyType_Slot encoder_slots[] = {
     {Py_tp_new, encoder_new},
     {Py_tp_dealloc, encoder_dealloc},
     {Py_tp_methods, encoder_methods},
-    {Py_tp_doc, "Encoder(machine, decoded, blob, starts, merges=None, whole=True) or Encoder(machine, decoded, image=buffer)"},
+    {Py_tp_doc, "Encoder(machine, decoded, blob, starts, merges=None, whole=True, special=()) or Encoder(machine, decoded, image=buffer, special=())"},
     {0, NULL},
 };
 static PyType_Spec encoder_spec = {
@@ -541,6 +591,7 @@ int bitlex_py_add_encoder(PyObject *module)
     state->encoder = (PyTypeObject *)PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
     state->specials = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_specials_spec, NULL);
     state->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_array_spec, NULL);
-    if (state->encoder == NULL || PyModule_AddType(module, state->encoder) < 0 || state->specials == NULL || state->array == NULL || PyModule_AddType(module, state->specials) < 0) return -1;
+    if (state->encoder == NULL || state->specials == NULL || state->array == NULL) return -1;
+    if (PyModule_AddType(module, state->encoder) < 0 || PyModule_AddType(module, state->specials) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

@@ -7,6 +7,7 @@
  * Rejected: parsing arguments with PyArg_ParseTuple (a tuple to be made and a format to be read, which short texts notice); names for
  * them (lexer.py has names).
  */
+#include "_streams.h"
 #include "_tokens.h"
 
 /* The arguments (text, threads=1, blocks=PART). */
@@ -243,6 +244,7 @@ static int module_exec(PyObject *module)
     state->machine = (PyTypeObject *)machine;
     if (machine == NULL || PyModule_AddType(module, state->machine) < 0 || bitlex_py_add_encoder(module) < 0) return -1;
     if (add_type(module, &bitlex_py_counter_spec) < 0 || add_type(module, &bitlex_py_merger_spec) < 0) return -1;
+    if (add_type(module, &bitlex_py_stream_spec) < 0 || add_type(module, &bitlex_py_token_stream_spec) < 0) return -1;
     state->iterator = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_iterator_spec, NULL);
     state->offsets = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_offsets_spec, NULL);
     if (state->iterator == NULL || state->offsets == NULL || PyModule_AddIntConstant(module, "ABI", BITLEX_ABI) < 0) return -1;

@@ -5,11 +5,13 @@
  *     _merging.c     those that merge one piece in one way
  *     _specials.c    special tokens -> Specials
  *     _ranks.c       a rank file -> the tables of its vocabulary
+ *     _token_stream.c  an Encoder and the parts of a text -> ids
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _utf8.c        a str -> its UTF-8
  *     _counter.c     texts -> their distinct pieces; _merger.c: these -> the merges to learn from them
- *     _ids.c         ids -> a list or an array; a list or an array -> ids
+ *     _ids.c         ids -> a list or an array
+ *     _sources.c     a list or an array -> ids
  *
  * Invariants: an Encoder never changes after it is made, but for the caches that wait for the next call, each of which has one user at
  * a time. What a text gives does not depend on them.
@@ -46,6 +48,16 @@ typedef struct {
     uint64_t *places;
     int placed;
 } Ids;
+
+/* Ids that were given, where they lie: numbers of 1, 2, 4 or 8 bytes, so many bytes from one to the next. */
+typedef struct {
+    const char *data;
+    size_t count, size;
+    Py_ssize_t stride;
+    int is_signed;
+    Py_buffer view; /* what holds them; or */
+    uint32_t *own;
+} Source;
 
 /* The text of one call as UTF-8. */
 typedef struct {
@@ -105,8 +117,16 @@ extern PyType_Spec bitlex_py_array_spec;
 PyObject *bitlex_py_ids_as_array(PyTypeObject *type, Ids *ids);
 PyObject *bitlex_py_places_as_array(PyTypeObject *type, Ids *ids);
 
-/* From a sequence of ints or an array of integers: -1 with an exception set. data is to be freed. */
-int bitlex_py_read_ids(Ids *ids, PyObject *source);
+/* --- _sources.c --- */
+
+/* From a sequence of ints or an array of integers: -1 with an exception set, and nothing to end. */
+int bitlex_py_source_begin(Source *s, PyObject *ids);
+void bitlex_py_source_end(Source *s);
+
+#define SOURCE_BLOCK 4096
+
+/* The ids from `at` on, up to SOURCE_BLOCK of them, where they lie or in `room`; what is no id is BPE_NONE. Touches no object. */
+const uint32_t *bitlex_py_source_block(const Source *s, size_t at, size_t *count, uint32_t room[SOURCE_BLOCK]);
 
 /* --- _encoding.c --- */
 
@@ -138,7 +158,9 @@ PyObject *bitlex_py_parse_ranks(PyObject *module, PyObject *data);
 
 /* --- _decoding.c: methods of an Encoder --- */
 
-PyObject *bitlex_py_decode(Encoder *self, PyObject *source);
+PyObject *bitlex_py_decode(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_decode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_decode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_ends(Encoder *self, PyObject *source);
 PyObject *bitlex_py_token(Encoder *self, PyObject *number);
 PyObject *bitlex_py_find(Encoder *self, PyObject *token);
@@ -153,6 +175,9 @@ PyObject *bitlex_py_in_order(Encoder *self, PyObject *unused);
 extern PyType_Spec bitlex_py_counter_spec, bitlex_py_merger_spec;
 
 /* --- _encoder.c --- */
+
+/* Raise that a text has a special token which must not be there. */
+void bitlex_py_raise_special(const uint8_t *bytes, size_t length, uint64_t at);
 
 int bitlex_py_add_encoder(PyObject *module);
 

@@ -100,28 +100,53 @@ int bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count, size_t 
 /* Encode one piece of any length without any cache, by one method. out: room for `length` ids and BPE_PADDING. */
 size_t bpe_merge(const bpe_vocabulary *v, bpe_method method, const uint8_t *piece, size_t length, uint32_t *out);
 
+/* Of a piece of more than twice as many bytes as the longest token has, that may go on or end at one of `stops` (rising): how many bytes at its
+ * beginning have ids that are the same whatever follows; these are at out, which has room as for bpe_merge, and *count of them. 0 bytes:
+ * nothing is final yet, or *count is BPE_NO_MEMORY or BPE_NO_TOKEN. The rest of the piece is merged by itself: its ids are then those of a
+ * piece. Takes time for merging the piece, and `longest` short ones. */
+size_t bpe_final(const bpe_vocabulary *v, const uint8_t *piece, size_t length, const size_t *stops, size_t stop_count, uint32_t *out,
+                 size_t *count);
+
 /* --- decoding --- */
 
-/* The bytes of each id: those of the vocabulary, and such as were set. */
+/* What an id decodes to that is no token of the vocabulary, or not as a token: its bytes, which must stay where they are. */
 typedef struct {
-    uint32_t count;
-    bpe_record *records; /* of a longer one: where its bytes are, and in bytes 8..11 how many, for this process only */
+    const uint8_t *bytes;
+    uint32_t id, length, special;
+} bpe_other;
+
+typedef struct {
+    const bpe_vocabulary *v;
+    uint32_t mask;        /* no id is above */
+    uint32_t *sizes;      /* [mask + 1] see bpe_decode.c */
+    bpe_other *others;    /* in order of their ids */
+    size_t other_count;
 } bpe_decoder;
 
-/* For ids below `count`, which is no less than the vocabulary has: 0, or -1 if memory is short. */
-int bpe_decoder_begin(bpe_decoder *d, const bpe_vocabulary *v, uint32_t count);
+/* -1 if memory is short, 0 if not. The vocabulary must stay. No two others have the same id. */
+int bpe_decoder_begin(bpe_decoder *d, const bpe_vocabulary *v, const bpe_other *others, size_t count);
 void bpe_decoder_end(bpe_decoder *d);
 
-/* Have an id decode to these bytes, which must stay where they are. */
-void bpe_decoder_set(bpe_decoder *d, uint32_t id, const uint8_t *bytes, uint32_t length);
+/* The number of bytes of one id, SIZE_MAX if it is none; and where they are. With `skip`, special ones decode to nothing. */
+size_t bpe_token(const bpe_decoder *d, uint32_t id, int skip, const uint8_t **bytes);
 
-/* The number of bytes of one id, SIZE_MAX if it is none; and where they are. */
-size_t bpe_token(const bpe_decoder *d, uint32_t id, const uint8_t **bytes);
+/* What ids decode to: bytes; characters, if the bytes are UTF-8; and how much these take: 0 up to U+007F, 1 up to U+00FF, 2 up to
+ * U+FFFF, 3 all. */
+typedef struct {
+    uint64_t bytes, characters;
+    uint32_t widest;
+} bpe_extent;
 
-/* The bytes of so many ids together, or UINT64_MAX if one is none; *at is the index of the first that is none. */
-uint64_t bpe_decoded_size(const bpe_decoder *d, const uint32_t *ids, size_t count, size_t *at);
+/* Add what these ids decode to. How many were gone through comes back, which is the index of the first that is none. */
+size_t bpe_measure(const bpe_decoder *d, const uint32_t *ids, size_t count, int skip, bpe_extent *extent);
 
-/* Store them. out: room for bpe_decoded_size bytes and 16 more. */
-void bpe_decode(const bpe_decoder *d, const uint32_t *ids, size_t count, uint8_t *out);
+/* Store the bytes of ids from *out on, which is moved behind them, as far as they fit before `end`: how many did. May write up to
+ * `end`. */
+size_t bpe_decode(const bpe_decoder *d, const uint32_t *ids, size_t count, int skip, uint8_t **out, const uint8_t *end);
+
+/* Store characters as numbers of `width` bytes (1, 2 or 4) from *out on, which is moved behind them, and never write from `end` on.
+ * `vectors`: with AVX-512, which the processor must have. The number of bytes that were read comes back: all but those of a character
+ * that is not complete at the end; SIZE_MAX if they are not UTF-8 or their characters do not fit. */
+size_t bpe_transcode(const uint8_t *p, size_t length, int width, int vectors, uint8_t **out, const uint8_t *end);
 
 #endif

@@ -44,10 +44,24 @@ void bpe_encoder_free(bpe_encoder *e)
     free(e);
 }
 
+static inline int is_free(const entry *place) { return place->ids[3] == 0 && key_low(place->bytes) == 0 && key_high(place->bytes) == 0; }
+
+/* A guest makes room for a guest, but none for who is at home there. */
+static void move_on(bpe_encoder *e, const entry *evicted)
+{
+    entry *place = guest_bucket_of(e, evicted->bytes);
+    if (is_free(evicted) || bucket_of(e, evicted->bytes) == place) return;
+    place += !is_free(place);
+    if (is_free(place) || bucket_of(e, place->bytes) != place - 1) *place = *evicted;
+}
+
 void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, size_t count)
 {
     entry *bucket = bucket_of(e, k);
-    if (!same_key(bucket[0].bytes, k)) bucket[1] = bucket[0];
+    if (!same_key(bucket[0].bytes, k)) {
+        if (!same_key(bucket[1].bytes, k) && bucket_of(e, bucket[1].bytes) == bucket) move_on(e, bucket + 1);
+        bucket[1] = bucket[0];
+    }
     bucket[0].bytes = k;
     memcpy(bucket[0].ids, ids, 4 * sizeof *ids);
     bucket[0].ids[3] |= flags | (uint32_t)(count - 1) << COUNT_SHIFT;

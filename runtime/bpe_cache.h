@@ -1,6 +1,7 @@
 /* bpe_cache.h - what a thread remembers of pieces: for bpe_cache.c, which keeps it, and bpe_encode.c, which asks.
  *
- *     bucket     two entries of 32 bytes that share a line: pieces of up to 15 bytes and four ids, by their key
+ *     bucket     two entries of 32 bytes that share a line: pieces of up to 15 bytes and four ids, by their key. What no longer
+ *                fits its bucket moves on to another one, as a guest, if there is room: the two looked at first are the last ones used
  *     medium     an entry of 64 bytes: up to 32 bytes and seven ids
  *     arena      longer, or more ids; filled from the start again when it is full
  *
@@ -70,10 +71,18 @@ struct bpe_encoder {
     uint32_t used, generation;
     uint64_t *seen;
     uint32_t seen_count;
+    uint8_t recent[256]; /* by hash: which of those that wait may be the same piece */
     uint32_t refused; /* flags of entries that do not tell what a whole piece is */
 };
 
 static inline entry *bucket_of(const bpe_encoder *e, key k) { return e->buckets[key_hash(k) >> (64 - BUCKET_BITS)]; }
+
+/* The other bucket in which a key may be: asked only where the first has failed. */
+static inline entry *guest_bucket_of(const bpe_encoder *e, key k)
+{
+    const uint64_t hash = key_hash(k);
+    return e->buckets[hash >> (64 - BUCKET_BITS) ^ (hash ^ hash >> 32) * UINT64_C(0x9FB21C651E98DF25) >> (64 - BUCKET_BITS)];
+}
 
 static inline key span_key(const span *s)
 {
@@ -99,7 +108,15 @@ static inline int seen_before(bpe_encoder *e, uint64_t hash)
     return 0;
 }
 
-/* The newer entry stands first; the second makes room. */
+/* The entry of a key in the other bucket, or NULL. */
+static inline entry *guest_of(const bpe_encoder *e, key k)
+{
+    entry *found = guest_bucket_of(e, k);
+    found += !same_key(found->bytes, k);
+    return same_key(found->bytes, k) ? found : NULL;
+}
+
+/* The newer entry stands first; the second becomes a guest elsewhere. */
 void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, size_t count);
 
 /* The ids of a piece of up to LONGEST bytes that has no bucket, or more ids than fit there: their number, or 0. */

@@ -36,18 +36,22 @@ typedef struct {
 /* A piece or part of up to MEDIUM bytes that was not found, and what became of it. */
 typedef struct {
     span of;
-    size_t at;      /* how many ids were found before it, or APART */
-    uint64_t hash;  /* of its bytes, if it may be a token or has more than BPE_KEY of them; or 0 */
+    key name;       /* if it has no more than BPE_KEY bytes */
+    uint64_t hash;  /* of its bytes */
     uint32_t may_be_token;
     uint32_t count; /* of its ids; 0: it waits to be merged */
     uint32_t ids[MEDIUM + BPE_PADDING];
 } missing;
 
-/* Of a part that is merged only to be remembered, while the piece that it belongs to is merged as a whole. */
-#define APART SIZE_MAX
+/* Where ids are missing: behind so many that were found, and whose they are. A new word is often met again at once. */
+typedef struct {
+    size_t at;
+    uint32_t which;
+} gap;
 
 typedef struct {
-    size_t count;
+    size_t gap_count, count;
+    gap gaps[MISSING];
     missing list[MISSING];
 } misses;
 
@@ -118,7 +122,7 @@ static size_t encode_parts(bpe_encoder *e, const span *s, size_t at, uint32_t be
     group g = {.text = s->bytes, .readable = s->readable, .starts = to.starts, .ends = to.ends, .part = to.part};
     misses missed;
     size_t done = 0, from = 0;
-    missed.count = 0;
+    missed.gap_count = missed.count = 0;
     for (;;) {
         const int last = at == s->length;
         put(e, &g, &to, g.count++, (uint32_t)from, (uint32_t)at, 1);
@@ -158,24 +162,32 @@ static size_t put_parts(const bpe_encoder *e, group *g, places *to, size_t n, ui
 
 /* --- what was not found ------------------------------------------------------------------------------------------------ */
 
-static inline int may_be_token(const bpe_vocabulary *v, const span *s)
+static inline int may_be_token(const bpe_vocabulary *v, const span *s, key name)
 {
-    return has_bit(v->token_filter, s->length <= BPE_KEY ? token_bit(span_key(s)) : token_bit_of(s->bytes, s->length));
+    return has_bit(v->token_filter, s->length <= BPE_KEY ? token_bit(name) : token_bit_of(s->bytes, s->length));
 }
 
-/* A piece that waits, or a part. If it may be a token, where that is looked for is asked for. */
-static void add_missing(const bpe_encoder *e, misses *missed, const span *s, uint64_t hash, size_t at)
+/* A piece that waits, or a part; `name` is its key, if it has one. Where it may still be found is asked for. */
+static uint32_t add_missing(bpe_encoder *e, misses *missed, const span *s, key name)
 {
-    missing *m = missed->list + missed->count++;
+    const uint64_t hash = s->length <= BPE_KEY ? key_hash_bytes(name) : hash_bytes(s->bytes, s->length);
+    uint8_t *recent = e->recent + (hash >> 56);
+    missing *m = missed->list + *recent;
+    if (*recent < missed->count && m->hash == hash && m->of.part == s->part && m->of.length == s->length && s->length <= BPE_KEY &&
+        same_key(m->name, name)) {
+        return *recent;
+    }
+    *recent = (uint8_t)missed->count;
+    m = missed->list + missed->count++;
     m->of = *s;
-    m->at = at;
-    m->count = 0;
+    m->name = name;
     m->hash = hash;
+    m->count = 0;
     memset(m->ids, 0, 4 * sizeof *m->ids); /* four are copied even if there are fewer */
-    m->may_be_token = !s->part && may_be_token(e->v, s);
-    if (!m->may_be_token) return;
-    if (hash == 0) m->hash = hash_bytes(s->bytes, s->length);
-    PREFETCH(e->v->ids + ((uint32_t)m->hash & e->v->ids_mask));
+    m->may_be_token = !s->part && may_be_token(e->v, s, name);
+    if (s->length <= BPE_KEY) PREFETCH(guest_bucket_of(e, name));
+    if (m->may_be_token) PREFETCH(e->v->ids + ((uint32_t)hash & e->v->ids_mask));
+    return *recent;
 }
 
 /* Keep what was made of a piece. What is kept as tried is right for a piece and for a part: so of a token that its bytes do not merge to,
@@ -183,34 +195,36 @@ static void add_missing(const bpe_encoder *e, misses *missed, const span *s, uin
 static void remember_missing(bpe_encoder *e, const missing *m)
 {
     const span *s = &m->of;
-    const uint64_t hash = s->length <= BPE_KEY && m->count <= 4 ? 0 : m->hash != 0 ? m->hash : hash_bytes(s->bytes, s->length);
-    if (s->part && m->count > 1 && e->v->whole && may_be_token(e->v, s) && bpe_find(e->v, s->bytes, s->length) != BPE_NONE) return;
+    if (s->part && m->count > 1 && e->v->whole && may_be_token(e->v, s, m->name) &&
+        bpe_find_hashed(e->v, s->bytes, s->length, m->hash) != BPE_NONE) {
+        return;
+    }
     if (s->length > BPE_KEY) {
-        bpe_remember_longer(e, s, hash, m->ids, m->count);
+        bpe_remember_longer(e, s, m->hash, m->ids, m->count);
     } else if (m->count > 4) {
-        bpe_remember(e, span_key(s), ELSEWHERE, (const uint32_t[4]){0}, 1);
-        bpe_remember_longer(e, s, hash, m->ids, m->count);
+        bpe_remember(e, m->name, ELSEWHERE, (const uint32_t[4]){0}, 1);
+        bpe_remember_longer(e, s, m->hash, m->ids, m->count);
     } else {
-        bpe_remember(e, span_key(s), 0, m->ids, m->count);
+        bpe_remember(e, m->name, 0, m->ids, m->count);
     }
 }
 
 /* The ids of a part, if they are known: their number, or 0. */
-static size_t recall_part(const bpe_encoder *e, const span *s, uint32_t *out)
+static size_t recall_part(const bpe_encoder *e, const span *s, key name, uint32_t *out)
 {
     const entry *found;
-    key k;
     if (s->length > BPE_KEY) return s->length <= LONGEST ? bpe_recall(e, s, hash_bytes(s->bytes, s->length), out) : 0;
-    k = span_key(s);
-    found = bucket_of(e, k);
-    found += !same_key(found->bytes, k);
-    if (!same_key(found->bytes, k) || (found->ids[3] & UNTRIED) != 0) return 0;
-    if (found->ids[3] & ELSEWHERE) return bpe_recall(e, s, hash_bytes(s->bytes, s->length), out);
+    found = bucket_of(e, name);
+    found += !same_key(found->bytes, name);
+    if (!same_key(found->bytes, name) && (found = guest_of(e, name)) == NULL) return 0;
+    if ((found->ids[3] & UNTRIED) != 0) return 0;
+    if (found->ids[3] & ELSEWHERE) return bpe_recall(e, s, key_hash_bytes(name), out);
     copy_ids(out, found->ids);
     return 1 + (size_t)(found->ids[3] >> COUNT_SHIFT);
 }
 
-/* Put the ids of a piece together from those of its parts, as far as all are known. Parts that are not are to be merged, too. */
+/* Put the ids of a piece together from those of its parts, as far as all are known. Parts that are not are to be merged, too, to be
+ * remembered. */
 static void try_parts(bpe_encoder *e, misses *missed, missing *m)
 {
     const span *s = &m->of;
@@ -219,15 +233,29 @@ static void try_parts(bpe_encoder *e, misses *missed, missing *m)
     if (bpe_next_joint(e->v, s->bytes, s->length, &at, &before) == s->length) return;
     for (;;) {
         const span part = {s->bytes + from, s->readable - from, (uint32_t)(at - from), 1};
-        const size_t made = recall_part(e, &part, m->ids + count);
+        const key name = part.length <= BPE_KEY ? span_key(&part) : no_key();
+        const size_t made = recall_part(e, &part, name, m->ids + count);
         known &= made > 0;
         count += made;
-        if (made == 0 && missed->count < MISSING) add_missing(e, missed, &part, 0, APART);
+        if (made == 0 && missed->count < MISSING) add_missing(e, missed, &part, name);
         if (at == s->length) break;
         from = at;
         bpe_next_joint(e->v, s->bytes, s->length, &at, &before);
     }
     m->count = known ? (uint32_t)count : 0;
+}
+
+/* What waits is still known if it is a guest: then it comes home. */
+static int find_guest(bpe_encoder *e, missing *m)
+{
+    const entry *found = m->of.length <= BPE_KEY ? guest_of(e, m->name) : NULL;
+    entry copy;
+    if (found == NULL || (found->ids[3] & (e->refused | (m->of.part ? UNTRIED : 0))) != 0) return 0;
+    copy = *found;
+    copy_ids(m->ids, copy.ids);
+    m->count = 1 + (copy.ids[3] >> COUNT_SHIFT);
+    bpe_remember(e, m->name, copy.ids[3] & UNTRIED, m->ids, m->count);
+    return 1;
 }
 
 /* Which of those that wait are tokens: of these, and of those that are put together from parts, the ids are known. */
@@ -243,12 +271,14 @@ static void find_tokens(bpe_encoder *e, misses *missed)
     }
     for (i = 0; i < count; i++) {
         missing *m = missed->list + i;
-        const uint32_t id = m->may_be_token ? bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash) : BPE_NONE;
+        uint32_t id;
+        if (find_guest(e, m)) continue;
+        id = m->may_be_token ? bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash) : BPE_NONE;
         if (id != BPE_NONE && (v->whole || has_bit(v->merged, id))) {
             m->ids[0] = id;
             m->count = 1;
             if (m->of.length > BPE_KEY) bpe_remember_longer(e, &m->of, m->hash, m->ids, 1);
-            else bpe_remember(e, span_key(&m->of), has_bit(v->merged, id) ? 0 : UNTRIED, m->ids, 1);
+            else bpe_remember(e, m->name, has_bit(v->merged, id) ? 0 : UNTRIED, m->ids, 1);
         } else if (!m->of.part) {
             try_parts(e, missed, m);
             if (m->count > 0 && (m->of.length <= BPE_KEY ? m->count <= 4 : seen_before(e, m->hash))) remember_missing(e, m);
@@ -285,17 +315,17 @@ static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size
     size_t i, extra = 0, end = done;
     find_tokens(e, missed);
     if (merge_missing(e, missed) != 0) return BPE_NO_TOKEN;
-    for (i = 0; i < missed->count; i++) extra += missed->list[i].at == APART ? 0 : missed->list[i].count;
+    for (i = 0; i < missed->gap_count; i++) extra += missed->list[missed->gaps[i].which].count;
     done += extra;
-    for (i = missed->count; i-- > 0;) {
-        const missing *m = missed->list + i;
-        if (m->at == APART) continue;
-        memmove(out + m->at + extra, out + m->at, (end - m->at) * sizeof *out);
-        end = m->at;
+    for (i = missed->gap_count; i-- > 0;) {
+        const size_t at = missed->gaps[i].at;
+        const missing *m = missed->list + missed->gaps[i].which;
+        memmove(out + at + extra, out + at, (end - at) * sizeof *out);
+        end = at;
         extra -= m->count;
         memcpy(out + end + extra, m->ids, m->count * sizeof *out);
     }
-    missed->count = 0;
+    missed->gap_count = missed->count = 0;
     return done;
 }
 
@@ -329,11 +359,12 @@ static size_t encode_miss(bpe_encoder *e, const group *g, size_t i, misses *miss
     uint64_t hash = 0;
     size_t count = 0;
     if (s.length > BPE_KEY) hash = g->hashes[i];
-    else if (same_key(found->bytes, g->keys[i]) && (found->ids[3] & ELSEWHERE) != 0) hash = hash_bytes(s.bytes, s.length);
+    else if (same_key(found->bytes, g->keys[i]) && (found->ids[3] & ELSEWHERE) != 0) hash = key_hash_bytes(g->keys[i]);
     if (hash != 0) count = bpe_recall(e, &s, hash, out + done);
     if (count > 0) return count;
     if (s.length > MEDIUM) return encode_longer(e, &s, hash, out + done);
-    add_missing(e, missed, &s, hash, done);
+    missed->gaps[missed->gap_count].at = done;
+    missed->gaps[missed->gap_count++].which = add_missing(e, missed, &s, g->keys[i]);
     return 0;
 }
 
@@ -360,7 +391,7 @@ static inline size_t encode_places(bpe_encoder *e, const group *g, int parts, mi
 /* The ids of a group behind the first `done`, but for those of what is missing: how many there are now, or an error. */
 static size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
 {
-    if (missed->count > MISSING - 2 * GROUP) done = finish_missing(e, missed, out, done);
+    if (missed->gap_count > MISSING - 2 * GROUP) done = finish_missing(e, missed, out, done);
     if (done >= BPE_NO_TOKEN) return done;
     return g->part != NULL ? encode_places(e, g, 1, missed, out, done) : encode_places(e, g, 0, missed, out, done);
 }
@@ -374,7 +405,7 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
     size_t done = 0, i = 0, at = 0, n;
     uint32_t before = 0;
     int cutting = 0; /* the piece i falls into parts, the next of which starts at `at` */
-    missed.count = 0;
+    missed.gap_count = missed.count = 0;
     while (i < count) {
         const size_t most = count - i < GROUP ? count - i : GROUP;
         g.starts = starts + i;

@@ -24,7 +24,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .decompression import COMPRESSED, decompressed
-from .streams import STANDARD_INPUT, mapped, may_wait, nothing_is_there, opened
+from .opening import STANDARD_INPUT, mapped, may_wait, nothing_is_there, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,8 +7,8 @@ import os
 from itertools import pairwise
 
 from ..formats import BACKGROUNDS, RESET, chunks
+from ..opening import STANDARD_INPUT, opened
 from ..outputs import whole_files
-from ..streams import STANDARD_INPUT, opened
 from . import Commands
 from .choosing import TOKENIZER, reported, special, tokenizer, which_special, which_tokenizer
 from .console import write

@@ -146,15 +146,14 @@ class Tokenizer:
         if isinstance(ids, (str, bytes)):
             raise TypeError(f"expected token ids, got {type(ids).__name__}")
         left_out = self._tokens.left_out(self._normalizes) if skip_special_tokens else frozenset()
-        wanted = [number for number in ids if number not in left_out]
+        wanted = [number for number in ids if number not in left_out] if left_out else ids
         if self._fields.get("decoder") is None:
             texts = map(self.id_to_token, wanted)
             return " ".join(text for text in texts if text is not None)
         try:
-            data = self._tokenizer.decode_bytes(wanted)
+            return self._tokenizer.decode(wanted)
         except KeyError:
-            data = self._tokenizer.decode_bytes([number for number in wanted if self.id_to_token(number) is not None])
-        return data.decode("utf-8", "replace")
+            return self._tokenizer.decode([number for number in wanted if self.id_to_token(number) is not None])
 
     def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """The texts of many lists of ids."""
