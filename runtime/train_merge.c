@@ -32,17 +32,15 @@
 #define ID_MASK ((UINT32_C(1) << ID_BITS) - 1)
 #define END ID_MASK            /* the id of what lies between pieces */
 #define DEAD (ID_MASK - 1)     /* of the first cell of a right token that was swallowed */
-#define FAR ((UINT32_C(1) << (32 - ID_BITS)) - 1) /* as a distance from the first cell: that much, or more */
 #define HEADER 3               /* cells before a piece: the upper bits of its count in the first and third, beside END */
 #define AHEAD 12               /* places that are asked for before they are needed */
-#ifndef ROUND
+#ifndef ROUND                  /* what follows is tiny in tests */
 #define ROUND 1024             /* how much rarer pairs may be, at least, than the most frequent one, to be kept */
-#endif
+#define FAR ((UINT32_C(1) << (32 - ID_BITS)) - 1) /* as a distance from the first cell: that much, or more */
 #define CHUNK ((size_t)1 << 18) /* places at a time */
-#ifndef SKETCH_FROM
 #define SKETCH_FROM ((size_t)1 << 24) /* cells from which on pairs are counted roughly first, so that fewer need be counted exactly */
-#endif
 #define SKETCH_BITS 22
+#endif
 
 typedef struct {
     uint32_t left, right;
