@@ -337,5 +337,5 @@ def test_a_model_that_was_cut_or_edited(tmp_path: Path) -> None:
     for at in range(len(data)):
         for wrong in (data[:at], data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :], data[:at] + data[at + 1 :]):
             path.write_bytes(wrong)
-            with pytest.raises(ValueError, match="line 1|line [0-9]+|is not UTF-8"):
+            with pytest.raises(ValueError, match=r"line [0-9]+|is not UTF-8"):
                 bitlex.RegexTokenizer().load(path)
