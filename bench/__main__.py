@@ -5,6 +5,7 @@
     python -m bench --data FOLDER --name reference --readme
     python -m bench --from bench/results/reference.json --readme      writes the pages again, measures nothing
     python -m bench tokens --help                   the other benchmark: tokenizers, from texts to ids
+    python -m bench training --help                 a third one: trainers, from a file to a vocabulary
     python -m bench compare OLD.json NEW.json       two runs next to each other
 
 A benchmark is a test, too: what every engine puts out is compared by number of pieces and by a digest of their offsets. One that
@@ -156,6 +157,10 @@ def progress(items: Any, title: str) -> Iterator[Any]:
 
 def main(given: list[str] | None = None) -> int:
     given = sys.argv[1:] if given is None else given
+    if given[:1] == ["training"]:
+        from .training.command import main as train
+
+        return train(given[1:])
     if given[:1] == ["tokens"]:
         from .tokens.command import main as tokens
 

@@ -11,6 +11,11 @@
 #include "_threads.h"
 #include "train.h"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
 #define MOST_THREADS 1024
 #define PIECES 2048        /* at a time */
 #define LONG (1u << 20)    /* bytes from which on a text is cut */
@@ -25,6 +30,7 @@ typedef struct {
     Py_ssize_t table_count;
     uint64_t place; /* bytes of all texts so far */
     int busy;
+    int mapped; /* the texts at hand are maps of files */
 } Counter;
 
 /* A text or a part of one, and where the piece ends in whose midst it starts, and where its last one ends. */
@@ -115,6 +121,19 @@ static Outcome count_pieces(Worker *w, train_counts *table, Stretch *s)
     return outcome;
 }
 
+/* Let the pages of a file go that were read: they would count as memory of this process, as long as it has room for them. */
+static void let_pages_go(const Stretch *s)
+{
+#if defined(__linux__)
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uint64_t start = s->begins_inside ? s->from.block * BITLEX_BLOCK : 0, end = s->ends_inside ? s->to.block * BITLEX_BLOCK : s->length;
+    const uintptr_t from = ((uintptr_t)s->text + start) / page * page, to = ((uintptr_t)s->text + end) / page * page;
+    if (from < to) madvise((void *)from, to - from, MADV_DONTNEED);
+#else
+    (void)s;
+#endif
+}
+
 static void work_on_stretches(Worker *w)
 {
     Counting *counting = (Counting *)w->job;
@@ -131,17 +150,18 @@ static void work_on_stretches(Worker *w)
         PyThread_release_lock(counting->job.lock);
         if (next == counting->count) return;
         outcome = count_pieces(w, table, counting->stretches + next);
+        if (counting->counter->mapped) let_pages_go(counting->stretches + next);
     }
     if (outcome != GOES_ON) bitlex_py_stop(w->job, outcome);
 }
 
 /* --- texts ------------------------------------------------------------------------------------------------------------------------ */
 
-/* How many threads a text is worth. */
+/* Whether a text is worth it. */
 static int is_cut(const Counter *self, const Utf8 *u, Py_ssize_t threads, Py_ssize_t blocks)
 {
     const bitlex_machine *machine = &self->machine->machine;
-    return threads > 1 && u->length >= (blocks > 0 ? 1 : LONG) && machine->stage_count == 1 && !machine->drops;
+    return (threads > 1 || self->mapped) && u->length >= (blocks > 0 ? 1 : LONG) && machine->stage_count == 1 && !machine->drops;
 }
 
 /* Cut a text: the number of its parts, which are written. */
@@ -248,13 +268,14 @@ static PyObject *counter_add(Counter *self, PyObject *const *arguments, Py_ssize
     Py_ssize_t threads = 1, blocks = 0, n, begun = 0;
     PyObject *tuple;
     Utf8 *texts;
-    int failed = -1;
-    if (count < 1 || count > 3) {
-        PyErr_Format(PyExc_TypeError, "expected (texts, threads=1, blocks=0), got %zd arguments", count);
+    int failed = -1, mapped = 0;
+    if (count < 1 || count > 4) {
+        PyErr_Format(PyExc_TypeError, "expected (texts, threads=1, blocks=0, mapped=False), got %zd arguments", count);
         return NULL;
     }
     if (count > 1) threads = PyNumber_AsSsize_t(arguments[1], PyExc_OverflowError);
     if (count > 2 && !PyErr_Occurred()) blocks = PyNumber_AsSsize_t(arguments[2], PyExc_OverflowError);
+    if (count > 3 && !PyErr_Occurred()) mapped = PyObject_IsTrue(arguments[3]);
     if (PyErr_Occurred()) return NULL;
     if (threads < 1 || threads > MOST_THREADS || blocks < 0) {
         PyErr_SetString(PyExc_ValueError, "threads must be 1..1024, and blocks 0 or more");
@@ -270,6 +291,7 @@ static PyObject *counter_add(Counter *self, PyObject *const *arguments, Py_ssize
         break;
     }
     if (texts != NULL && begun == n && begin(self) == 0) {
+        self->mapped = mapped;
         failed = count_texts(self, texts, n, threads, blocks);
         self->busy = failed;
     }
@@ -362,7 +384,7 @@ static void counter_dealloc(Counter *self)
 }
 
 static PyMethodDef counter_methods[] = {
-    {"add", (PyCFunction)(void (*)(void))counter_add, METH_FASTCALL, "add(texts, threads=1, blocks=0): count their pieces"},
+    {"add", (PyCFunction)(void (*)(void))counter_add, METH_FASTCALL, "add(texts, threads=1, blocks=0, mapped=False): count their pieces"},
     {"memory", (PyCFunction)(void (*)(void))counter_memory, METH_NOARGS, "memory() -> bytes in use"},
     {"finish", (PyCFunction)(void (*)(void))counter_finish, METH_NOARGS,
      "finish() -> (distinct pieces side by side, their lengths as uint32, their counts as uint64), in the order in which they were met"},

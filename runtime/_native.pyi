@@ -141,8 +141,11 @@ class Counter:
     """Counts the distinct pieces that a machine cuts texts to. `key`: 16 random bytes. One call at a time."""
 
     def __new__(cls, machine: Machine, key: bytes) -> Counter: ...
-    def add(self, texts: Iterable[str | Buffer], threads: int = 1, blocks: int = 0, /) -> None:
-        """Count the pieces of texts, by as many threads; long ones in parts of `blocks` times BLOCK units and more, 0: as it is worth it."""
+    def add(self, texts: Iterable[str | Buffer], threads: int = 1, blocks: int = 0, mapped: bool = False, /) -> None:
+        """Count the pieces of texts, by as many threads; long ones in parts of `blocks` times BLOCK units and more, 0: as it is worth it.
+
+        `mapped`: they are read-only maps of files, whose pages are let go when they were read.
+        """
     def memory(self) -> int:
         """Bytes in use."""
     def finish(self) -> tuple[bytes, bytes, bytes]:

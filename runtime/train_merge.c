@@ -11,8 +11,9 @@
  * taken any. If its count was right, it is the pair to be merged. Nothing is looked up for the pairs that lose places.
  *
  * Most pairs are rare and will never be merged. So work goes in rounds. A round begins with counting all pairs there are, and keeps
- * those that occur `bar` times and more, a sixteenth of the most frequent one; of the pairs that merging makes, too, rarer ones are
- * forgotten. When none is left, the next round begins with a lower bar. Few pairs are in memory at any time, and few are counted.
+ * those that occur `bar` times and more, a thousandth of the most frequent one; of the pairs that merging makes, too, rarer ones are
+ * forgotten. When none is left, the next round begins with a lower bar. So the places of rare pairs, which are most, take no memory until
+ * it is their turn. (A round costs a look at all cells; a bar of a sixteenth takes a fifth less memory, and twice the time.)
  *
  * Invariants: a pair is first made in one step, the one that made the younger of its tokens, with all its places; places are in
  * order. A place stands for the pair still if its cell has the left id and the token behind it is the right one: a cell that was
@@ -31,12 +32,15 @@
 #define ID_MASK ((UINT32_C(1) << ID_BITS) - 1)
 #define END ID_MASK            /* the id of what lies between pieces */
 #define DEAD (ID_MASK - 1)     /* of the first cell of a right token that was swallowed */
-#define FAR ((UINT32_C(1) << (32 - ID_BITS)) - 1) /* as a distance from the first cell: that much, or more */
 #define HEADER 3               /* cells before a piece: the upper bits of its count in the first and third, beside END */
 #define AHEAD 12               /* places that are asked for before they are needed */
-#define ROUND 16               /* how much rarer pairs may be, at least, than the most frequent one, to be kept */
+#ifndef ROUND                  /* what follows is tiny in tests */
+#define ROUND 1024             /* how much rarer pairs may be, at least, than the most frequent one, to be kept */
+#define FAR ((UINT32_C(1) << (32 - ID_BITS)) - 1) /* as a distance from the first cell: that much, or more */
 #define CHUNK ((size_t)1 << 18) /* places at a time */
-#define SKETCH_BITS 20
+#define SKETCH_FROM ((size_t)1 << 24) /* cells from which on pairs are counted roughly first, so that fewer need be counted exactly */
+#define SKETCH_BITS 22
+#endif
 
 typedef struct {
     uint32_t left, right;
@@ -393,13 +397,15 @@ static int grow_table(census *c)
 static inline int meet_pair(train_merger *t, census *c, pass what, uint32_t left, uint32_t right, size_t place, uint64_t count)
 {
     const uint64_t key = pair_key(left, right), hash = pair_hash(key);
-    uint32_t *rough = c->sketch + (hash >> c->shift);
     counted *e;
-    if (what == ROUGHLY) {
-        *rough = count > UINT32_MAX - *rough ? UINT32_MAX : *rough + (uint32_t)count;
-        return 0;
+    if (c->sketch != NULL) {
+        uint32_t *rough = c->sketch + (hash >> c->shift);
+        if (what == ROUGHLY) {
+            *rough = count > UINT32_MAX - *rough ? UINT32_MAX : *rough + (uint32_t)count;
+            return 0;
+        }
+        if (*rough < t->bar && *rough < UINT32_MAX) return 0;
     }
-    if (*rough < t->bar && *rough < UINT32_MAX) return 0;
     e = entry_of(c, key + 1, hash);
     if (what == PLACES) {
         if (e->count >= t->bar) t->pairs[e->number].places[t->pairs[e->number].used++] = (uint32_t)place;
@@ -449,27 +455,44 @@ static int keep_frequent(train_merger *t, census *c)
     return 0;
 }
 
-/* Count all pairs, and keep the frequent ones; a lower bar, if there is none. */
+/* The bar of the next round. All that is left was rarer than the one before. */
+static void lower_bar(train_merger *t, uint64_t most)
+{
+    if (most >= t->bar) most = t->bar - 1;
+    t->bar = most / ROUND > t->least ? most / ROUND : t->least;
+    t->ended = t->bar == t->least;
+}
+
+static int count_exactly(train_merger *t, census *c)
+{
+    memset(c->table, 0, (c->mask + 1) * sizeof *c->table);
+    c->used = 0;
+    return look_through(t, c, EXACTLY);
+}
+
+/* Count all pairs, and keep the frequent ones. */
 static int take_census(train_merger *t, census *c)
 {
     uint64_t most = 0;
+    if (c->sketch == NULL) {
+        if (count_exactly(t, c) < 0) return -1;
+        for (size_t i = 0; i <= c->mask; i++) most = c->table[i].count > most ? c->table[i].count : most;
+        lower_bar(t, most);
+        return keep_frequent(t, c);
+    }
     look_through(t, c, ROUGHLY);
     for (size_t i = 0; i < (size_t)1 << (64 - c->shift); i++) most = c->sketch[i] > most ? c->sketch[i] : most;
-    if (most >= t->bar) most = t->bar - 1; /* all that is left was rarer */
-    while (t->heap_count == 0 && !t->ended) {
-        most /= ROUND;
-        t->bar = most > t->least ? most : t->least;
-        t->ended = t->bar == t->least;
-        memset(c->table, 0, (c->mask + 1) * sizeof *c->table);
-        c->used = 0;
-        if (look_through(t, c, EXACTLY) < 0 || keep_frequent(t, c) < 0) return -1;
+    while (t->heap_count == 0 && !t->ended) { /* again, if what has the same hash was counted together */
+        lower_bar(t, most);
+        if (count_exactly(t, c) < 0 || keep_frequent(t, c) < 0) return -1;
     }
     return 0;
 }
 
 static int begin_round(train_merger *t)
 {
-    census c = {NULL, 64 - 12, NULL, 4095, 0};
+    census c = {NULL, 64 - SKETCH_BITS, NULL, 4095, 0};
+    const int rough = t->cell_count > SKETCH_FROM;
     int failed = -1;
     free_places(t);
     t->pair_count = 0;
@@ -478,10 +501,9 @@ static int begin_round(train_merger *t)
         return 0;
     }
     drop_merged(t);
-    while (64 - c.shift < SKETCH_BITS && (size_t)1 << (64 - c.shift) < t->cell_count / 4) c.shift--;
-    c.sketch = calloc((size_t)1 << (64 - c.shift), sizeof *c.sketch);
+    if (rough) c.sketch = calloc((size_t)1 << SKETCH_BITS, sizeof *c.sketch);
     c.table = malloc((c.mask + 1) * sizeof *c.table);
-    if (c.sketch != NULL && c.table != NULL) failed = take_census(t, &c);
+    if (c.table != NULL && (c.sketch != NULL || !rough)) failed = take_census(t, &c);
     free(c.sketch);
     free(c.table);
     return failed;

@@ -173,6 +173,17 @@ def test_any_hash_key_gives_the_same() -> None:
     assert len(found) == 1
 
 
+@pytest.mark.parametrize("rule", ["minbpe", "rustbpe", "huggingface"])
+def test_the_pure_tier(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it, without the extension: the same tokenizer."""
+    text = Path(__file__).read_text(encoding="utf-8")
+    expected = bitlex.train(text, 500, tie_break=rule, special_tokens=["<s>"], min_frequency=3)
+    monkeypatch.setenv("BITLEX_TIER", "pure")
+    found = bitlex.train(text, 500, tie_break=rule, special_tokens=["<s>"], min_frequency=3)
+    assert found.lexer.tier == "pure" and found.description == expected.description
+    assert bitlex.train(text, 520, extend=found).vocabulary_size == 520
+
+
 def test_wrong_arguments() -> None:
     lexer = bitlex.lexer("gpt2")
     with pytest.raises(TypeError, match=r"texts\[1\]"):

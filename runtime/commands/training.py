@@ -22,8 +22,9 @@ OUTPUT = """\
 output (-o):
   what the name of the file says: NAME.tiktoken (ranks: without pattern and special tokens), tokenizer.json (Hugging Face), NAME.model
   (minbpe, with NAME.vocab to look at; the pattern of a family is then read as minbpe reads it), any other name: the form of bitlex, which
-  is complete and loads in milliseconds. What the file could not say is an error before anything is read. It appears when it is whole. Until then, OUTPUT.checkpoint holds what is done, from when counting is done on; --resume goes on from it, and
-  ends with the same tokenizer. It is removed when the output is there
+  is complete and loads in milliseconds. What the file could not say is an error before anything is read. It appears when it is whole.
+  Until then, OUTPUT.checkpoint holds what is done, from when counting is done on; --resume goes on from it, and ends with the same
+  tokenizer. It is removed when the output is there
 
 rules (--tie-break), which say what is merged when two pairs are equally frequent, and how ids are given:
   minbpe        the pair that comes first in the text; special tokens have the highest ids

@@ -47,7 +47,9 @@ class Report:
         """For a table."""
         count = sum(self.lengths.values())
         mean = sum(length * number for length, number in self.lengths.items()) / max(count, 1)
-        found: list[tuple[str, ...]] = [("ids", f"{self.ids:,}, {self.special:,} of them special"), ("bytes in a token", f"{mean:.2f}, on average of all")]
+        found: list[tuple[str, ...]] = [
+            ("ids", f"{self.ids:,}, {self.special:,} of them special"), ("bytes in a token", f"{mean:.2f}, on average of all"),
+        ]  # fmt: skip
         found += [("longest" if not at else "", f"{len(token)} bytes: [{visible(token[:60])}]") for at, token in enumerate(self.longest)]
         if self.tokens:
             found += [

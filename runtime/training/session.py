@@ -94,7 +94,7 @@ class Session:
             assert isinstance(lexer._machine, _native.Machine)
             counter = _native.Counter(lexer._machine, os.urandom(16))
         for batch in batches:
-            counter.add(batch.texts, workers)
+            counter.add(batch.texts, workers, 0, batch.mapped)
             self.length += sum(map(len, batch.texts))
             if report is not None:
                 report(Progress("counting", batch.position, batch.total, self.length))

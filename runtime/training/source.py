@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from mmap import mmap
 from typing import Any, NamedTuple
 
 from ..inputs import Found, Source, find
@@ -23,11 +24,12 @@ MOST = 4096  # texts in one
 
 
 class Batch(NamedTuple):
-    """Some texts, and how many bytes of files lie behind, of how many; 0 where that is not known."""
+    """Some texts, and how many bytes of files lie behind, of how many; 0 where that is not known. `mapped`: they are maps of files."""
 
     texts: list[Any]
     position: int = 0
     total: int = 0
+    mapped: bool = False
 
 
 def batches(source: Any, *, input: str | None = None, field: str = "text") -> Iterator[Batch]:
@@ -81,6 +83,9 @@ def of_files(found: Iterable[Found], input: str | None, field: str) -> Iterator[
         size = 0
         for document in source.documents():
             if document is None:
+                continue
+            if isinstance(document.text, memoryview) and isinstance(document.text.obj, mmap):
+                yield Batch([document.text], before + source.position, total, mapped=True)
                 continue
             texts.append(document.text)
             size += len(document.text)
