@@ -177,6 +177,8 @@ class TokenStream(Fed[Any]):
 
     def feed(self, part: str | Bytes, /) -> Any:
         """The ids that are settled."""
+        if type(part) is bytes and self._result != PLACED:
+            return self._stream.feed(part)
         if isinstance(part, str):
             if self._high or "\ud800" <= part[-1:] <= "\udbff":
                 part = self._high + part
