@@ -44,6 +44,7 @@ void bitlex_py_free_work(Working *w)
     bpe_encoder_free(w->caches);
     PyMem_RawFree(w->cursor);
     PyMem_RawFree(w->scratch);
+    PyMem_RawFree(w->offsets);
     PyMem_RawFree(w);
 }
 

@@ -137,22 +137,22 @@ static int take_pieces(Call *c, size_t count)
 {
     TokenStream *self = c->stream;
     const int pairs = self->encoder->machine->machine.drops != 0;
-    const size_t begun = self->begun && count > 0;
-    uint64_t last = self->piece;
+    const uint64_t shift = self->section - self->base; /* may be below zero: it comes out right */
+    const size_t begun = self->begun != 0;
     size_t i;
-    for (i = 0; i < count; i++) {
-        const uint64_t start = pairs ? self->section + c->offsets[2 * i] : last;
-        last = self->section + c->offsets[pairs ? 2 * i + 1 : i];
-        c->starts[i] = (uint32_t)((start < self->piece ? self->piece : start) - self->base);
-        c->ends[i] = (uint32_t)(last - self->base);
+    if (count == 0) return 0;
+    for (i = 0; !pairs && i < count; i++) c->ends[i] = (uint32_t)(c->offsets[i] + shift);
+    if (!pairs) memcpy(c->starts + 1, c->ends, (count - 1) * sizeof *c->ends);
+    for (i = 0; pairs && i < count; i++) {
+        c->starts[i] = (uint32_t)(c->offsets[2 * i] + shift);
+        c->ends[i] = (uint32_t)(c->offsets[2 * i + 1] + shift);
     }
+    if (!pairs || begun) c->starts[0] = (uint32_t)(self->piece - self->base);
     if (begun && encode_rest(c, c->starts[0], c->ends[0]) < 0) return -1;
     if (encode_pieces(c, c->starts + begun, c->ends + begun, count - begun) < 0) return -1;
-    if (count > 0) {
-        self->piece = last;
-        self->begun = 0;
-        self->try_at = LONG;
-    }
+    self->piece = self->base + c->ends[count - 1];
+    self->begun = 0;
+    self->try_at = LONG;
     return 0;
 }
 
@@ -191,13 +191,18 @@ static int hand_out_final(Call *c)
 static int reserve(Call *c, size_t pieces)
 {
     const size_t each = c->stream->encoder->machine->machine.drops ? 24 : 16;
+    Working *w = c->work;
     if (pieces <= c->room) return 0;
-    PyMem_RawFree(c->offsets);
-    c->offsets = PyMem_RawMalloc(pieces * each);
-    if (c->offsets == NULL) return c->room = 0, PyErr_NoMemory(), -1;
-    c->room = pieces;
-    c->starts = (uint32_t *)(void *)(c->offsets + (each - 8) / 8 * pieces);
-    c->ends = c->starts + pieces;
+    if (pieces * each > w->offsets_size) {
+        PyMem_RawFree(w->offsets);
+        w->offsets_size = pieces * each;
+        w->offsets = PyMem_RawMalloc(w->offsets_size);
+        if (w->offsets == NULL) return w->offsets_size = 0, PyErr_NoMemory(), -1;
+    }
+    c->room = w->offsets_size / each;
+    c->offsets = w->offsets;
+    c->starts = (uint32_t *)(void *)(c->offsets + (each - 8) / 8 * c->room);
+    c->ends = c->starts + c->room;
     return 0;
 }
 
@@ -334,7 +339,6 @@ static PyObject *end_call(Call *c, int failed)
     State *state = PyType_GetModuleState(Py_TYPE(self));
     PyObject *result = NULL, *ids, *places;
     if (c->work != NULL) bitlex_py_end_work(c->work, self->encoder);
-    PyMem_RawFree(c->offsets);
     if (failed) self->broken = 1;
     else if (self->result == LISTS) result = bitlex_py_ids_as_list(self->encoder, c->ids.data, c->ids.used);
     else if (self->result == ARRAYS) result = as_numpy(self, bitlex_py_ids_as_array(state->array, &c->ids), IDS);
@@ -349,7 +353,7 @@ static PyObject *end_call(Call *c, int failed)
     return result;
 }
 
-static int begin_call(Call *c, TokenStream *self)
+static int begin_call(Call *c, TokenStream *self, size_t length)
 {
     memset(c, 0, sizeof *c);
     c->stream = self;
@@ -359,7 +363,8 @@ static int begin_call(Call *c, TokenStream *self)
         return -1;
     }
     c->work = bitlex_py_begin_work(self->encoder);
-    if (c->work == NULL || bitlex_py_reserve(&c->ids, 64) < 0) return PyErr_NoMemory(), -1;
+    if (c->work == NULL || bitlex_py_reserve(&c->ids, self->length + (length < AT_ONCE ? length : AT_ONCE) + 64) < 0)
+        return PyErr_NoMemory(), -1;
     return 0;
 }
 
@@ -375,7 +380,7 @@ static PyObject *stream_feed(TokenStream *self, PyObject *part)
         bitlex_py_utf8_end(&u);
         return NULL;
     }
-    failed = begin_call(&c, self) < 0;
+    failed = begin_call(&c, self, (size_t)u.length) < 0;
     if (!failed) {
         self->encoded = encoded;
         failed = read_part(&c, u.bytes, u.length) < 0;
@@ -387,7 +392,7 @@ static PyObject *stream_feed(TokenStream *self, PyObject *part)
 static PyObject *stream_finish(TokenStream *self, PyObject *unused)
 {
     Call c;
-    const int failed = begin_call(&c, self) < 0 || read_held(&c, 1) < 0;
+    const int failed = begin_call(&c, self, 0) < 0 || read_held(&c, 1) < 0;
     PyObject *result = end_call(&c, failed);
     (void)unused;
     if (!failed) begin(self);

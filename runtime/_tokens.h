@@ -76,6 +76,8 @@ typedef struct Working {
     bitlex_cursor *cursor;
     void *scratch;         /* of a machine of several stages */
     uint64_t scratch_size;
+    void *offsets;         /* of pieces, of streams */
+    size_t offsets_size;
     struct Working *next;  /* of those that wait */
 } Working;
 

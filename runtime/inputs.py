@@ -119,6 +119,27 @@ class Source:
         except OSError as error:
             raise self.error(0, error.strerror or error) from None
 
+    @property
+    def comes_in_parts(self) -> bool:
+        """Whether it is one text that is not there to be mapped: compressed, or from a pipe, a terminal or a device."""
+        if self.form != "text":
+            return False
+        if PurePath(self.path).suffix in COMPRESSED:
+            return True
+        try:
+            with opened(self.path) as file:
+                return may_wait(file)
+        except (OSError, ValueError):  # reading it will say so, or it is no file of the system
+            return False
+
+    def parts(self) -> Iterator[bytes | None]:
+        """Such a text, some bytes at a time; None whenever there are no more for the moment."""
+        try:
+            with opened(self.path) as file:
+                yield from self.chunks(file)
+        except OSError as error:
+            raise self.error(0, error.strerror or error) from None
+
     def whole(self) -> Iterator[Document]:
         with opened(self.path) as file:
             if PurePath(self.path).suffix in COMPRESSED:

@@ -133,13 +133,9 @@ class NormalizedStream:
         if not data:
             return
         self.open += data.decode()
-        last = None
+        cut = len(self.open)
         if self.normalizes:
-            for last in SAFE.finditer(self.open[-1000:]):
-                pass
-            cut = 0 if last is None else max(len(self.open) - 1000, 0) + last.start()
-        else:
-            cut = len(self.open)
+            cut = next((at for at in range(cut - 1, -1, -1) if SAFE.match(self.open[at])), 0)
         self.hand_on(self.open[:cut], ids, places)
         self.open = self.open[cut:]
 

@@ -39,7 +39,7 @@ class PieceEncoder:
     def __init__(self, tokenizer: Tokenizer) -> None:
         vocabulary = tokenizer.description.vocabulary
         self.encoder, self.whole = tokenizer._encoder, vocabulary.whole
-        self.longest = max(b - a for a, b in zip(vocabulary.starts, vocabulary.starts[1:], strict=False))
+        self.longest = max(map(len, vocabulary.tokens()), default=0)
 
     def encode_piece(self, piece: bytes, at: int, /) -> list[int]:
         found = self.encoder.find(piece) if self.whole else None
@@ -177,6 +177,8 @@ class TokenStream(Fed[Any]):
 
     def feed(self, part: str | Bytes, /) -> Any:
         """The ids that are settled."""
+        if type(part) is bytes and self._result != PLACED:
+            return self._stream.feed(part)
         if isinstance(part, str):
             if self._high or "\ud800" <= part[-1:] <= "\udbff":
                 part = self._high + part

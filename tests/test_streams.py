@@ -154,28 +154,19 @@ def test_what_is_no_part(tier: str) -> None:
 
 def test_what_would_be_held_beyond_the_limit(tier: str) -> None:
     """Digits in threes from the right are open until the last one is there."""
-    lexer = bitlex.lexer("deepseek_llm")
-    family = next(name for name in ("tiny_aya", "deepseek_llm") if held(name) > 100)
-    lexer = bitlex.lexer(family)
-    stream = lexer.stream(spans=True, hold=100)
+    stream = bitlex.lexer("tiny_aya").stream(spans=True, hold=100)
     with pytest.raises(ValueError, match="the stream would have to hold more than 100 places, which what follows may still change; hold= "):
-        for _ in range(200):
-            stream.feed("1" * 10)
+        stream.feed("1" * 2000)
     with pytest.raises(ValueError, match="more than 50 characters"):
         bitlex.lexer("cl100k").stream(hold=50).feed("a" * 60)
     with pytest.raises(ValueError, match="more than 50 bytes"):
         bitlex.lexer("cl100k").stream(hold=50).feed(b"a" * 60)
 
 
-def held(name: str) -> int:
-    """How many ends are held behind a thousand digits."""
-    lexer = bitlex.lexer(name)
-    return len(lexer.spans("1" * 1000)) - len(lexer.stream(spans=True).feed("1" * 1000))
-
-
 def test_many_places_are_held_where_that_is_allowed(tier: str) -> None:
     lexer = bitlex.lexer("tiny_aya")
-    text = "1" * 5000 + " " + "1" * 4001 + "a"
+    many = 300 if tier == "pure" else 5000
+    text = "1" * many + " " + "1" * (many - 99) + "a"
     assert offsets(lexer.stream(spans=True), parts_of(text, tuple(range(7, len(text), 7)))) == lexer.spans(text).tolist()
 
 
