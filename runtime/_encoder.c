@@ -94,6 +94,7 @@ static void set_task(Task *task, const Utf8 *u, PyObject *allowed)
 static int encode_here(Encoder *self, Task *task)
 {
     uint8_t copy[SHORT + 16];
+    const uint64_t likely = task->length <= SHORT ? task->length : task->counting ? 0 : task->length / 3;
     PyThreadState *released = NULL;
     Encoded outcome;
     Working *w = bitlex_py_begin_work(self);
@@ -103,7 +104,7 @@ static int encode_here(Encoder *self, Task *task)
         task->text = copy;
         task->slack = 16;
     }
-    if (w == NULL || bitlex_py_reserve(&task->ids, task->counting ? 64 : (size_t)(task->length / 3) + 64) < 0) {
+    if (w == NULL || bitlex_py_reserve(&task->ids, (size_t)likely + BPE_PADDING) < 0) {
         outcome = NO_ROOM;
     } else if (task->length <= RELEASE) {
         outcome = bitlex_py_encode(w, task);
@@ -367,6 +368,7 @@ static void encoder_dealloc(Encoder *self)
     PyTypeObject *type = Py_TYPE(self);
     for (uint32_t i = 0; self->numbers != NULL && i < self->vocabulary.token_count; i++) Py_XDECREF(self->numbers[i]);
     PyMem_Free(self->numbers);
+    if (self->spare != NULL) bitlex_py_free_work(self->spare);
     while (self->idle != NULL) {
         Working *w = self->idle;
         self->idle = w->next;

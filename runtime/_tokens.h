@@ -36,7 +36,7 @@ typedef struct {
     bpe_decoder decoder;
     PyObject *decoded;    /* {id: bytes} of what is not in the vocabulary, or otherwise */
     PyThread_type_lock lock;
-    struct Working *idle; /* what nobody works with now */
+    struct Working *idle, *spare; /* what nobody works with now; and one of them apart */
     bpe_neighbours neighbours; /* zeros until they are asked for */
     PyObject **numbers;   /* the ints of ids that were asked for as a list */
 } Encoder;

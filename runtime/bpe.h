@@ -9,8 +9,8 @@
  * The ids of a piece are defined so: start with the token of each byte; merge the pair of neighbours of the lowest rank, the
  * leftmost of equals, until no pair merges. If the vocabulary is `whole`, a piece that is a token is that token instead.
  *
- * Invariants: caches never change a result, for a piece is compared with its key in full. No look-up in a cache takes more than two
- * probes, so a text crafted to collide costs what a text never seen costs. A piece of n bytes takes O(n log n) time and O(n) memory.
+ * Invariants: caches never change a result, for a piece is compared with its key in full. No look-up in a cache takes more than
+ * four probes, so a text crafted to collide costs what a text never seen costs. A piece of n bytes takes O(n log n) time and O(n) memory.
  */
 #ifndef BPE_H
 #define BPE_H

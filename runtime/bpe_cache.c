@@ -1,7 +1,7 @@
 /* bpe_cache.c - pieces and their ids in, the ids of a piece out if it is still there. See bpe_cache.h.
  *
  * Rejected: to begin with all tokens in the cache (most are never met, and tables of 15 MB leave the caches of the processor);
- * keyed hashes (an attacker gains nothing but misses, for no search is longer than two entries); a cache that grows (it is never
+ * keyed hashes (an attacker gains nothing but misses, for no search is longer than four entries); a cache that grows (it is never
  * as fast again when it has left the second-level cache, and memory must be bounded).
  */
 #include "bpe_cache.h"

@@ -1,7 +1,7 @@
 /* bpe_hash.h - hashes of pieces, tokens and pairs, and what is found by them. For the bpe_*.c files.
  *
  * None is keyed: nothing depends on their quality but speed, since every table is either built from the vocabulary alone or has no
- * more than two places for a key.
+ * more than four places for a key.
  */
 #ifndef BPE_HASH_H
 #define BPE_HASH_H

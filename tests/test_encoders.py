@@ -41,6 +41,49 @@ def outcome(run: Any, *arguments: Any) -> Any:
     return found.tolist() if isinstance(found, np.ndarray) else found
 
 
+def test_every_character_in_every_width_of_str() -> None:
+    """A str of one, two or four bytes a character becomes the UTF-8 that Python makes of it, wherever in it a character is."""
+    encoder = make_encoder(describe(Vocabulary.from_ranks(BYTES)), bitlex.lexer("cl100k"))
+    rng = random.Random(7)
+    for start in range(0, 0x110000, 0x1000):
+        block = "".join(map(chr, range(start, start + 0x1000)))
+        for before in ("", "abc", "\u4e00", "\U0001f600" + "x" * 17):
+            text = before + block
+            expected = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+            assert bytes(encoder.encode_to_numpy(text, None, None, 1).astype(np.uint8)) == expected, hex(start)
+    edges = [0x00, 0x7F, 0x80, 0xFF, 0x7FF, 0x800, 0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF]
+    for top in (0x100, 0x10000, 0x110000):
+        known = [*filter(range(top).__contains__, edges), *b"abcdefghij"]
+        for _ in range(2000):
+            text = "".join(map(chr, rng.choices(known, k=rng.randrange(70))))
+            expected = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+            assert bytes(encoder.encode_to_numpy(text, None, None, 1).astype(np.uint8)) == expected, ascii(text)
+
+
+def test_arrays_are_arrays_of_numpy() -> None:
+    """They may be written to, and hold what they show; where numpy's functions in C are not found, they are the same."""
+    encoder = make_encoder(describe(Vocabulary.from_ranks(BYTES)), bitlex.lexer("cl100k"))
+    for text in ("", "a", "a" * 100_000):
+        ids = encoder.encode_to_numpy(text, None, None, 1)
+        assert (ids.dtype, ids.shape, ids.strides) == (np.uint32, (len(text),), (4,))
+        assert ids.flags.writeable and ids.flags.aligned and ids.flags.c_contiguous and ids.tolist() == [97] * len(text)
+        ids[:] = 5
+        assert ids.sum() == 5 * len(text)
+    program = """
+import importlib, numpy, bitlex
+for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
+    try:
+        importlib.import_module(name).__dict__.pop("_ARRAY_API", None)
+    except ImportError:
+        pass
+spans = bitlex.lexer("cl100k").spans("a b")
+spans[0] = 7
+print(spans.dtype, spans.tolist(), type(spans.base).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout == "int32 [7, 3] Offsets\n"
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_random_vocabularies(seed: int) -> None:
     """Pieces by definition; the same cold, warm, after other texts, by several threads, by all methods; and where the ids are."""
