@@ -210,8 +210,8 @@ def test_merges_of_a_file() -> None:
         None, 1, [], ["a"], ["a", "b", "c"], ["a", 1], ("a", "b"), "ab", "a b c", " b", "a ", "", " ", ["", "a"], ["a b", "c"], "a 中", "中 a", "a \u0144", "x y",
         "#version 0.2", "#version a", "\ud800 a", "a" * 10_000 + " b", ["a" * 600, "b"], good[0], " ".join(good[0]),
     ]
-    for merge in strange:
-        assert parse([*good, merge]) is None, merge
+    for one in strange:
+        assert parse([*good, one]) is None, one
     assert parse(good * 9) is None
     for wrong in (vocabulary.starts[:3], b"", np.array([0, 2, 1], np.uint32), np.array([0, 1, 10**6], np.uint32)):
         with pytest.raises(ValueError, match="starts does not fit"):
