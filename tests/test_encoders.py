@@ -258,13 +258,13 @@ def test_decoding_long_texts(tokenizer: Tokenizer, letters: str) -> None:
     assert tokenizer.decode(ids) == tokenizer.decode(ids.tolist()) == text
     for at in range(1, 40):
         assert tokenizer.decode(ids[at:]) == tokenizer.decode_bytes(ids[at:]).decode(errors="replace")
-    parts = [ids[:70_000], ids[70_000:].tolist(), ids, []]
+    parts = [*([ids] * (3_500_000 // len(ids))), ids[:70_000], ids[70_000:].tolist(), []]  # worth three threads
     for threads in (0, 1, 2, 3):
         assert tokenizer.decode_batch(parts, threads=threads) == [tokenizer.decode(part) for part in parts]
 
 
 def test_batches_of_ids_that_are_wrong(tokenizer: Tokenizer) -> None:
-    good = np.full(200_000, 97, np.uint32)
+    good = np.full(1_000_000, 97, np.uint32)
     for threads in (1, 2):
         with pytest.raises(KeyError, match="303, which is no token"):
             tokenizer.decode_batch([good, good, [97, 303]], threads=threads)
