@@ -10,6 +10,7 @@
 #include "_tokens.h"
 
 #define MOST_THREADS 1024
+#define SHORT 256 /* bytes of a text */
 
 static State *state_of(Encoder *self) { return PyType_GetModuleState(Py_TYPE(self)); }
 
@@ -37,20 +38,24 @@ static int look_at_signals(void *context)
     return !failed;
 }
 
-/* A special token that must not be there: -1 with an exception set. */
-static int refuse(const Utf8 *u, PyObject *disallowed)
+void bitlex_py_raise_special(const uint8_t *bytes, size_t length, uint64_t at)
 {
-    special_match found;
-    PyObject *token;
-    if (disallowed == Py_None || !specials_find(&((Specials *)disallowed)->tokens, u->bytes, u->length, 0, &found)) return 0;
-    token = PyUnicode_DecodeUTF8((const char *)u->bytes + found.start, (Py_ssize_t)(found.end - found.start), "replace");
+    PyObject *token = PyUnicode_DecodeUTF8((const char *)bytes, (Py_ssize_t)length, "replace");
     if (token != NULL) {
         PyErr_Format(PyExc_ValueError,
                      "the text has the special token %R, at byte %llu. To have it encoded as that token, pass allowed_special={%R} or "
                      "allowed_special='all'; to have it encoded as any other text, disallowed_special=()",
-                     token, (unsigned long long)found.start, token);
+                     token, (unsigned long long)at, token);
         Py_DECREF(token);
     }
+}
+
+/* A special token that must not be there: -1 with an exception set. */
+static int refuse(const Utf8 *u, PyObject *disallowed)
+{
+    special_match found;
+    if (disallowed == Py_None || !specials_find(&((Specials *)disallowed)->tokens, u->bytes, u->length, 0, &found)) return 0;
+    bitlex_py_raise_special(u->bytes + found.start, (size_t)(found.end - found.start), found.start);
     return -1;
 }
 
@@ -85,12 +90,19 @@ static void set_task(Task *task, const Utf8 *u, PyObject *allowed)
     task->allowed = allowed == Py_None ? NULL : &((Specials *)allowed)->tokens;
 }
 
-/* A text in this thread: -1 with an exception set. */
+/* A text in this thread: -1 with an exception set. A short one is copied to where keys of 16 bytes can be read up to its end. */
 static int encode_here(Encoder *self, Task *task)
 {
+    uint8_t copy[SHORT + 16];
     PyThreadState *released = NULL;
     Encoded outcome;
     Working *w = bitlex_py_begin_work(self);
+    if (task->length <= SHORT) {
+        memcpy(copy, task->text, (size_t)task->length);
+        memset(copy + task->length, 0, 16);
+        task->text = copy;
+        task->slack = 16;
+    }
     if (w == NULL || bitlex_py_reserve(&task->ids, task->counting ? 64 : (size_t)(task->length / 3) + 64) < 0) {
         outcome = NO_ROOM;
     } else if (task->length <= RELEASE) {
@@ -586,11 +598,10 @@ static PyMethodDef functions[] = {
 int bitlex_py_add_encoder(PyObject *module)
 {
     State *state = PyModule_GetState(module);
-    PyObject *encoder = PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
-    const int added = encoder == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)encoder);
-    Py_XDECREF(encoder);
+    state->encoder = (PyTypeObject *)PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
     state->specials = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_specials_spec, NULL);
     state->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_array_spec, NULL);
-    if (added < 0 || state->specials == NULL || state->array == NULL || PyModule_AddType(module, state->specials) < 0) return -1;
+    if (state->encoder == NULL || state->specials == NULL || state->array == NULL) return -1;
+    if (PyModule_AddType(module, state->encoder) < 0 || PyModule_AddType(module, state->specials) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

@@ -7,10 +7,16 @@
 #define PIECES 2048 /* at a time */
 #define WIDE 512    /* of pairs, or of a text of more than 4 GiB */
 
+/* Waiting for a lock starts with asking what time it is; most often it is free. */
+static void take(PyThread_type_lock lock)
+{
+    if (!PyThread_acquire_lock(lock, NOWAIT_LOCK)) PyThread_acquire_lock(lock, WAIT_LOCK);
+}
+
 Working *bitlex_py_begin_work(Encoder *self)
 {
     Working *w;
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
+    take(self->lock);
     w = self->idle;
     if (w != NULL) self->idle = w->next;
     PyThread_release_lock(self->lock);
@@ -27,7 +33,7 @@ Working *bitlex_py_begin_work(Encoder *self)
 
 void bitlex_py_end_work(Working *w, Encoder *self)
 {
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
+    take(self->lock);
     w->next = self->idle;
     self->idle = w;
     PyThread_release_lock(self->lock);
@@ -38,6 +44,7 @@ void bitlex_py_free_work(Working *w)
     bpe_encoder_free(w->caches);
     PyMem_RawFree(w->cursor);
     PyMem_RawFree(w->scratch);
+    PyMem_RawFree(w->offsets);
     PyMem_RawFree(w);
 }
 
@@ -131,7 +138,7 @@ static Encoded encode_pieces(Working *w, const Pieces *p, const uint8_t *text, u
     const size_t before = ids->used;
     size_t made;
     if (bitlex_py_reserve(ids, (size_t)(p->ends[p->count - 1] - p->starts[0]) + BPE_PADDING) < 0) return NO_ROOM;
-    made = bpe_encode(w->caches, text + p->base, length - p->base, p->starts, p->ends, p->count, ids->data + before);
+    made = bpe_encode(w->caches, text + p->base, length - p->base + task->slack, p->starts, p->ends, p->count, ids->data + before);
     if (made == BPE_NO_MEMORY) return w->watch.stopped ? STOPPED : NO_ROOM;
     if (made == BPE_NO_TOKEN) {
         task->at = place_of_no_token(w, text, p);

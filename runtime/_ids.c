@@ -16,6 +16,7 @@ int bitlex_py_reserve(Ids *ids, size_t more)
     grown = PyMem_RawRealloc(ids->data, room * sizeof *grown);
     if (grown == NULL) return -1;
     ids->data = grown;
+    bitlex_py_ask_for_large_pages(grown, room * sizeof *grown);
     if (ids->placed) {
         uint64_t *places = PyMem_RawRealloc(ids->places, room * 2 * sizeof *places);
         if (places == NULL) return -1;

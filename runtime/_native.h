@@ -6,6 +6,7 @@
  *     _offsets.c    memory for offsets, as an object
  *     _pieces.c     a text and its offsets -> the list of its pieces
  *     _iterator.c   a text -> an iterator of its offsets
+ *     _stream.c     a text in parts -> its offsets; with _streams.h
  *     _native.c     the type's methods and the module
  *
  * Offsets count characters of a str and bytes of anything else; a str is read as it lies in memory, whatever its width.
@@ -82,8 +83,9 @@ typedef struct {
 } Offsets;
 
 typedef struct {
-    PyTypeObject *iterator, *offsets, *machine, *specials, *array;
+    PyTypeObject *iterator, *offsets, *machine, *encoder, *specials, *array;
     PyObject *from_buffer, *narrow, *wide, *ids; /* numpy.frombuffer and the types of offsets and ids, once they were needed */
+    void **numpy;                                 /* numpy's table of functions in C, if it is one that is known */
 } State;
 
 /* What a batch is asked for. */
@@ -111,6 +113,10 @@ void bitlex_py_reading_end(Reading *r);
 /* A cursor that was begun with the machine, and behind it the scratch memory for texts of one stage; to be freed with
  * PyMem_RawFree. NULL, without an exception, if there is no memory. Touches no object. */
 bitlex_cursor *bitlex_py_new_cursor(const bitlex_machine *machine);
+
+/* The one that the last call read with, or a new one; and leave it for the next call. */
+bitlex_cursor *bitlex_py_take_cursor(Machine *machine);
+void bitlex_py_give_cursor(Machine *machine, bitlex_cursor *cursor);
 
 /* The memory behind such a cursor. */
 static inline void *scratch_behind(bitlex_cursor *cursor) { return cursor + 1; }

@@ -130,6 +130,31 @@ class Encoder:
     def image(self) -> bytes:
         """The tables, for the argument of that name, of this kind of machine."""
 
+@final
+class Stream:
+    """A text in parts: offsets of its pieces, in int64, ends or pairs of a machine that drops. At most `hold` places are undecided."""
+
+    def __new__(cls, machine: Machine, hold: int) -> Stream: ...
+    def feed(self, part: str | Buffer, /) -> Offsets: ...
+    def finish(self) -> Offsets: ...
+    def reset(self) -> None: ...
+    def copy(self) -> Stream: ...
+
+@final
+class TokenStream:
+    """A text in parts: its ids. `result`: 0 lists, 1 arrays of uint32, 2 these and start and end of each in turn, in bytes of the text."""
+
+    def __new__(
+        cls, encoder: Encoder, allowed: Specials | None, disallowed: Specials | None, hold: int, result: int
+    ) -> TokenStream: ...
+    def feed(self, part: str | Buffer, /) -> Any: ...
+    def finish(self) -> Any: ...
+    def reset(self) -> None: ...
+    def copy(self) -> TokenStream: ...
+    @property
+    def size(self) -> int:
+        """The bytes of memory that it takes."""
+
 def checksum(buffer: Buffer, /) -> int:
     """For noticing that a file is not as it was written."""
 
@@ -137,3 +162,36 @@ def parse_merges(blob: Buffer, starts: Buffer, alphabet: str, merges: list[Any],
     """Left, right and made of each merge of a tokenizer.json, uint32; None unless all is as it should be."""
 def parse_ranks(data: Buffer, /) -> tuple[bytes, bytes] | None:
     """The blob and the starts of a rank file that is as it should be; None for any other."""
+
+@final
+class Counter:
+    """Counts the distinct pieces that a machine cuts texts to. `key`: 16 random bytes. One call at a time."""
+
+    def __new__(cls, machine: Machine, key: bytes) -> Counter: ...
+    def add(self, texts: Iterable[str | Buffer], threads: int = 1, blocks: int = 0, mapped: bool = False, /) -> None:
+        """Count the pieces of texts, by as many threads; long ones in parts of `blocks` times BLOCK units and more, 0: as it is worth it.
+
+        `mapped`: they are read-only maps of files, whose pages are let go when they were read.
+        """
+    def memory(self) -> int:
+        """Bytes in use."""
+    def finish(self) -> tuple[bytes, bytes, bytes]:
+        """Distinct pieces side by side, in the order in which they were met, their lengths (uint32) and counts (uint64). It ends counting."""
+
+@final
+class Merger:
+    """Learns merges from pieces, which start as the tokens of an encoder. New tokens get ids from `first_id` on, below `ids`.
+
+    Of equally frequent pairs, `smaller_first` takes the one of smaller ids, else the one that comes first. No token has more than
+    `longest` bytes, no pair is merged that occurs less than `least` times. One call at a time.
+    """
+
+    def __new__(cls, encoder: Encoder, smaller_first: bool, first_id: int, ids: int, longest: int, least: int) -> Merger: ...
+    def add(self, pieces: Buffer, lengths: Buffer, counts: Buffer, /) -> None:
+        """Add pieces as `Counter.finish` gives them; bytes that are no token are left out."""
+    def run(self, most: int, work: int, /) -> bool:
+        """Merge up to so many pairs, or until so many places were looked at: whether there may be more."""
+    def merges(self, start: int = 0, /) -> tuple[bytes, bytes]:
+        """Of each merge from there on, the ids of both tokens and of what they make (uint32), and how often the pair was there (uint64)."""
+    def memory(self) -> int:
+        """Bytes in use."""

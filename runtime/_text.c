@@ -35,6 +35,14 @@ bitlex_cursor *bitlex_py_new_cursor(const bitlex_machine *machine)
     return cursor;
 }
 
+bitlex_cursor *bitlex_py_take_cursor(Machine *machine)
+{
+    bitlex_cursor *cursor = swap_spare(machine, NULL);
+    return cursor != NULL ? cursor : bitlex_py_new_cursor(&machine->machine);
+}
+
+void bitlex_py_give_cursor(Machine *machine, bitlex_cursor *cursor) { PyMem_RawFree(swap_spare(machine, cursor)); }
+
 void bitlex_py_text_end(Text *t)
 {
     Py_CLEAR(t->string);
@@ -81,7 +89,7 @@ int bitlex_py_text_begin(Text *t, const bitlex_machine *machine, PyObject *text)
 
 void bitlex_py_reading_end(Reading *r)
 {
-    if (r->cursor != NULL) PyMem_RawFree(swap_spare(r->machine, r->cursor));
+    if (r->cursor != NULL) bitlex_py_give_cursor(r->machine, r->cursor);
     PyMem_RawFree(r->scratch);
     r->cursor = NULL;
     r->scratch = NULL;
@@ -98,8 +106,7 @@ int bitlex_py_reading_begin(Reading *r, Machine *machine, PyObject *text)
         return -1;
     }
     r->large = r->text.length > RELEASE;
-    r->cursor = swap_spare(machine, NULL);
-    if (r->cursor == NULL) r->cursor = bitlex_py_new_cursor(m);
+    r->cursor = bitlex_py_take_cursor(machine);
     if (m->stage_count > 1) r->scratch = PyMem_RawMalloc((size_t)bitlex_scratch_size(m, r->text.length));
     if (r->cursor == NULL || (m->stage_count > 1 && r->scratch == NULL)) {
         PyErr_NoMemory();

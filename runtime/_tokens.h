@@ -6,9 +6,11 @@
  *     _specials.c    special tokens -> Specials
  *     _ranks.c       a rank file -> the tables of its vocabulary
  *     _merges.c      the merges of a tokenizer.json -> their ids
+ *     _token_stream.c  an Encoder and the parts of a text -> ids
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _utf8.c        a str -> its UTF-8
+ *     _counter.c     texts -> their distinct pieces; _merger.c: these -> the merges to learn from them
  *     _ids.c         ids -> a list or an array
  *     _sources.c     a list or an array -> ids
  *
@@ -61,7 +63,8 @@ typedef struct {
 /* The text of one call as UTF-8. */
 typedef struct {
     Text text;      /* what holds it */
-    uint8_t *own;   /* its bytes, if they had to be made */
+    uint8_t *own;   /* its bytes, if they had to be made: in so much memory */
+    size_t own_size;
     const uint8_t *bytes;
     uint64_t length;
 } Utf8;
@@ -74,6 +77,8 @@ typedef struct Working {
     bitlex_cursor *cursor;
     void *scratch;         /* of a machine of several stages */
     uint64_t scratch_size;
+    void *offsets;         /* of pieces, of streams */
+    size_t offsets_size;
     struct Working *next;  /* of those that wait */
 } Working;
 
@@ -82,7 +87,7 @@ typedef enum { ENCODED, NO_ROOM, NO_BYTE, TOO_LONG, STOPPED } Encoded;
 /* What to encode, and what became of it. */
 typedef struct {
     const uint8_t *text;
-    uint64_t length;
+    uint64_t length, slack;         /* slack: bytes behind it that may be read */
     const specials *allowed;        /* or NULL */
     const bitlex_cut *from, *to;    /* the part of the text between two cuts, with allowed being NULL; or NULL */
     int (*may_go_on)(void *context); /* asked now and then; or NULL */
@@ -175,7 +180,14 @@ PyObject *bitlex_py_find(Encoder *self, PyObject *token);
 PyObject *bitlex_py_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_in_order(Encoder *self, PyObject *unused);
 
+/* --- _counter.c, _merger.c --- */
+
+extern PyType_Spec bitlex_py_counter_spec, bitlex_py_merger_spec;
+
 /* --- _encoder.c --- */
+
+/* Raise that a text has a special token which must not be there. */
+void bitlex_py_raise_special(const uint8_t *bytes, size_t length, uint64_t at);
 
 int bitlex_py_add_encoder(PyObject *module);
 

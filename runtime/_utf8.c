@@ -7,7 +7,8 @@
  */
 #include "_tokens.h"
 
-#define RUN 16   /* units at a time */
+#define RUN 16            /* units at a time */
+#define LARGE (1u << 20)  /* bytes from which on memory is asked for in large pages */
 #define SLACK 64 /* bytes that may be written behind the last */
 
 /* Store a character, and garbage behind it: no branch, for in most scripts letters and spaces are of different lengths. */
@@ -121,7 +122,8 @@ static uint8_t *encode(uint8_t *to, const void *from, size_t width, size_t lengt
 
 void bitlex_py_utf8_end(Utf8 *u)
 {
-    PyMem_RawFree(u->own);
+    if (u->own_size >= LARGE) bpe_release(u->own, u->own_size);
+    else PyMem_RawFree(u->own);
     u->own = NULL;
     bitlex_py_text_end(&u->text);
 }
@@ -132,6 +134,7 @@ int bitlex_py_utf8_begin(Utf8 *u, PyObject *text)
     const void *data;
     size_t length, width, widest;
     u->own = NULL;
+    u->own_size = 0;
     if (bitlex_py_text_begin(&u->text, &any, text) < 0) return -1;
     data = u->text.data;
     length = (size_t)u->text.length;
@@ -142,7 +145,8 @@ int bitlex_py_utf8_begin(Utf8 *u, PyObject *text)
     }
     width = u->text.encoding == BITLEX_LATIN1 ? 1 : u->text.encoding == BITLEX_UCS2 ? 2 : 4;
     widest = width == 1 ? 2 : width == 2 ? 3 : 4;
-    u->own = length > (PY_SSIZE_T_MAX - SLACK) / widest ? NULL : PyMem_RawMalloc(length * widest + SLACK);
+    u->own_size = length > (PY_SSIZE_T_MAX - SLACK) / widest ? PY_SSIZE_T_MAX : length * widest + SLACK;
+    u->own = u->own_size == PY_SSIZE_T_MAX ? NULL : u->own_size >= LARGE ? bpe_allocate(u->own_size) : PyMem_RawMalloc(u->own_size);
     if (u->own == NULL) {
         PyErr_NoMemory();
         bitlex_py_utf8_end(u);

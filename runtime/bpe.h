@@ -114,6 +114,13 @@ size_t bpe_merge(const bpe_vocabulary *v, bpe_method method, const uint8_t *piec
 /* The same by windows, asking now and then whether to go on, if `watch` is not NULL: if not, BPE_NO_MEMORY comes back. */
 size_t bpe_merge_windows(const bpe_vocabulary *v, const uint8_t *piece, size_t length, uint32_t *out, bpe_watch *watch);
 
+/* Of a piece of more than twice as many bytes as the longest token has, that may go on or end at one of `stops` (rising): how many bytes at its
+ * beginning have ids that are the same whatever follows; these are at out, which has room as for bpe_merge, and *count of them. 0 bytes:
+ * nothing is final yet, or *count is BPE_NO_MEMORY or BPE_NO_TOKEN. The rest of the piece is merged by itself: its ids are then those of a
+ * piece. Takes time for merging the piece, and `longest` short ones. */
+size_t bpe_final(const bpe_vocabulary *v, const uint8_t *piece, size_t length, const size_t *stops, size_t stop_count, uint32_t *out,
+                 size_t *count);
+
 /* --- decoding --- */
 
 /* What an id decodes to that is no token of the vocabulary, or not as a token: its bytes, which must stay where they are. */

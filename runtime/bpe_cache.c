@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-#define TABLES (sizeof(entry[2]) * BUCKETS + sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + (1u << SEEN_BITS) / 8 + ARENA)
+#define LEFT ((BUCKETS + 63) / 64 * 8)
+#define TABLES (sizeof(entry[2]) * BUCKETS + sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + (1u << SEEN_BITS) / 8 + LEFT + ARENA)
 
 typedef struct {
     uint32_t length, count; /* before the ids and the bytes of a piece in the arena */
@@ -35,7 +36,8 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     e->mediums = (void *)(at += sizeof(entry[2]) * BUCKETS);
     e->slots = (void *)(at += sizeof(medium_entry) * MEDIUMS);
     e->seen = (void *)(at += sizeof(slot) * SLOTS);
-    e->arena = at + (1u << SEEN_BITS) / 8;
+    e->left = (void *)(at += (1u << SEEN_BITS) / 8);
+    e->arena = at + LEFT;
     return e;
 }
 
@@ -54,7 +56,10 @@ static void move_on(bpe_encoder *e, const entry *evicted)
     entry *place = guest_bucket_of(e, evicted->bytes);
     if (is_free(evicted) || bucket_of(e, evicted->bytes) == place) return;
     place += !is_free(place);
-    if (is_free(place) || bucket_of(e, place->bytes) != place - 1) *place = *evicted;
+    if (is_free(place) || bucket_of(e, place->bytes) != place - 1) {
+        *place = *evicted;
+        set_bit(e->left, bucket_bit(evicted->bytes));
+    }
 }
 
 void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, size_t count)

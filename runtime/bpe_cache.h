@@ -71,6 +71,7 @@ struct bpe_encoder {
     uint8_t *arena;
     uint32_t used, generation;
     uint64_t *seen;
+    uint64_t *left; /* bits by bucket: something has moved on to another one */
     uint32_t seen_count;
     uint8_t recent[256]; /* by hash: which of those that wait may be the same piece */
     uint32_t refused; /* flags of entries that do not tell what a whole piece is */
@@ -109,10 +110,15 @@ static inline int seen_before(bpe_encoder *e, uint64_t hash)
     return 0;
 }
 
+/* The bit of a bucket from which something has moved on: most have none, and then there is no need to look elsewhere. */
+static inline uint32_t bucket_bit(key k) { return (uint32_t)(key_hash(k) >> (64 - BUCKET_BITS)); }
+
 /* The entry of a key in the other bucket, or NULL. */
 static inline entry *guest_of(const bpe_encoder *e, key k)
 {
-    entry *found = guest_bucket_of(e, k);
+    entry *found;
+    if (!has_bit(e->left, bucket_bit(k))) return NULL;
+    found = guest_bucket_of(e, k);
     found += !same_key(found->bytes, k);
     return same_key(found->bytes, k) ? found : NULL;
 }

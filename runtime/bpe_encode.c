@@ -13,6 +13,7 @@
 
 #define GROUP 64          /* pieces or parts that are worked on together */
 #define LOOK 12             /* bytes at the beginning of a longer piece in which a joint is looked for */
+#define SCRIPTS 0xE0        /* first bytes of characters of three bytes and more, from U+0800 on */
 #define MISSING (4 * GROUP) /* that wait: enough to be merged by turns, though few pieces of a group are missing */
 
 /* Pieces and parts, by their places in a text. */
@@ -78,16 +79,23 @@ static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, ui
 }
 
 /* Place i of a group that has its places by itself. */
-static void put(const bpe_encoder *e, group *g, places *to, size_t i, uint32_t start, uint32_t end, int part)
+static inline void put(const bpe_encoder *e, group *g, places *to, size_t i, uint32_t start, uint32_t end, int part)
 {
     to->starts[i] = start;
     to->ends[i] = end;
     to->part[i] = (uint8_t)part;
-    put_key(e, g, i, start, end);
+    if (LIKELY(end - start <= BPE_KEY && g->readable - start >= 16)) {
+        const key k = key_of(g->text + start, end - start);
+        g->keys[i] = k;
+        g->buckets[i] = bucket_of(e, k);
+        PREFETCH(g->buckets[i]);
+    } else {
+        put_key(e, g, i, start, end);
+    }
 }
 
-/* Put pieces into a group from place n on, up to the first that is longer than BPE_KEY: the place that it would have. 16 bytes of each may
- * be read. */
+/* Put pieces into a group from place n on, up to the first that may have to be cut or is longer than BPE_KEY: the place that it would
+ * have. 16 bytes of each may be read. */
 static size_t put_run(const bpe_encoder *e, group *g, size_t n, size_t most)
 {
     const uint8_t *text = g->text;
@@ -97,7 +105,7 @@ static size_t put_run(const bpe_encoder *e, group *g, size_t n, size_t most)
         const uint32_t start = starts[n], length = ends[n] - start;
         const entry *bucket;
         key k;
-        if (UNLIKELY(length > BPE_KEY)) break;
+        if (UNLIKELY(length > BPE_KEY || text[start] >= SCRIPTS)) break;
         k = key_of(text + start, length);
         bucket = buckets[key_hash(k) >> (64 - BUCKET_BITS)];
         PREFETCH(bucket);
@@ -136,27 +144,32 @@ static size_t encode_parts(bpe_encoder *e, const span *s, size_t at, uint32_t be
     }
 }
 
-/* Whether a piece of more than BPE_KEY bytes is to be cut, without being looked up as a whole: if it can be cut near its beginning, for
- * then its parts are short and many, and it was not met before. */
-static int is_cut(bpe_encoder *e, const uint8_t *p, uint32_t length)
+/* Whether a piece is to be cut, without being looked up as a whole: if it can be cut near its beginning, for then its parts are short, and
+ * met more often than the piece. A short piece is one of those of few letters that take two bytes each: it is worth a look. */
+static inline int is_cut(const bpe_encoder *e, const uint8_t *p, uint32_t length)
 {
+    const size_t most = length <= LOOK ? length : LOOK;
     size_t at = 0;
     uint32_t before = 0;
-    if ((load_8(p) & UINT64_C(0x8080808080808080)) == 0 || bpe_next_joint(e->v, p, LOOK, &at, &before) == LOOK) return 0;
-    return length > LONGEST || !seen_before(e, hash_bytes(p, length));
+    if (length <= BPE_KEY ? p[0] < SCRIPTS : (load_8(p) & UINT64_C(0x8080808080808080)) == 0) return 0;
+    return bpe_next_joint(e->v, p, most, &at, &before) < most;
 }
 
-/* The parts of a piece are put into a group, from place n on; `at` is where the next of them starts, and 0 again when the piece is done
- * with. How many places were used up to. */
-static size_t put_parts(const bpe_encoder *e, group *g, places *to, size_t n, uint32_t start, uint32_t length, size_t *at, uint32_t *before)
+/* Where a piece is that is being cut, and how far that has come, as bpe_all_joints has it; length 0: none is. */
+typedef struct {
+    uint32_t start, length, before;
+    size_t at;
+} cutting;
+
+/* The parts of a piece are put into a group, from place n on. How many places were used up to. */
+static inline size_t put_parts(const bpe_encoder *e, group *g, places *to, size_t n, cutting *c, uint32_t from)
 {
-    if (*at == 0) *before = 0;
-    do {
-        const size_t from = *at;
-        bpe_next_joint(e->v, g->text + start, length, at, before);
-        put(e, g, to, n++, start + (uint32_t)from, start + (uint32_t)*at, 1);
-    } while (n < GROUP && *at < length);
-    if (*at == length) *at = 0;
+    const size_t until = bpe_all_joints(e->v, g->text + c->start, c->length, &c->at, &c->before, c->start, to->ends, n, GROUP);
+    for (; n < until; n++) {
+        const uint32_t end = to->ends[n];
+        put(e, g, to, n, from, end, 1);
+        from = end;
+    }
     return n;
 }
 
@@ -185,7 +198,7 @@ static uint32_t add_missing(bpe_encoder *e, misses *missed, const span *s, key n
     m->count = 0;
     memset(m->ids, 0, 4 * sizeof *m->ids); /* four are copied even if there are fewer */
     m->may_be_token = !s->part && may_be_token(e->v, s, name);
-    if (s->length <= BPE_KEY) PREFETCH(guest_bucket_of(e, name));
+    if (s->length <= BPE_KEY && has_bit(e->left, bucket_bit(name))) PREFETCH(guest_bucket_of(e, name));
     if (m->may_be_token) PREFETCH(e->v->ids + ((uint32_t)hash & e->v->ids_mask));
     return *recent;
 }
@@ -403,20 +416,18 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
     places to;
     group g = {.text = text, .readable = readable};
     misses missed;
-    size_t done = 0, i = 0, at = 0, n;
-    uint32_t before = 0;
-    int cutting = 0; /* the piece i falls into parts, the next of which starts at `at` */
+    size_t done = 0, i = 0, n;
+    cutting c = {0, 0, 0, 0};
+    uint32_t from = 0; /* where its next part starts */
     missed.gap_count = missed.count = 0;
     while (i < count) {
         const size_t most = count - i < GROUP ? count - i : GROUP;
         g.starts = starts + i;
         g.ends = ends + i;
         g.part = NULL;
-        for (n = 0; !cutting && n < most && readable - starts[i + most - 1] >= 16;) {
+        for (n = 0; c.length == 0 && n < most && readable - starts[i + most - 1] >= 16;) {
             n = put_run(e, &g, n, most);
-            if (n == most) break;
-            cutting = is_cut(e, text + g.starts[n], g.ends[n] - g.starts[n]);
-            if (cutting) break;
+            if (n == most || is_cut(e, text + g.starts[n], g.ends[n] - g.starts[n])) break;
             put_key(e, &g, n, g.starts[n], g.ends[n]);
             n++;
         }
@@ -427,12 +438,17 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
             g.starts = to.starts;
             g.ends = to.ends;
             g.part = to.part;
-            for (i += n; n < GROUP && i < count; i += !cutting) {
-                const uint32_t start = starts[i], length = ends[i] - start;
-                if (!cutting && length > BPE_KEY) cutting = is_cut(e, text + start, length);
-                if (cutting) n = put_parts(e, &g, &to, n, start, length, &at, &before);
-                else put(e, &g, &to, n++, start, ends[i], 0);
-                cutting = at != 0;
+            for (i += n; n < GROUP && i < count; i += c.length == 0) {
+                if (c.length == 0 && !is_cut(e, text + starts[i], ends[i] - starts[i])) {
+                    put(e, &g, &to, n++, starts[i], ends[i], 0);
+                    continue;
+                }
+                if (c.length == 0) {
+                    c = (cutting){from = starts[i], ends[i] - starts[i], 0, 0};
+                }
+                n = put_parts(e, &g, &to, n, &c, from);
+                from = to.ends[n - 1];
+                if (c.at == 0) c.length = 0;
             }
         } else {
             i += n;

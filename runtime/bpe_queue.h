@@ -10,7 +10,6 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #ifndef BPE_RADIX_FROM
 #define BPE_RADIX_FROM 256 /* bytes of a piece from which on numbers lie by bits; tests have it small */

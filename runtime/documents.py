@@ -4,10 +4,10 @@
         ...                                # an array for each document; None: there is no more input at the moment
 
 While one batch of documents is encoded, which needs no Python, the next one is read. A document too large for a batch is encoded by
-itself, by several threads. Invariant: what comes out is what `tokenizer.encode_to_numpy` gives for each document, in the order of the
-source, and memory is that of two batches, or of the largest document. Where a source waits for more input, all that was read has come
-out before. Rejected: processes (they would each need the text, and send back the ids); a queue of many batches (encoding is faster than
-reading JSON).
+itself, by several threads; one text that comes in parts, from a pipe or compressed, as a stream (`encode_in_parts`), by one thread.
+Invariant: what comes out is what `tokenizer.encode_to_numpy` gives for each document, in the order of the source, and memory is that of
+two batches, or of the largest document. Where a source waits for more input, all that was read has come out before. Rejected: processes
+(they would each need the text, and send back the ids); a queue of many batches (encoding is faster than reading JSON).
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .inputs import Document, Source
+    from .token_streams import TokenStream
     from .tokenizer import Tokenizer
 
     Ids = npt.NDArray[np.uint32]
 
-__all__ = ["Around", "count_documents", "encode_documents"]
+__all__ = ["Around", "count_documents", "encode_documents", "encode_in_parts"]
 
 LARGE = 1 << 20  # characters or bytes of a document that is encoded by itself
 BATCH = 1 << 22  # of all documents of a batch
 MOST = 4096  # documents in one
+HOLD = (1 << 30) - 1  # bytes of a text in parts that may be undecided
 
 Result = TypeVar("Result")
 
@@ -80,6 +82,36 @@ def count_documents(
         lambda texts: tokenizer.count_batch(texts, threads=threads, **special),
     ):  # fmt: skip
         yield count if count is None else count + more
+
+
+def encode_in_parts(
+    tokenizer: Tokenizer, source: Source, *, around: Around = NOTHING, threads: int = 0,
+    allowed_special: str | Collection[str] | None = None, disallowed_special: str | Collection[str] | None = None,
+) -> Iterator[Ids | None] | None:  # fmt: skip
+    """The ids of a source that is one text, some at a time, in memory that does not grow with it: only where it comes in parts anyway,
+    and the tokenizer can read it so. By one thread."""
+    if threads < 0 or not source.comes_in_parts:
+        return None
+    try:
+        stream = tokenizer.stream(result="numpy", hold=HOLD, allowed_special=allowed_special, disallowed_special=disallowed_special)
+    except ValueError:
+        return None
+    return parts_of(source, stream, around)
+
+
+def parts_of(source: Source, stream: TokenStream, around: Around) -> Iterator[Ids | None]:
+    import numpy
+
+    yield numpy.array(around.before, numpy.uint32)
+    try:
+        for part in source.parts():
+            yield part if part is None else stream.feed(part)
+        yield stream.finish()
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(f"{source.place(0)}: {error}") from None
+    yield numpy.array(around.behind, numpy.uint32)
 
 
 def each(source: Source, one: Callable[[Any], Result], many: Callable[[list[Any]], list[Result]]) -> Iterator[Result | None]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 from operator import index
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from .explain import Explained
+    from .streams import PieceStream, SpanStream
 
     Bytes: TypeAlias = Buffer | npt.NDArray[np.uint8]  # numpy says that an array is a Buffer from Python 3.12 on only
     Offsets: TypeAlias = npt.NDArray[np.signedinteger[Any]]
@@ -162,6 +163,21 @@ class Lexer:
         if self._native is None:
             return [self._machine.count(text) for text in self._all_readable(texts)]
         return self._native.count_batch(texts, workers)  # type: ignore[no-any-return]
+
+    @overload
+    def stream(self, *, spans: Literal[False] = False, hold: int = ...) -> PieceStream: ...
+    @overload
+    def stream(self, *, spans: Literal[True], hold: int = ...) -> SpanStream: ...
+    def stream(self, *, spans: bool = False, hold: int | None = None) -> PieceStream | SpanStream:
+        """For a text that comes in parts, however it is cut: feed it, and have its pieces, or `spans`, as soon as they are settled.
+
+        `hold`: how much it may hold that is not settled, 16 Mi if nothing else is said: places where a piece may start, of which there
+        are two at most with most patterns; and characters or bytes of the piece at hand, but not for spans. What would need more is a
+        ValueError. docs/streams.md tells what each family holds.
+        """
+        from .streams import HOLD, PieceStream, SpanStream
+
+        return (SpanStream if spans else PieceStream)(self, HOLD if hold is None else index(hold))
 
     def _workers(self, threads: int) -> int:
         """How many threads that is here. The pure tier has one: it would hold the interpreter's lock all the time."""

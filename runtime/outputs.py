@@ -43,12 +43,14 @@ BUFFER = 1 << 20
 
 
 class Output(Protocol):
-    """What takes ids."""
+    """What takes ids: of a document at once, or some of it at a time, and then its end."""
 
     documents: int
     tokens: int
 
     def add(self, ids: Ids) -> None: ...
+    def extend(self, ids: Ids) -> None: ...
+    def end(self) -> None: ...
     def flush(self) -> None: ...
 
 
@@ -63,10 +65,16 @@ class Numbers:
             file.write(bytes(HEADER))
 
     def add(self, ids: Ids) -> None:
+        self.extend(ids)
+        self.end()
+
+    def extend(self, ids: Ids) -> None:
         for at in range(0, len(ids), AT_ONCE):
             self.file.write(ids[at : at + AT_ONCE].astype(self.number, copy=False).data)
-        self.documents += 1
         self.tokens += len(ids)
+
+    def end(self) -> None:
+        self.documents += 1
         if self.index is not None:
             self.ends.append(self.tokens)
 
@@ -90,15 +98,22 @@ class Lines:
     def __init__(self, file: BinaryIO, before: str, between: str, behind: str) -> None:
         self.file, self.before, self.between, self.behind = file, before, between, behind
         self.documents = self.tokens = 0
+        self.next = before  # what comes before the next id
 
     def add(self, ids: Ids) -> None:
-        before = self.before
+        self.extend(ids)
+        self.end()
+
+    def extend(self, ids: Ids) -> None:
         for at in range(0, len(ids), AT_ONCE):
-            self.file.write((before + self.between.join(map(str, ids[at : at + AT_ONCE].tolist()))).encode())
-            before = self.between
-        self.file.write(((before if not len(ids) else "") + self.behind).encode())
-        self.documents += 1
+            self.file.write((self.next + self.between.join(map(str, ids[at : at + AT_ONCE].tolist()))).encode())
+            self.next = self.between
         self.tokens += len(ids)
+
+    def end(self) -> None:
+        self.file.write(((self.next if self.next is self.before else "") + self.behind).encode())
+        self.next = self.before
+        self.documents += 1
 
     def flush(self) -> None:
         self.file.flush()

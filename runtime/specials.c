@@ -49,6 +49,7 @@ int specials_add(specials *s, const uint8_t *bytes, size_t length, uint32_t id)
         node = next;
     }
     s->nodes[node].id = id;
+    if (length > s->longest) s->longest = length;
     return 0;
 }
 
@@ -122,4 +123,16 @@ int specials_find(const specials *s, const uint8_t *text, uint64_t length, uint6
     special_search search;
     specials_begin(&search, s, text, length, from);
     return specials_next(&search, found);
+}
+
+uint64_t specials_open(const specials *s, const uint8_t *text, uint64_t length, uint64_t from)
+{
+    uint64_t at = s->longest < length - from ? length - s->longest : from, i;
+    for (; at < length; at++) {
+        uint32_t node = 0;
+        if (!s->firsts[text[at]]) continue;
+        for (i = at; i < length && (node = child(s, node, text[i])) != 0; i++) {}
+        if (i == length && s->nodes[node].first_child != 0) return at;
+    }
+    return length;
 }

@@ -19,7 +19,7 @@ typedef struct {
 
 typedef struct {
     special_node *nodes;             /* the first is the root */
-    size_t count, room;
+    size_t count, room, longest;
     uint8_t firsts[256];             /* whether some token starts with this byte */
     uint8_t few[4];                  /* the bytes that they start with, if these are up to four */
     int few_count;                   /* -1 if they are more */
@@ -47,5 +47,8 @@ int specials_next(special_search *search, special_match *found);
 
 /* The first match that starts at `from` or behind. */
 int specials_find(const specials *s, const uint8_t *text, uint64_t length, uint64_t from, special_match *found);
+
+/* The first place from `from` on at which a token may start that goes on behind the text, or the text's length. */
+uint64_t specials_open(const specials *s, const uint8_t *text, uint64_t length, uint64_t from);
 
 #endif

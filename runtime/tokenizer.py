@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .lexer import Bytes, Lexer
+    from .token_streams import DecodeStream, TokenStream
     from .vocabulary import AddedToken, Description
 
     Ids: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
@@ -223,6 +224,41 @@ class Tokenizer:
             return each(texts, lambda text: self.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
         return self._encoder.count_batch(texts, *self._policy(allowed_special, disallowed_special), self._workers(threads))
 
+    def stream(
+        self, *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
+        result: Literal["list", "numpy", "offsets"] = "list", hold: int | None = None,
+    ) -> TokenStream:  # fmt: skip
+        """For a text that comes in parts, however it is cut: feed it, and have its ids as soon as nothing that follows can change them.
+
+        result  what is given each time: a "list" of ids; an array of uint32 ("numpy"); or that and "offsets": in bytes of the whole text
+                if it is fed bytes, in characters if it is fed str, as `encode_with_offsets` gives them
+        hold    how many bytes of the text it may hold, 16 Mi if nothing else is said; what would need more is a ValueError
+
+        It takes some 25 KB, and what the piece at hand has that is not final: docs/streams.md. Not for tokenizers that have added tokens
+        with lstrip, rstrip or single_word, which are a ValueError.
+        """
+        from .normalized_streams import make_normalized_stream
+        from .streams import HOLD
+        from .token_streams import TokenStream, make_token_stream
+
+        kinds = {"list": 0, "numpy": 1, "offsets": 2}
+        if result not in kinds:
+            raise ValueError(f"result is {result!r}; it may be 'list', 'numpy' or 'offsets'")
+        make = make_normalized_stream if self._slow else make_token_stream
+        allowed, refused = self._chosen(allowed_special, disallowed_special)
+        tokens = [{content.encode(): self._added[content].id for content in contents} for contents in (allowed, refused)]
+        return TokenStream(make(self, *tokens, HOLD if hold is None else hold, kinds[result]), kinds[result])
+
+    def decode_stream(self, *, errors: str = "replace", skip_special_tokens: bool = False) -> DecodeStream:
+        """For ids that come in parts: feed them, and have their text up to the last character that is complete.
+
+        `errors` as in `decode`. What is held are three bytes at most.
+        """
+        from .token_streams import DecodeStream
+
+        special = (token.id for token in self._description.added if token.special and skip_special_tokens)
+        return DecodeStream(self, errors, frozenset(special))
+
     def encode_files(
         self, paths: Iterable[str], *, input: str | None = None, field: str = "text", allowed_special: Special | None = None,
         disallowed_special: Special | None = None, threads: int = 0,
@@ -352,17 +388,19 @@ class Tokenizer:
         key = (as_key(allowed), as_key(disallowed))
         found = self._specials.get(key)
         if found is None:
-            contents = self._contents(allowed, "allowed_special")
-            if disallowed is None:
-                convention = self._description.convention
-                refused = frozenset(self._added) - contents if convention == "tiktoken" else frozenset()
-            else:
-                refused = self._contents(disallowed, "disallowed_special")
-                refused = refused - contents if disallowed == "all" else refused
+            contents, refused = self._chosen(allowed, disallowed)
             found = (self._find(contents), self._find(refused))
             if len(self._specials) < 64:
                 self._specials[key] = found
         return found
+
+    def _chosen(self, allowed: Special | None, disallowed: Special | None) -> tuple[frozenset[str], frozenset[str]]:
+        """The special tokens that are allowed, and those that are not."""
+        contents = self._contents(allowed, "allowed_special")
+        if disallowed is None:
+            return contents, frozenset(self._added) - contents if self._description.convention == "tiktoken" else frozenset()
+        refused = self._contents(disallowed, "disallowed_special")
+        return contents, refused - contents if disallowed == "all" else refused
 
     def _contents(self, special: Special | None, what: str) -> frozenset[str]:
         if special is None:

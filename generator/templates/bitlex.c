@@ -759,7 +759,7 @@ static void finish_inner_stages(bitlex_cursor *c)
 static void next_block(bitlex_cursor *c)
 {
     advance(c, c->machine->drops != 0);
-    if (c->base > 0 || c->machine->drops || c->count == 0) return;
+    if (c->base > 0 || c->machine->drops || c->count == 0 || c->finished) return;
     if (c->masked) {
         c->count -= (uint32_t)(c->starts[0] & 1);
         c->starts[0] &= ~UINT64_C(1);
@@ -884,7 +884,7 @@ static inline size_t next_pairs(bitlex_cursor *c, void *out, size_t room, int wi
         c->opened = !drop;
         c->open = at;
     }
-    if (done < room && at_end(c) && c->opened) {
+    if (done < room && at_end(c) && c->opened && !c->finished) {
         c->opened = 0;
         c->finished = 1;
         STORE(2 * done, c->open);
@@ -1029,6 +1029,54 @@ void bitlex_recall(bitlex_cursor *c, uint64_t *kept)
 {
     c->kept = kept;
     c->known = 1;
+}
+
+/* --- texts that go on ------------------------------------------------------------------------------------------- */
+
+/* The last place in a text of a block at most from which on what follows the text may still change the backward state: behind it, columns
+ * tell. 0 if there is none but the start; *state is the state there. */
+static uint64_t settled(bitlex_cursor *c, uint32_t *state)
+{
+    const uint32_t columns = c->stage->column_count;
+    uint64_t ahead, from;
+    uint32_t loaded, n, i, size;
+    uint16_t set[SET];
+    for (ahead = 16;; ahead *= 8) {
+        from = ahead < c->length ? border(c, c->length - ahead) : 0;
+        loaded = n = load(c, from, c->length);
+        for (size = 0; size < c->stage->backward_states; size++) set[size] = (uint16_t)(size * columns);
+        /* Where bytes are read one by one, not inside of a character. */
+        while (n > 0 && (size > 1 || (c->machine->continuation != NULL && n < loaded && border(c, from + n) != from + n))) {
+            n--;
+            for (i = 0; i < size; i++) set[i] = c->stage->backward_next[set[i] + c->columns[n]];
+            size = distinct(set, size);
+        }
+        *state = set[0];
+        if (size == 1) return n == loaded ? c->length : c->plain ? from + n : from + c->units[n];
+        if (from == 0) return 0;
+    }
+}
+
+uint64_t bitlex_begin_open(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch, uint32_t forward)
+{
+    bitlex_lane_memory *memory = c->memory; /* what it remembers of rows stays true: it is of the machine */
+    uint32_t state;
+    c->text = (const uint8_t *)text;
+    c->length = length;
+    c->blocks = 1;
+    c->encoding = (uint32_t)encoding;
+    c->letters = NULL;
+    c->kept = NULL;
+    c->known = 0;
+    c->length = settled(c, &state);
+    if (c->machine->lanes != NULL && scratch != NULL && memory == NULL) {
+        memory = (bitlex_lane_memory *)(void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
+        bitlex_begin_memory(memory);
+    }
+    c->memory = memory;
+    c->finished = 1; /* it does not end here */
+    begin_blocks(c, 0, forward, c->length > 0, state);
+    return c->length;
 }
 
 size_t bitlex_cursor_size(void) { return sizeof(bitlex_cursor); }

@@ -109,4 +109,10 @@ static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
 /* Decode the unit at p < end: its code point, or U+FFFD for a maximal ill-formed subsequence. Stores the length. */
 uint32_t bitlex_decode(const uint8_t *p, const uint8_t *end, uint32_t *length);
 
+/* For bitlex_stream.c: point a cursor, which was begun with a machine of one stage and not used since with other scratch memory, at part of a
+ * text: 1..BITLEX_BLOCK units, entered in a forward state and followed by nobody knows what. How many of them nothing that follows can
+ * change comes back; bitlex_next and bitlex_next_pairs then give the starts of pieces among these, and none at their end; the first unit may
+ * be one. When they are through, c->forward is the state behind. */
+uint64_t bitlex_begin_open(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch, uint32_t forward);
+
 #endif

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sized
 
-from ..documents import count_documents
+from ..documents import count_documents, encode_in_parts
 from ..inputs import InputError
 from ..terminal import Progress
 from . import Commands, choosing
@@ -46,8 +47,9 @@ def run_count(options: argparse.Namespace) -> int:
         for source in inputs:
             documents = tokens = 0
             try:
-                for count in count_documents(chosen, source, **how):
-                    documents += count is not None
+                parts = encode_in_parts(chosen, source, **how)
+                for count in count_documents(chosen, source, **how) if parts is None else map(size_of, parts):
+                    documents += count is not None and parts is None
                     tokens += count or 0
                     progress.show(position + source.position, sums["bytes"] + source.length, sums["tokens"] + tokens)
             except InputError as error:  # the other files may still be there
@@ -56,6 +58,7 @@ def run_count(options: argparse.Namespace) -> int:
                 continue
             finally:
                 position += source.size
+            documents += parts is not None
             found = {"tokens": tokens, "documents": documents, "bytes": source.length}
             sums = {name: sums[name] + found[name] for name in sums}
             files.append({"file": source.path, **found})
@@ -69,3 +72,8 @@ def run_count(options: argparse.Namespace) -> int:
         if not code:
             progress.end(f"{len(inputs):,} inputs, {sums['documents']:,} documents", sums["bytes"], sums["tokens"])
     return code
+
+
+def size_of(ids: Sized | None) -> int:
+    """How many ids there are in a part; None: no more is there for the moment."""
+    return 0 if ids is None else len(ids)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..documents import encode_documents
+from ..documents import encode_documents, encode_in_parts
 from ..inputs import STANDARD_INPUT, Found, InputError, Source, find
 from ..outputs import FORMATS, MANIFEST, NUMBERS, Output, writing, written
 from ..terminal import Progress
@@ -42,6 +42,7 @@ examples:
   echo "hello world" | bitlex encode -t cl100k_base.tiktoken
   bitlex encode -t Qwen/Qwen3-8B book.txt -o book.npy
   bitlex encode -t tokenizer.json 'shards/**/*.jsonl.zst' --field content --append '<|endoftext|>' -o tokens/ --resume
+  cat *.txt | bitlex encode -t cl100k_base.tiktoken -o all.bin
   tail -f log | bitlex encode -t cl100k_base.tiktoken --input lines
 """
 
@@ -93,15 +94,35 @@ class Encoding:
     def copy(self, source: Source, output: Output) -> None:
         """Write the ids of a source."""
         self.position += source.size
-        for ids in encode_documents(self.tokenizer, source, **self.encode):
+        parts = encode_in_parts(self.tokenizer, source, **self.encode)
+        if parts is not None:
+            self.copy_parts(source, parts, output)
+        for ids in encode_documents(self.tokenizer, source, **self.encode) if parts is None else ():
             if ids is None:
                 output.flush()
                 continue
             output.add(ids)
             self.tokens += len(ids)
             self.documents += 1
-            self.progress.show(self.position - source.size + source.position, self.length + source.length, self.tokens)
+            self.show(source)
         self.length += source.length
+
+    def copy_parts(self, source: Source, parts: Iterator[Any], output: Output) -> None:
+        """The same of one text that comes in parts. What was written before an error stays, in its line."""
+        try:
+            for ids in parts:
+                if ids is None:
+                    output.flush()
+                    continue
+                output.extend(ids)
+                self.tokens += len(ids)
+                self.show(source)
+        finally:
+            output.end()
+        self.documents += 1
+
+    def show(self, source: Source) -> None:
+        self.progress.show(self.position - source.size + source.position, self.length + source.length, self.tokens)
 
     def to_stream(self, format: str) -> int:
         code = 0

@@ -1,0 +1,26 @@
+/* _streams.h - what the files of the extension share that read texts in parts: _stream.c, pieces; _token_stream.c, ids. */
+#ifndef BITLEX_STREAMS_H
+#define BITLEX_STREAMS_H
+
+#include "_native.h"
+#include "bitlex_stream.h"
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+
+extern PyType_Spec bitlex_py_stream_spec, bitlex_py_token_stream_spec;
+
+/* Room for more places, where a stream says that it is full: -1 with an exception set. */
+int bitlex_py_more_places(bitlex_stream *s, Py_ssize_t hold);
+
+/* Raise that a stream would have to hold more than it may. */
+void bitlex_py_raise_hold(Py_ssize_t hold, const char *what);
+
+/* With memory for places of its own: -1 if there is none. */
+int bitlex_py_copy_stream(bitlex_stream *to, const bitlex_stream *from);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+#endif

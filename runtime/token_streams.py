@@ -1,0 +1,278 @@
+"""Streams of tokens: a text in parts in, its ids out, each as soon as nothing that follows can change it; and ids in, their text out.
+
+    stream = tokenizer.stream()
+    stream.feed("hel")                      # []
+    stream.feed("lo world")                 # [15339]
+    stream.finish()                         # [1917]
+
+    decoding = tokenizer.decode_stream()
+    decoding.feed([19526]); decoding.feed([254])        # "", then "\\u4f60": never a part of a character
+
+docs/streams.md says what is held, and why ids are final. Invariant: the ids of all parts together are what `encode` gives for the whole
+text, and their places what `encode_with_offsets` gives; decoded text is what `decode` gives for all ids.
+"""
+
+from __future__ import annotations
+
+import codecs
+from typing import TYPE_CHECKING, Any
+
+from .encoders import mended
+from .lexer import readable
+from .pure_token_stream import PureTokenStream
+from .streams import Fed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from .lexer import Bytes
+    from .tokenizer import Ids, Tokenizer
+
+__all__ = ["DecodeStream", "TokenStream", "make_token_stream"]
+
+LISTS, ARRAYS, PLACED = range(3)  # what a stream gives, as in _token_stream.c
+
+
+class PieceEncoder:
+    """What a PureTokenStream encodes pieces with: any Encoder."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        vocabulary = tokenizer.description.vocabulary
+        self.encoder, self.whole = tokenizer._encoder, vocabulary.whole
+        self.longest = max(map(len, vocabulary.tokens()), default=0)
+
+    def encode_piece(self, piece: bytes, at: int, /) -> list[int]:
+        found = self.encoder.find(piece) if self.whole else None
+        return self.merged(piece, at) if found is None else [found]
+
+    def merged(self, piece: bytes, at: int, /) -> list[int]:
+        try:
+            return self.encoder.merge(piece, "automatic")
+        except ValueError:
+            wrong = next(i for i in range(len(piece)) if self.encoder.find(piece[i : i + 1]) is None)
+            raise ValueError(f"byte 0x{piece[wrong]:02x} at {at + wrong} is no token of this vocabulary") from None
+
+    def token(self, number: int, /) -> bytes:
+        return self.encoder.token(number)
+
+
+class Adapted:
+    """A PureTokenStream that takes and gives what the native one does."""
+
+    def __init__(self, stream: PureTokenStream, result: int) -> None:
+        self.stream, self.result = stream, result
+        self.kind: type | None = None
+
+    def feed(self, part: Any, /) -> Any:
+        kind = str if isinstance(part, str) else bytes
+        data = mended(part).encode() if isinstance(part, str) else bytes(readable(part))
+        if self.kind is not None and kind is not self.kind:
+            raise TypeError(f"this stream was fed {self.kind.__name__} before, and a text cannot be both")
+        self.kind = kind
+        return self.given(self.stream.feed(data))
+
+    def finish(self) -> Any:
+        found = self.given(self.stream.finish())
+        self.kind = None
+        return found
+
+    def reset(self) -> None:
+        self.stream.reset()
+        self.kind = None
+
+    def copy(self) -> Adapted:
+        twin = Adapted(self.stream.copy(), self.result)
+        twin.kind = self.kind
+        return twin
+
+    def given(self, found: list[Any]) -> Any:
+        if self.result == LISTS:
+            return [one.id for one in found]
+        return as_arrays([one.id for one in found], [place for one in found for place in one[1:]], self.result)
+
+
+def as_arrays(ids: list[int], places: list[int], result: int) -> Any:
+    import numpy
+
+    array = numpy.array(ids, numpy.uint32)
+    return array if result == ARRAYS else (array, numpy.array(places, numpy.int64))
+
+
+def make_token_stream(
+    tokenizer: Tokenizer, allowed: Mapping[bytes, int], disallowed: Mapping[bytes, int], hold: int, result: int
+) -> Any:  # fmt: skip
+    """A stream of ids of a text that is encoded as it is: native where the lexer allows that."""
+    if hold < 0:
+        raise ValueError(f"hold is {hold}; it must be 0 or more")
+    lexer, encoder = tokenizer.lexer, tokenizer._encoder
+    if lexer._native is not None and len(lexer.states) == 1 and lexer.states[0][0] <= 64:
+        from ._native import TokenStream as Native
+
+        chosen = [encoder.specials(dict(tokens)) if tokens else None for tokens in (allowed, disallowed)]
+        return Native(encoder, *chosen, min(hold, (1 << 30) - 1), result)
+    from .generated.python.scan import Machine
+
+    machine = lexer._machine if lexer._native is None else Machine(**lexer._tables)
+    return Adapted(PureTokenStream(machine, PieceEncoder(tokenizer), allowed, disallowed, hold), result)
+
+
+class Characters:
+    """Places in the UTF-8 of a str that comes in parts -> places in the str. A token that has some bytes of a character has all of it."""
+
+    def __init__(self) -> None:
+        self.text = b""
+        self.base = self.before = 0  # where it begins, in bytes and in characters
+        self.paired: list[int] = []  # where there are characters that two surrogates spelled
+        self.length = 0
+
+    def feed(self, part: str) -> None:
+        spelled = mended(part)
+        if len(spelled) != len(part):
+            at = 0
+            for character in spelled:
+                if character > "\uffff" and "\ud800" <= part[at] <= "\udbff":
+                    self.paired.append(self.length + len(mended(part[:at]).encode()))
+                    at += 1
+                at += 1
+        data = spelled.encode()
+        self.text += data
+        self.length += len(data)
+
+    def places(self, places: Any) -> Any:
+        import numpy
+
+        if not len(places):
+            return places
+        data = numpy.frombuffer(self.text, numpy.uint8)
+        begins = (data & 0xC0) != 0x80
+        weight = begins.astype(numpy.int64)
+        weight[[at - self.base for at in self.paired if at - self.base < len(data)]] += 1
+        count = numpy.concatenate(([0], numpy.cumsum(weight))) + self.before
+        begun = numpy.append(numpy.maximum.accumulate(numpy.where(begins, numpy.arange(len(data)), 0)), len(data))
+        found = places.copy()
+        found[::2] = count[begun[places[::2] - self.base]]
+        found[1::2] = count[places[1::2] - self.base]
+        done = int(begun[places[-1] - self.base])
+        self.before = int(count[done])
+        self.text, self.base = self.text[done:], self.base + done
+        self.paired = [at for at in self.paired if at >= self.base]
+        return found
+
+    def copy(self) -> Characters:
+        twin = Characters()
+        twin.__dict__.update(self.__dict__)
+        twin.paired = list(self.paired)
+        return twin
+
+
+class TokenStream(Fed[Any]):
+    """Encodes a text that comes in parts. Made by `tokenizer.stream()`, which says what it gives."""
+
+    __slots__ = ("_characters", "_high", "_result", "_stream")
+
+    def __init__(self, stream: Any, result: int) -> None:
+        self._stream, self._result = stream, result
+        self._high = ""  # a surrogate that the next part may have the other half of
+        self._characters: Characters | None = None
+
+    def feed(self, part: str | Bytes, /) -> Any:
+        """The ids that are settled."""
+        if type(part) is bytes and self._result != PLACED:
+            return self._stream.feed(part)
+        if isinstance(part, str):
+            if self._high or "\ud800" <= part[-1:] <= "\udbff":
+                part = self._high + part
+                self._high = part[-1:] if "\ud800" <= part[-1:] <= "\udbff" else ""
+                part = part[: len(part) - len(self._high)]
+            if self._result == PLACED:
+                return self._placed(part)
+        found = self._stream.feed(part)
+        return (found[0], found[1].reshape(-1, 2)) if self._result == PLACED else found
+
+    def finish(self) -> Any:
+        """The rest. The stream is then as new."""
+        rest, self._high = self._high, ""
+        first = self._alone() if rest else None
+        found = self._stream.finish()
+        if self._result == PLACED:
+            places = found[1] if self._characters is None else self._characters.places(found[1])
+            self._characters = None
+            found = found[0], places.reshape(-1, 2)
+        return found if first is None else joined(first, found)
+
+    def _alone(self) -> Any:
+        """A surrogate is read whose other half did not come."""
+        return self._placed("\ufffd") if self._result == PLACED else self._stream.feed("\ufffd")
+
+    def _placed(self, part: str) -> Any:
+        ids, places = self._stream.feed(part)
+        if self._characters is None:
+            self._characters = Characters()
+        self._characters.feed(part)
+        return ids, self._characters.places(places).reshape(-1, 2)
+
+    def reset(self) -> None:
+        """Begin another text."""
+        self._stream.reset()
+        self._high, self._characters = "", None
+
+    def copy(self) -> TokenStream:
+        """Another stream of the same text so far: for text that may have to be taken back."""
+        twin = TokenStream(self._stream.copy(), self._result)
+        twin._high = self._high
+        twin._characters = None if self._characters is None else self._characters.copy()
+        return twin
+
+
+def joined(first: Any, second: Any) -> Any:
+    """What two calls gave, as one."""
+    if isinstance(first, list):
+        return first + second
+    import numpy
+
+    if isinstance(first, tuple):
+        return tuple(numpy.concatenate(both) for both in zip(first, second, strict=True))
+    return numpy.concatenate((first, second))
+
+
+class DecodeStream:
+    """Decodes ids that come in parts. Made by `tokenizer.decode_stream()`. Its state: at most three bytes of a character."""
+
+    __slots__ = ("_decoder", "_errors", "_skipped", "_tokenizer")
+
+    def __init__(self, tokenizer: Tokenizer, errors: str, skipped: frozenset[int]) -> None:
+        self._tokenizer, self._errors, self._skipped = tokenizer, errors, skipped
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
+
+    def feed(self, ids: int | Ids, /) -> str:
+        """The text of one id, or of several, up to the last character that is complete. KeyError for an id that is none."""
+        wanted: Any = [ids] if hasattr(ids, "__index__") and not hasattr(ids, "__len__") else ids
+        if self._skipped:
+            wanted = [number for number in wanted if int(number) not in self._skipped]
+        return self._decoder.decode(self._tokenizer._encoder.decode(wanted))
+
+    def finish(self) -> str:
+        """What becomes of bytes that are no complete character. The stream is then as new."""
+        rest = self._decoder.decode(b"", True)
+        self._decoder.reset()
+        return rest
+
+    def reset(self) -> None:
+        """Begin another text."""
+        self._decoder.reset()
+
+    def copy(self) -> DecodeStream:
+        """Another stream of the same ids so far: for ids that may have to be taken back."""
+        twin = DecodeStream(self._tokenizer, self._errors, self._skipped)
+        twin._decoder.setstate(self._decoder.getstate())
+        return twin
+
+    def iterate(self, parts: Iterable[int | Ids]) -> Iterator[str]:
+        """What each part gives, and the end, but for what is empty."""
+        for part in parts:
+            text = self.feed(part)
+            if text:
+                yield text
+        text = self.finish()
+        if text:
+            yield text

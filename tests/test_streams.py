@@ -1,0 +1,212 @@
+"""Streams of pieces: whatever the parts of a text are, what comes out is what the whole text gives.
+
+Every text of up to three characters (BITLEX_SLOW=1: six) over representatives of the cells, cut in every way, also inside characters, for
+every family; random texts and random cuts; long runs; machines of several stages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator, Iterator
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+
+import bitlex
+
+SLOW = bool(os.environ.get("BITLEX_SLOW"))
+FAMILIES = bitlex.families()
+# What patterns tell apart: kinds of letters, digits, blanks, line breaks, contractions, punctuation, ideographs, marks, and ill-formed bytes.
+ALPHABET = ["a", "S", "'", " ", "\n", "\r", "1", ".", "/", "_", "\u4e2d", "\u0301", "\u00e9", "\t"]
+KINDS = ["a", "S", "'", " ", "\n", "1", ".", "\u4e2d"]
+
+
+def parts_of(text: Any, cuts: tuple[int, ...]) -> list[Any]:
+    return [text[a:b] for a, b in zip((0, *cuts), (*cuts, len(text)), strict=True)]
+
+
+def ways(length: int) -> Iterator[tuple[int, ...]]:
+    """Every way of cutting a text."""
+    for count in range(length):
+        yield from combinations(range(1, length), count)
+
+
+def offsets(stream: Any, parts: list[Any]) -> list[int]:
+    found: list[int] = []
+    for part in parts:
+        found += stream.feed(part).reshape(-1).tolist()
+    return found + stream.finish().reshape(-1).tolist()
+
+
+def check(lexer: bitlex.Lexer, text: Any, parts: list[Any], spans: Any, pieces: Any) -> None:
+    assert offsets(spans, parts) == lexer.spans(text).reshape(-1).tolist(), (lexer, parts)
+    got = [piece for part in parts for piece in pieces.feed(part)] + pieces.finish()
+    assert got == lexer.split(text), (lexer, parts)
+
+
+@pytest.mark.parametrize("tier", ["portable", "pure"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_short_texts_cut_everywhere(name: str, tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BITLEX_TIER", tier)
+    lexer = bitlex.lexer(name)
+    spans, pieces = lexer.stream(spans=True), lexer.stream()
+    for length in range((6 if tier == "portable" else 4) + 1 if SLOW else 4):
+        for chosen in product(KINDS if length > 2 else ALPHABET, repeat=length):
+            data = "".join(chosen).encode()
+            want = lexer.spans(data).reshape(-1).tolist()
+            for cuts in ways(len(data)):
+                assert offsets(spans, parts_of(data, cuts)) == want, (chosen, cuts)
+            if not lexer.bytewise:
+                text = "".join(chosen)
+                for cuts in ways(len(text)):
+                    check(lexer, text, parts_of(text, cuts), spans, pieces)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_random_texts_cut_at_random(name: str, tier: str) -> None:
+    lexer = bitlex.lexer(name)
+    spans, pieces = lexer.stream(spans=True), lexer.stream()
+    source = random.Random(name + tier)
+    for _ in range(20 if tier == "pure" else 200):
+        text = "".join(source.choice(ALPHABET) * source.choice((1, 1, 1, 2, 3, 40, 400)) for _ in range(source.randint(1, 60)))
+        data = bytearray(text.encode())
+        for _ in range(source.choice((0, 0, 5))):  # ill-formed, here and there
+            data[source.randrange(len(data))] = source.choice((0x80, 0xBD, 0xC3, 0xE4, 0xED, 0xF0, 0xFF))
+        for whole in (bytes(data), *([text] if not lexer.bytewise else [])):
+            cuts = sorted(source.sample(range(len(whole) + 1), min(len(whole), source.choice((0, 1, 2, 10, 100)))))
+            check(lexer, whole, parts_of(whole, tuple(cuts)), spans, pieces)
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 4096, 6144, 6147, 100_000])
+@pytest.mark.parametrize("name", ["cl100k", "o200k", "clip", "falcon", "deepseek_llm"])
+def test_long_texts_in_even_parts(name: str, size: int) -> None:
+    lexer = bitlex.lexer(name)
+    source = random.Random(size)
+    words = ["word", " some", " other", "\n", " 12", "345", "  ", "\u4e2d\u6587", " \u043c\u0438\u0440", "it's", " \U0001f600", "ABC"]
+    text = "".join(source.choice(words) for _ in range(20_000)).encode()
+    check(lexer, text, [text[at : at + size] for at in range(0, len(text), size)], lexer.stream(spans=True), lexer.stream())
+
+
+def test_what_is_settled_comes_out_at_once() -> None:
+    """Nothing is held back that no continuation could change: what comes out is what all continuations have in common."""
+    for name in ("cl100k", "o200k", "gpt2"):
+        lexer = bitlex.lexer(name)
+        behind = ["", *("".join(one) for length in (1, 2, 3) for one in product(KINDS, repeat=length))]
+        for length in (1, 2, 3):
+            for chosen in product(KINDS, repeat=length):
+                text = "".join(chosen)
+                common = set.intersection(*({int(end) for end in lexer.spans(text + more) if end < len(text)} for more in behind))
+                first_open = min((end for more in behind for end in map(int, lexer.spans(text + more)) if end < len(text) and end not in common), default=len(text))
+                stream = lexer.stream(spans=True)
+                assert stream.feed(text).tolist() == sorted(end for end in common if end < first_open), (name, text)
+
+
+@pytest.mark.parametrize("character", [" ", "\n", "a", "A", "1", ".", "\u4e2d", "\u0301", "_"])
+@pytest.mark.parametrize("name", ["cl100k", "o200k", "gpt2", "clip"])
+def test_endless_runs(name: str, character: str) -> None:
+    """A run of a million is read in parts, behind and before all that may decide about it; with places for what the family needs."""
+    lexer = bitlex.lexer(name)
+    for before, behind in (("", ""), ("\n", "x"), ("\u4e2d", "a"), ("x", "\n"), ("'", "s")):
+        text = before + character * 100_000 + behind
+        for size in (1000, 33_333):
+            stream = lexer.stream(spans=True, hold=8)
+            assert offsets(stream, [text[at : at + size] for at in range(0, len(text), size)]) == lexer.spans(text).reshape(-1).tolist()
+
+
+def test_copies_go_their_own_ways(tier: str) -> None:
+    lexer = bitlex.lexer("cl100k")
+    for options in ({}, {"spans": True}):
+        stream: Any = lexer.stream(**options)
+        stream.feed("I'l")
+        twin = stream.copy()
+        assert list(stream.feed("l go")) and list(twin.feed(" x"))
+        if not options:
+            assert (stream.finish(), twin.finish()) == ([" go"], [" x"])
+        else:
+            assert (stream.finish().tolist(), twin.finish().tolist()) == ([7], [5])
+
+
+def test_reset_begins_another_text(tier: str) -> None:
+    lexer = bitlex.lexer("cl100k")
+    for stream in (lexer.stream(), lexer.stream(spans=True)):
+        stream.feed("I'l")
+        stream.reset()
+        assert list(stream.feed(b"one two")) in ([b"one"], [3])
+        assert list(stream.finish()) in ([b" two"], [7])
+
+
+def test_what_is_no_part(tier: str) -> None:
+    lexer = bitlex.lexer("cl100k")
+    for stream in (lexer.stream(), lexer.stream(spans=True)):
+        with pytest.raises(TypeError, match="expected str or a bytes-like object, got int"):
+            stream.feed(3)  # type: ignore[arg-type]
+        stream.feed("a")
+        with pytest.raises(TypeError, match="this stream was fed str before, and a text cannot be both"):
+            stream.feed(b"b")
+    with pytest.raises(ValueError, match="this lexer cuts inside characters"):
+        bitlex.lexer("falcon").stream().feed("a")
+    with pytest.raises(ValueError, match="hold is -1"):
+        lexer.stream(hold=-1)
+
+
+def test_what_would_be_held_beyond_the_limit(tier: str) -> None:
+    """Digits in threes from the right are open until the last one is there."""
+    stream = bitlex.lexer("tiny_aya").stream(spans=True, hold=100)
+    with pytest.raises(ValueError, match="the stream would have to hold more than 100 places, which what follows may still change; hold= "):
+        stream.feed("1" * 2000)
+    with pytest.raises(ValueError, match="more than 50 characters"):
+        bitlex.lexer("cl100k").stream(hold=50).feed("a" * 60)
+    with pytest.raises(ValueError, match="more than 50 bytes"):
+        bitlex.lexer("cl100k").stream(hold=50).feed(b"a" * 60)
+
+
+def test_many_places_are_held_where_that_is_allowed(tier: str) -> None:
+    lexer = bitlex.lexer("tiny_aya")
+    many = 300 if tier == "pure" else 5000
+    text = "1" * many + " " + "1" * (many - 99) + "a"
+    assert offsets(lexer.stream(spans=True), parts_of(text, tuple(range(7, len(text), 7)))) == lexer.spans(text).tolist()
+
+
+@pytest.mark.parametrize("drops", [False, True])
+def test_machines_of_several_stages(drops: bool, tier: str) -> None:
+    """Steps that do not compose into one machine of a moderate size are a cascade."""
+    steps: list[Any] = [
+        {"type": "Split", "pattern": {"Regex": r"(?:ab|ba){1,7}|1"}, "behavior": "Isolated", "invert": False},
+        {"type": "Split", "pattern": {"Regex": r"(?:aa|b){1,6}"}, "behavior": "Removed" if drops else "Isolated", "invert": False},
+        {"type": "Split", "pattern": {"Regex": r"(?:a|bb){1,5}(?=b)"}, "behavior": "Isolated", "invert": False},
+    ]
+    lexer = bitlex.compile({"type": "Sequence", "pretokenizers": steps})
+    source = random.Random(drops)
+    for _ in range(60):
+        text = "".join(source.choice("aab b1\u4e2d") for _ in range(source.randint(0, 40)))
+        for whole in (text, text.encode()):
+            cuts = tuple(sorted(source.sample(range(len(whole) + 1), min(len(whole), 5))))
+            check(lexer, whole, parts_of(whole, cuts), lexer.stream(spans=True), lexer.stream())
+
+
+def test_iterating_asks_for_no_part_too_early() -> None:
+    asked: list[str] = []
+
+    def parts() -> Iterator[str]:
+        for part in ("one two", " three", " four"):
+            asked.append(part)
+            yield part
+
+    found = bitlex.lexer("cl100k").stream().iterate(parts())
+    assert next(found) == ["one"] and asked == ["one two"]
+    assert [piece for pieces in found for piece in pieces] == [" two", " three", " four"]
+
+
+def test_asynchronous_parts() -> None:
+    async def parts() -> AsyncIterator[bytes]:
+        for byte in "na\u00efve \u4e2d it's".encode():
+            await asyncio.sleep(0)
+            yield bytes([byte])
+
+    async def read() -> list[bytes]:
+        return [piece async for pieces in bitlex.lexer("cl100k").stream().aiterate(parts()) for piece in pieces]
+
+    assert asyncio.run(read()) == ["na\u00efve".encode(), " \u4e2d".encode(), b" it", b"'s"]

@@ -1,0 +1,337 @@
+"""Streams of tokens: whatever the parts of a text are, ids and places are those of the whole text; and ids decode as they do together.
+
+The theorem of bpe_final.c is tried on every vocabulary of a few merges over two letters, with every continuation; the streams on small
+vocabularies in all tiers, and on published ones where BITLEX_DATA has them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from small_tokenizers import RANKS, huggingface, rank_file
+from tokenizing import added, tokenizer_json
+
+from bitlex import Tokenizer
+from bitlex.merging import PureEncoder
+from bitlex.pure_token_stream import final
+from bitlex.vocabulary import Vocabulary
+
+SPECIALS = {"<|end|>": 300, "<|go|>": 301, "<|end|>>": 302}
+ALPHABET = [
+    "a", "he", "ll", "hello", " hello world", "  ", "\n", "\r", "12", "3", "'s", ".", "\u4e2d", "<|end|>", "<|en", "<|go|>", "|>", "<", ">",
+    "\U0001f600", "e\u0301", "\u0338", "\u1100\u1161", "\u11a8",
+]  # fmt: skip
+
+
+def small(folder: Path, family: str = "cl100k") -> Tokenizer:
+    return Tokenizer.from_file(rank_file(folder), family=family, special=SPECIALS)
+
+
+def cut(text: Any, source: random.Random) -> list[Any]:
+    places = sorted(source.sample(range(len(text) + 1), min(len(text), source.choice((0, 1, 3, 10, 100)))))
+    return [text[a:b] for a, b in zip([0, *places], [*places, len(text)], strict=True)]
+
+
+def texts(source: random.Random, count: int) -> Any:
+    for _ in range(count):
+        yield "".join(source.choice(ALPHABET) * source.choice((1, 1, 1, 1, 2, 5, 50)) for _ in range(source.randint(0, 30)))
+
+
+def check(tokenizer: Tokenizer, text: Any, parts: list[Any], **special: Any) -> None:
+    want, places = tokenizer.encode_with_offsets(text, **special)
+    for result in ("list", "numpy", "offsets"):
+        stream = tokenizer.stream(result=result, **special)  # type: ignore[arg-type]
+        found = [*map(stream.feed, parts), stream.finish()]
+        if result == "offsets":
+            assert numpy.concatenate([one[1] for one in found]).tolist() == places.tolist(), parts
+            found = [one[0] for one in found]
+        assert [int(number) for one in found for number in one] == want.tolist(), parts
+
+
+@pytest.mark.parametrize("family", ["cl100k", "o200k", "clip", "tiny_aya"])
+def test_random_texts_cut_at_random(family: str, tier: str, tmp_path: Path) -> None:
+    tokenizer, source = small(tmp_path, family), random.Random(family)
+    for text in texts(source, 15 if tier == "pure" else 150):
+        data = bytearray(text.encode())
+        for _ in range(source.choice((0, 0, 3)) if data else 0):
+            data[source.randrange(len(data))] = source.choice((0x80, 0xBD, 0xC3, 0xE4, 0xF0, 0xFF))
+        for whole in (text, bytes(data)):
+            check(tokenizer, whole, cut(whole, source), allowed_special="all")
+            check(tokenizer, whole, cut(whole, source), allowed_special={"<|end|>"}, disallowed_special=())
+
+
+def test_every_cut_of_a_text_with_special_tokens(tier: str, tmp_path: Path) -> None:
+    tokenizer = small(tmp_path)
+    text = "he<|end|>>\u4e2d<|en<|go|>d|>".encode()
+    want = tokenizer.encode(text, allowed_special="all")
+    stream = tokenizer.stream(allowed_special="all")
+    for a in range(len(text)):
+        for b in range(a, len(text), 3):
+            assert stream.feed(text[:a]) + stream.feed(text[a:b]) + stream.feed(text[b:]) + stream.finish() == want, (a, b)
+
+
+def test_disallowed_special_tokens_are_seen_across_cuts(tier: str, tmp_path: Path) -> None:
+    tokenizer = small(tmp_path)
+    for size in (1, 2, 5, 100):
+        stream = tokenizer.stream()
+        text = "hello <|end|> you"
+        with pytest.raises(ValueError, match=r"the text has the special token '<\|end\|>', at byte 6. To have it"):
+            [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
+        with pytest.raises(ValueError, match="this stream has failed: reset it before it reads another text"):
+            stream.feed("a")
+        stream.reset()
+        assert stream.feed("<|en") + stream.finish() == tokenizer.encode("<|en")
+
+
+def test_tiers_give_the_same_for_each_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    native = small(tmp_path)
+    monkeypatch.setenv("BITLEX_TIER", "pure")
+    pure, source = small(tmp_path), random.Random(3)
+    first, second = (one.stream(result="offsets", allowed_special="all") for one in (native, pure))
+    for text in [*texts(source, 30), "hello" * 9000, "\n" + " " * 20000, "x" * 20000 + "\u4e2d"]:
+        for part in [*cut(text.encode(), source), None]:
+            a, b = (one.finish() if part is None else one.feed(part) for one in (first, second))
+            assert (a[0].tolist(), a[1].tolist()) == (b[0].tolist(), b[1].tolist())
+
+
+# --- pieces without end ----------------------------------------------------------------------------------------------------------
+
+
+class Known:
+    """The encoding of pieces of a vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.encoder = PureEncoder(vocabulary)
+        self.vocabulary, self.whole, self.longest = vocabulary, False, max(map(len, vocabulary.tokens()))
+        self.found: dict[bytes, list[int]] = {}
+
+    def merged(self, piece: bytes, at: int = 0, /) -> list[int]:
+        if piece not in self.found:
+            self.found[piece] = self.encoder.merged(piece)
+        return self.found[piece]
+
+    encode_piece = merged
+
+    def token(self, number: int, /) -> bytes:
+        return self.vocabulary.token_bytes(number)
+
+
+def vocabularies() -> Any:
+    """Every rank file of two letters and up to three tokens of two or three of them, in every order: also such as merging does not reach."""
+    longer = ["".join(one).encode() for length in (2, 3) for one in product("ab", repeat=length)]
+    for count in (1, 2, 3):
+        for chosen in product(longer, repeat=count):
+            if len(set(chosen)) == count:
+                yield Vocabulary.from_ranks({b"a": 0, b"b": 1, **{token: 2 + at for at, token in enumerate(chosen)}})
+
+
+def test_what_is_final_is_what_all_continuations_have_in_common() -> None:
+    """For every vocabulary, every text of up to nine letters and every continuation of up to three: the ids that `final` gives stay."""
+    slow = bool(os.environ.get("BITLEX_SLOW"))
+    advanced = 0
+    for number, vocabulary in enumerate(vocabularies()):
+        if number % 60 and not slow:
+            continue
+        known = Known(vocabulary)
+        for length in range(2 * known.longest + 1, 10 if slow else 9):
+            for letters in product(b"ab", repeat=length):
+                piece = bytes(letters)
+                ids = final(known, piece, [], 0)
+                advanced += len(ids)
+                for more in ([b"".join(one) for one in product((b"a", b"b"), repeat=3)] if ids else ()):
+                    for end in range(4):
+                        assert known.merged(piece + more[:end])[: len(ids)] == ids, (list(vocabulary.tokens()), piece, more[:end])
+    assert advanced > 1000
+
+
+def test_theorem_beginnings_that_end_at_a_border_have_the_same_ids() -> None:
+    """What bpe_final.c rests on, by itself: of every text, cut between two of its ids, both sides have the ids that they had together."""
+    for number, vocabulary in enumerate(vocabularies()):
+        if number % 20 and not os.environ.get("BITLEX_SLOW"):
+            continue
+        known = Known(vocabulary)
+        for letters in product(b"ab", repeat=8):
+            piece = bytes(letters)
+            ids, at = known.merged(piece), 0
+            for count, one in enumerate(ids):
+                assert known.merged(piece[:at]) == ids[:count]
+                assert known.merged(piece[at:]) == ids[count:]
+                at += len(known.token(one))
+
+
+@pytest.mark.parametrize("run", ["x", "ab", "hello", "he", " ", "1", "_-", "\u4e2d"])
+def test_a_piece_without_end_takes_fixed_memory(run: str, tmp_path: Path) -> None:
+    pytest.importorskip("bitlex._native", reason="the C extension was not built")
+    tokenizer = small(tmp_path)
+    part, stream = run.encode() * 2000, tokenizer.stream(hold=50_000)
+    found = [number for _ in range(40) for number in stream.feed(part)]
+    assert stream._stream.size < 65536
+    assert len(found) * 40 > len(part) / len(run)
+    assert found + stream.finish() == tokenizer.encode(part * 40)
+
+
+def test_what_is_undecided_beyond_the_limit(tier: str, tmp_path: Path) -> None:
+    """Behind a newline, spaces may belong to its piece or not, until something else comes."""
+    stream = small(tmp_path).stream(hold=20_000)
+    with pytest.raises(ValueError, match="the stream would have to hold more than 20,000 bytes, which what follows may still change; hold= all"):
+        stream.feed("\n" + " " * 30_000)
+    with pytest.raises(ValueError, match="hold is -1"):
+        small(tmp_path).stream(hold=-1)
+
+
+def test_a_byte_that_is_no_token(tier: str, tmp_path: Path) -> None:
+    path = tmp_path / "few.tiktoken"
+    path.write_bytes(b"YQ== 0\nYg== 1\nYWI= 2\n")
+    stream = Tokenizer.from_file(path, family="cl100k", special={}).stream()
+    with pytest.raises(ValueError, match="byte 0x63 at 6 is no token of this vocabulary"):
+        [stream.feed(part) for part in ("ab", "ab", "abc ", "a")]
+
+
+# --- what is not encoded as it is -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"normalizer": {"type": "NFC"}},
+        {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}},
+    ],
+)
+def test_texts_that_are_normalized(parts: dict[str, Any], tier: str, tmp_path: Path) -> None:
+    import json
+
+    tokens = ("he", "ll", "hell", "hello")
+    merges = [["h", "e"], ["l", "l"], ["he", "ll"], ["hell", "o"]]
+    specials = [added(260, "<|end|>", special=True), added(261, "<|go|>", special=True)]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(tokenizer_json(tokens, merges, added_tokens=specials, **parts)))
+    tokenizer, source = Tokenizer.from_file(path), random.Random(5)
+    for text in texts(source, 20 if tier == "pure" else 150):
+        for whole in (text, text.encode()):
+            stream = tokenizer.stream()
+            assert [number for part in cut(whole, source) for number in stream.feed(part)] + stream.finish() == tokenizer.encode(whole)
+    stream = tokenizer.stream()
+    with pytest.raises(ValueError, match="byte 0xff at 3 is not UTF-8, which this tokenizer needs"):
+        [stream.feed(part) for part in (b"a\xc3", b"\xa9", b"\xff")]
+    with pytest.raises(ValueError, match="this text is normalized, or loses white space"):
+        tokenizer.stream(result="offsets").feed("e\u0301x") if "normalizer" in parts else tokenizer.stream(result="offsets").feed("ex")
+
+
+def test_tokens_with_flags_are_refused(tmp_path: Path) -> None:
+    import json
+
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(tokenizer_json((), (), added_tokens=[added(256, "<s>", lstrip=True)])))
+    with pytest.raises(ValueError, match="added tokens that take text around them, or look at it: it encodes whole texts only"):
+        Tokenizer.from_file(path).stream()
+
+
+# --- str ----------------------------------------------------------------------------------------------------------------------------
+
+
+def test_surrogates_across_cuts(tier: str, tmp_path: Path) -> None:
+    tokenizer = small(tmp_path)
+    for text in ("a\ud83d\ude00b", "\ud83d", "\ude00\ud83d", "\ud83d\ud83d\ude00x", "he\U0001f600\ud83d\ude00\u4e2d"):
+        for at in range(len(text) + 1):
+            check(tokenizer, text, [text[:at], text[at:]])
+            check(tokenizer, text, list(text))
+
+
+def test_what_is_no_part(tier: str, tmp_path: Path) -> None:
+    stream = small(tmp_path).stream()
+    with pytest.raises(TypeError, match="expected str or a bytes-like object, got int"):
+        stream.feed(3)  # type: ignore[arg-type]
+    stream.feed("a")
+    with pytest.raises(TypeError, match="this stream was fed str before, and a text cannot be both"):
+        stream.feed(b"b")
+    with pytest.raises(ValueError, match="result is 'tuple'; it may be 'list', 'numpy' or 'offsets'"):
+        small(tmp_path).stream(result="tuple")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="allowed_special: '<x>' is no special token"):
+        small(tmp_path).stream(allowed_special={"<x>"})
+
+
+def test_copies_go_their_own_ways(tier: str, tmp_path: Path) -> None:
+    tokenizer = small(tmp_path)
+    for result in ("list", "offsets"):
+        stream: Any = tokenizer.stream(result=result, allowed_special="all")  # type: ignore[arg-type]
+        stream.feed("hello wo")
+        twin = stream.copy()
+        found = [[*one.feed(rest)[:1], *one.finish()[:1]] for one, rest in ((stream, "rld<|go|>"), (twin, "\u4e2d"))]
+        if result == "list":
+            assert found[0][-1:] != found[1][-1:]
+    one, other = tokenizer.stream(), tokenizer.stream()
+    one.feed("hel")
+    other = one.copy()
+    assert one.feed("lo") + one.finish() == tokenizer.encode("hello") and other.feed("p") + other.finish() == tokenizer.encode("help")
+
+
+# --- decoding -----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("errors", ["replace", "ignore", "backslashreplace", "surrogateescape"])
+def test_decoding_by_and_by(errors: str, tier: str, tmp_path: Path) -> None:
+    tokenizer, source = small(tmp_path), random.Random(errors)
+    for _ in range(100):
+        ids = [source.choice([*RANKS.values(), 300, 0xE4, 0xB8, 0xAD, 0xF0, 0x9F]) for _ in range(source.randint(0, 12))]
+        want = tokenizer.decode(ids, errors=errors)
+        stream = tokenizer.decode_stream(errors=errors)
+        assert "".join(map(stream.feed, ids)) + stream.finish() == want
+        assert "".join(stream.iterate(cut(ids, source))) == want
+
+
+def test_no_part_of_a_character_comes_out(tier: str, tmp_path: Path) -> None:
+    tokenizer = small(tmp_path)
+    stream = tokenizer.decode_stream()
+    found = [stream.feed(byte) for byte in "a\u00e9\u4e2d\U0001f600".encode()]
+    assert found == ["a", "", "\u00e9", "", "", "\u4e2d", "", "", "", "\U0001f600"]
+    stream.feed(0xF0)
+    twin = stream.copy()
+    assert (stream.feed(ord("a")), twin.feed([0x9F, 0x98, 0x80]), stream.finish(), twin.finish()) == ("\ufffda", "\U0001f600", "", "")
+    stream.feed(0xF0)
+    assert stream.finish() == "\ufffd" and stream.feed(ord("b")) == "b"
+    stream.feed(0xF0)
+    stream.reset()
+    assert stream.finish() == ""
+    with pytest.raises(KeyError, match="which is no token of this vocabulary"):
+        stream.feed(299)
+    with pytest.raises(UnicodeDecodeError):
+        tokenizer.decode_stream(errors="strict").feed([0xF0, 0x41])
+
+
+def test_decoding_without_special_tokens(tier: str, tmp_path: Path) -> None:
+    tokenizer = Tokenizer.from_file(huggingface(tmp_path))
+    stream = tokenizer.decode_stream(skip_special_tokens=True)
+    ids = tokenizer.encode("hello<s> you")
+    assert "".join(map(stream.feed, ids)) + stream.finish() == "hello you"
+
+
+# --- published vocabularies -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["cl100k_base.tiktoken", "o200k_base.tiktoken", "llama3.tokenizer.json", "qwen3.tokenizer.json"])
+def test_whole_corpora_in_parts(name: str) -> None:
+    """Ids and places in parts of 1, 7, 64, 4096 bytes and a megabyte; by default of the first 200,000 bytes of each text."""
+    if not os.environ.get("BITLEX_DATA"):
+        pytest.skip("BITLEX_DATA names no folder of texts and vocabularies")
+    data = Path(os.environ["BITLEX_DATA"])
+    tokenizer = Tokenizer.from_file(data / "vocab" / name)
+    for path in sorted((data / "corpora").iterdir()):
+        text = path.read_bytes()
+        text = (text if os.environ.get("BITLEX_SLOW") else text[:200_000]).decode("utf-8", "ignore").encode()
+        ids, places = tokenizer.encode_with_offsets(text, allowed_special="all")
+        for size in (1, 7, 64, 4096, 1 << 20):
+            stream = tokenizer.stream(result="offsets", allowed_special="all")
+            found = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)] + [stream.finish()]
+            assert digest(numpy.concatenate([one[0] for one in found])) == digest(ids), (path.name, size)
+            assert digest(numpy.concatenate([one[1] for one in found])) == digest(places), (path.name, size)
+
+
+def digest(numbers: Any) -> str:
+    return hashlib.sha256(numbers.tobytes()).hexdigest()
