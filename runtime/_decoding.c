@@ -9,6 +9,7 @@
 #include "_tokens.h"
 #include "_threads.h"
 
+#define WORTH (1u << 20) /* ids that a thread is worth: a millisecond */
 #define BLOCK 16384 /* bytes that are decoded at a time; a longer token is left to Python */
 
 /* One text. */
@@ -218,41 +219,46 @@ static int make_all(void *job)
     return 0;
 }
 
-/* Several threads take a few texts at a time; one does without what they share. */
-static int share(Batch *b, uint64_t threads)
+/* How many threads the ids of a tuple are worth. */
+static uint64_t useful_threads(PyObject *tuple, Py_ssize_t threads)
 {
+    const Py_ssize_t count = PyTuple_GET_SIZE(tuple);
     uint64_t ids = 0;
-    for (size_t i = 0; i < b->count; i++) ids += b->texts[i].source.count;
-    if (threads > ids / RELEASE + 1) threads = ids / RELEASE + 1;
-    if (threads > b->count) threads = b->count;
-    if (threads > 1) {
-        b->at_once = b->count / (size_t)threads / 16 + 1;
-        return bitlex_py_share(&b->job, threads);
+    for (Py_ssize_t i = 0; threads > 1 && i < count; i++) {
+        const Py_ssize_t size = PyObject_Size(PyTuple_GET_ITEM(tuple, i));
+        if (size < 0) PyErr_Clear(); /* what it is will be found out when it is read */
+        else ids += (uint64_t)size;
     }
-    work_on(b, 0, b->count);
-    if (make_all(b) < 0) return -1;
-    work_on(b, 0, b->count);
-    return 0;
+    if (threads > count) threads = count;
+    return ids / WORTH + 1 < (uint64_t)threads ? ids / WORTH + 1 : (uint64_t)threads;
 }
 
-PyObject *bitlex_py_decode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+/* By one thread, text after text. */
+static PyObject *decode_each(const How *how, PyObject *tuple)
 {
-    Batch b = {.job = {.machine = &self->machine->machine, .work = work, .between = make_all, .buffer_size = 1}, .how = {.encoder = self}};
-    PyObject *tuple, *list = NULL;
-    Py_ssize_t threads = 1;
-    b.how.skip = read_skip(arguments, count, 4, "(batch, errors, threads, skip)");
-    if (b.how.skip < 0 || (b.how.errors = PyUnicode_AsUTF8(arguments[1])) == NULL) return NULL;
-    threads = PyNumber_AsSsize_t(arguments[2], PyExc_OverflowError);
-    if (threads == -1 && PyErr_Occurred()) return NULL;
-    if ((tuple = PySequence_Tuple(arguments[0])) == NULL) return NULL;
+    PyObject *list = PyList_New(PyTuple_GET_SIZE(tuple));
+    for (Py_ssize_t i = 0; list != NULL && i < PyTuple_GET_SIZE(tuple); i++) {
+        PyObject *made = decode(how, PyTuple_GET_ITEM(tuple, i));
+        if (made == NULL) Py_CLEAR(list);
+        else PyList_SET_ITEM(list, i, made);
+    }
+    return list;
+}
+
+/* By several, each of which takes a few texts at a time: first all are measured, then all are made, then all are filled. */
+static PyObject *decode_together(Encoder *self, const How *how, PyObject *tuple, uint64_t threads)
+{
+    Batch b = {.job = {.machine = &self->machine->machine, .work = work, .between = make_all, .buffer_size = 1}, .how = *how};
+    PyObject *list = NULL;
     b.count = (size_t)PyTuple_GET_SIZE(tuple);
+    b.at_once = b.count / (size_t)threads / 16 + 1;
     b.texts = PyMem_Calloc(b.count + 1, sizeof *b.texts);
-    if (b.texts == NULL) PyErr_NoMemory();
-    while (b.texts != NULL && b.begun < b.count) {
+    if (b.texts == NULL) return PyErr_NoMemory();
+    while (b.begun < b.count) {
         if (bitlex_py_source_begin(&b.texts[b.begun].source, PyTuple_GET_ITEM(tuple, (Py_ssize_t)b.begun)) < 0) break;
         b.begun++;
     }
-    if (b.texts != NULL && b.begun == b.count && share(&b, (uint64_t)(threads > 0 ? threads : 1)) == 0) list = PyList_New((Py_ssize_t)b.count);
+    if (b.begun == b.count && bitlex_py_share(&b.job, threads) == 0) list = PyList_New((Py_ssize_t)b.count);
     for (size_t i = 0; list != NULL && i < b.count; i++) {
         PyObject *made = finish(&b.how, b.texts + i);
         if (made == NULL) Py_CLEAR(list);
@@ -263,6 +269,21 @@ PyObject *bitlex_py_decode_batch(Encoder *self, PyObject *const *arguments, Py_s
         bitlex_py_source_end(&b.texts[b.begun].source);
     }
     PyMem_Free(b.texts);
+    return list;
+}
+
+PyObject *bitlex_py_decode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    How how = {self, NULL, read_skip(arguments, count, 4, "(batch, errors, threads, skip)")};
+    PyObject *tuple, *list;
+    Py_ssize_t threads;
+    uint64_t useful;
+    if (how.skip < 0 || (how.errors = PyUnicode_AsUTF8(arguments[1])) == NULL) return NULL;
+    threads = PyNumber_AsSsize_t(arguments[2], PyExc_OverflowError);
+    if (threads == -1 && PyErr_Occurred()) return NULL;
+    if ((tuple = PySequence_Tuple(arguments[0])) == NULL) return NULL;
+    useful = useful_threads(tuple, threads > 0 ? threads : 1);
+    list = useful <= 1 ? decode_each(&how, tuple) : decode_together(self, &how, tuple, useful);
     Py_DECREF(tuple);
     return list;
 }

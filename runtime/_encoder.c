@@ -591,6 +591,8 @@ static PyObject *checksum(PyObject *module, PyObject *buffer)
 
 static PyMethodDef functions[] = {
     {"checksum", checksum, METH_O, "checksum(buffer) -> int"},
+    {"parse_merges", (PyCFunction)(void (*)(void))bitlex_py_parse_merges, METH_FASTCALL,
+     "parse_merges(blob, starts, alphabet, merges) -> left, right and made of each, uint32, of a list as it should be, or None"},
     {"parse_ranks", bitlex_py_parse_ranks, METH_O, "parse_ranks(data) -> (blob, starts) of a rank file as it should be, or None"},
     {NULL, NULL, 0, NULL},
 };

@@ -158,6 +158,8 @@ class TokenStream:
 def checksum(buffer: Buffer, /) -> int:
     """For noticing that a file is not as it was written."""
 
+def parse_merges(blob: Buffer, starts: Buffer, alphabet: str, merges: list[Any], /) -> bytes | None:
+    """Left, right and made of each merge of a tokenizer.json, uint32; None unless all is as it should be."""
 def parse_ranks(data: Buffer, /) -> tuple[bytes, bytes] | None:
     """The blob and the starts of a rank file that is as it should be; None for any other."""
 

@@ -5,6 +5,7 @@
  *     _merging.c     those that merge one piece in one way
  *     _specials.c    special tokens -> Specials
  *     _ranks.c       a rank file -> the tables of its vocabulary
+ *     _merges.c      the merges of a tokenizer.json -> their ids
  *     _token_stream.c  an Encoder and the parts of a text -> ids
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
@@ -159,6 +160,11 @@ int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t t
 
 /* parse_ranks(data) -> (blob, starts), or None. */
 PyObject *bitlex_py_parse_ranks(PyObject *module, PyObject *data);
+
+/* --- _merges.c --- */
+
+/* parse_merges(blob, starts, alphabet, merges) -> the ids of each merge, or None. */
+PyObject *bitlex_py_parse_merges(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 /* --- _decoding.c: methods of an Encoder --- */
 

@@ -92,7 +92,14 @@ class Tokenizer:
 
     @classmethod
     def from_tiktoken(cls, source: Any, **options: Any) -> Tokenizer:
-        """Of a rank file, or of a tiktoken.Encoding."""
+        """Of a rank file, of a tiktoken.Encoding, or of an encoding of OpenAI by name ("cl100k_base").
+
+        The file of a name is looked for in the directory BITLEX_VOCABULARY and in tiktoken's cache, and fetched into that if it is in neither.
+        """
+        from .compat.rank_files import description, is_name
+
+        if is_name(source) and not options:
+            return cls(description(source))
         return cls._of_format("tiktoken", source, options)
 
     @classmethod

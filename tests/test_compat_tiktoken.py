@@ -23,10 +23,11 @@ import tiktoken.model
 import tiktoken_ext.openai_public
 from hypothesis import given, settings
 
-from bitlex import Tokenizer, VocabularyError
+from bitlex import Tokenizer, VocabularyError, cli
 from bitlex.compat import rank_files
 from bitlex.compat import tiktoken as ours
 from bitlex.compat.openai import FILES, MODELS, PREFIXES, URL
+from bitlex.vocabularies import read
 
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 LONGER = [
@@ -337,6 +338,26 @@ def offline(address: str, timeout: float) -> Any:
 def test_ranks_that_are_nowhere(nowhere: Path) -> None:
     with pytest.raises(OSError, match=r"cl100k_base\.tiktoken cannot be had \(offline\).*BITLEX_VOCABULARY"):
         ours.get_encoding("cl100k_base")
+
+
+def test_names_of_tokenizers(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bare name, in the library and on the command line: what is said if the file is nowhere, and that it is taken where it is."""
+    for name in ("cl100k_base", "o200k_harmony"):
+        with pytest.raises(OSError, match=r"k_base\.tiktoken cannot be had \(offline\).*BITLEX_VOCABULARY"):
+            Tokenizer.from_tiktoken(name)
+    with pytest.raises(OSError, match="BITLEX_VOCABULARY"):
+        cli.main(["count", "-t", "cl100k_base", str(Path(__file__))])
+    ranks = b"".join(b64encode(bytes([byte])) + b" %d\n" % byte for byte in range(256))
+    (nowhere / "cl100k_base.tiktoken").write_bytes(ranks)
+    monkeypatch.setenv("BITLEX_VOCABULARY", str(nowhere))
+    monkeypatch.setattr(rank_files, "digest_of", lambda name: hashlib.sha256(ranks).hexdigest())
+    monkeypatch.setattr(rank_files, "read", lambda data, where, *, name: read(data, where, name=name, family="cl100k"))
+    assert Tokenizer.from_tiktoken("cl100k_base").encode("ab") == [97, 98]
+    assert cli.main(["count", "-t", "cl100k_base", str(Path(__file__))]) == 0
+    monkeypatch.chdir(nowhere)
+    Path("cl100k_base").write_bytes(b"{")  # a file of that name goes first
+    with pytest.raises(VocabularyError, match="cl100k_base"):
+        Tokenizer.from_tiktoken("cl100k_base")
 
 
 def test_files_that_are_others(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:

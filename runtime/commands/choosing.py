@@ -21,7 +21,8 @@ TOKENIZER = """\
 tokenizers (-t):
   a file        .tiktoken ranks, tokenizer.json, tekken.json, a minbpe model, or what 'bitlex vocab --save' wrote; a folder with a
                 tokenizer.json. Its content says what it is. Rank files that are not known need --family or --pattern, and --special
-  a name        of a model on the Hugging Face hub, such as Qwen/Qwen3-8B (needs huggingface_hub)
+  a name        cl100k_base and the others of OpenAI (from BITLEX_VOCABULARY, from tiktoken's cache, or fetched into that); or of a model on
+                the Hugging Face hub, such as Qwen/Qwen3-8B (needs huggingface_hub)
 """
 INPUTS = """\
 inputs:
@@ -57,12 +58,15 @@ def named(given: str) -> tuple[str, int]:
 
 
 def tokenizer(options: argparse.Namespace) -> Tokenizer:
+    from ..compat.rank_files import is_name
     from ..hub import tokenizer_json
     from ..tokenizer import Tokenizer
 
     asked: dict[str, Any] = {name: getattr(options, name) for name in ("family", "pattern", "name") if getattr(options, name) is not None}
     if options.special is not None:
         asked["special"] = dict(options.special)
+    if is_name(options.tokenizer) and options.tokenizer != "gpt2" and not asked:  # gpt2 is a model, too, with the same tokens
+        return Tokenizer.from_tiktoken(options.tokenizer)
     path = tokenizer_json(options.tokenizer)
     try:
         return Tokenizer.from_file(path, **asked)

@@ -17,13 +17,23 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..outputs import whole_files
+from ..vocabularies import Description, VocabularyError, read
 from ..vocabularies.published import digest_of
-from ..vocabulary import VocabularyError
 from .openai import FILES, URL
 
-__all__ = ["fetched", "on_disk", "read_published"]
+__all__ = ["description", "fetched", "is_name", "on_disk", "read_published"]
 
 SECONDS = 60
+
+
+def is_name(source: object) -> bool:
+    """Whether this is the name of an encoding, and no file of that name is there."""
+    return isinstance(source, str) and source in FILES and not Path(source).exists()
+
+
+def description(name: str) -> Description:
+    """All of an encoding, from the disk or fetched."""
+    return read(*(on_disk(name) or fetched(name)), name=name)
 
 
 def on_disk(name: str) -> tuple[bytes, str] | None:

@@ -116,13 +116,25 @@ def byte_tokens(model: Fields, tokens: Mapping[str, int]) -> tuple[Vocabulary, d
     starts = starts_of(texts)  # a character of the alphabet is a byte
     if "" in tokens:
         decoded[tokens[""]] = b""
-    merges = merge_triples(model, tokens, decoded)
+    fast = fast_triples(model, blob, starts)
+    merges = merge_triples(model, tokens, decoded) if fast is None else fast
     made = Vocabulary(blob, starts, merges, model.get("ignore_merges", bool, False))
+    if fast is not None:
+        return made, decoded
     try:
         made.check_pairs()
     except VocabularyError as error:
         raise model.wrong("merges", str(error)) from None
     return made, decoded
+
+
+def fast_triples(model: Fields, blob: bytes, starts: bytes) -> bytes | None:
+    """The merges as ids, read by the C extension; None where there is none, or they are not all as they should be."""
+    try:
+        from .._native import parse_merges
+    except ImportError:
+        return None
+    return parse_merges(blob, starts, ALPHABET, model.get("merges", list))
 
 
 def merge_triples(model: Fields, tokens: Mapping[str, int], dead: Mapping[int, bytes]) -> bytes:
