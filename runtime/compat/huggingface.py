@@ -16,27 +16,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..tokenizer import Tokenizer as Bitlex
 from ..vocabularies.huggingface import read_huggingface
 from ..vocabularies.json_fields import Fields, parse_json
 from .added_token import AddedToken, token_of
-from .completion import complete, finish
+from .completion import Steps
 from .components import Component, as_json, component
 from .decode_stream import DecodeStream
 from .encoding import Encoding, natural
-from .inputs import Texts, batch_of, texts_of
+from .inputs import batch_of, texts_of
 from .pipeline import Pipeline
-from .processors import added_by, processors_of
+from .processors import processors_of
 from .settings import Padding, Truncation
 from .tokens import Tokens
-
-if TYPE_CHECKING:
-    from ..vocabulary import Description
 
 __all__ = ["AddedToken", "DecodeStream", "Encoding", "Tokenizer"]
 
@@ -52,8 +49,7 @@ class Tokenizer:
             raise TypeError(
                 f"expected a tokenizers.Tokenizer, got {type(source).__name__}; a model alone does not say how to cut texts"
             )
-        self._read(source.to_str().encode(), f"{type(source).__name__} in memory")
-        self._encode_special_tokens = bool(getattr(source, "encode_special_tokens", False))
+        self._read(source.to_str().encode(), f"{type(source).__name__} in memory", getattr(source, "encode_special_tokens", False))
 
     @staticmethod
     def from_file(path: str) -> Tokenizer:
@@ -80,11 +76,10 @@ class Tokenizer:
     @classmethod
     def _of(cls, data: bytes, where: str) -> Tokenizer:
         made = cls.__new__(cls)
-        made._read(data, where)
-        made._encode_special_tokens = False
+        made._read(data, where, False)
         return made
 
-    def _read(self, data: bytes, where: str) -> None:
+    def _read(self, data: bytes, where: str, encode_special_tokens: bool) -> None:
         found = parse_json(data, where)
         model = found.value.get("model")
         truncation = Truncation.from_json(found.at("truncation")) if found.value.get("truncation") is not None else None
@@ -94,50 +89,40 @@ class Tokenizer:
             elsewhere["decoder"] = BYTE_LEVEL  # `decode` knows; nothing else asks for it
         # Fields are set when all is known to be good: a part that is not supported leaves everything as it was.
         tokenizer = Bitlex(read_huggingface(Fields({**found.value, **elsewhere}, where), data))
+        processors = processors_of(found.value.get("post_processor"))
         self._data, self._where = data, where
         self._fields = {key: value for key, value in found.value.items() if key not in ("model", "added_tokens")}
         self._tokens = Tokens.of(model["vocab"] if model is not None else {}, tokenizer)
-        self._truncation, self._padding = truncation, padding
-        self._use(tokenizer)
-
-    def _use(self, tokenizer: Bitlex) -> None:
-        """From here on, encode by this."""
-        self._tokenizer = tokenizer
-        self._processors = processors_of(self._fields.get("post_processor"))
-        self._pipeline = Pipeline(tokenizer, self._tokens.names)
+        self._steps = Steps(tokenizer, Pipeline(tokenizer, self._tokens.names), processors, truncation, padding)
+        self.encode_special_tokens = encode_special_tokens
 
     @property
-    def _description(self) -> Description:
-        return self._tokenizer.description
+    def _tokenizer(self) -> Bitlex:
+        return self._steps.tokenizer
 
     # --- texts ---
 
     def encode(self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True) -> Encoding:
         """All that is known of a text, or of two."""
-        return self._encode(texts_of(sequence, pair, is_pretokenized), add_special_tokens)
+        return self._steps.encode(texts_of(sequence, pair, is_pretokenized), add_special_tokens)
 
     def encode_batch(self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True) -> list[Encoding]:
         """The same of many texts, or pairs of them, on all cores."""
-        batch = batch_of(input, is_pretokenized)
-        if self._is_plain and all(len(texts) == 1 and isinstance(texts[0], str) for texts in batch):
-            found = self._tokenizer.encode_batch([texts[0] for texts in batch], add_special_tokens=add_special_tokens)  # type: ignore[misc]
-            return [Encoding.later(ids, self._complete(texts, add_special_tokens)) for ids, texts in zip(found, batch, strict=True)]
-        return self._padded([self._encode(texts, add_special_tokens) for texts in batch])
+        return self._steps.encode_all(batch_of(input, is_pretokenized), add_special_tokens)
 
     def encode_batch_fast(
         self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Encoding]:
         """The same without texts, offsets and pieces of tokens, as in the original."""
-        batch = batch_of(input, is_pretokenized)
-        return self._padded([self._finish([self._bare(text) for text in texts], add_special_tokens) for texts in batch])
+        return self._steps.encode_ids(batch_of(input, is_pretokenized), add_special_tokens)
 
     def post_process(self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True) -> Encoding:
         """Cut what was encoded, put special tokens around it, and fill it up."""
-        return self._finish([one.copy() for one in (encoding, pair) if one is not None], add_special_tokens)
+        return self._steps.finish([one.copy() for one in (encoding, pair) if one is not None], add_special_tokens)
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """How many tokens are put around a text, or two."""
-        return added_by(self._processors, 2 if is_pair else 1)
+        return self._steps.added(2 if is_pair else 1)
 
     # --- ids ---
 
@@ -197,52 +182,54 @@ class Tokenizer:
         found, count = self._tokens.plus(tokens, special)
         if count:
             tokenizer = found.tokenizer(self._tokenizer, self._where)
+            encodes = self.encode_special_tokens
             self._tokens = found
-            self._use(tokenizer)
+            self._steps = replace(self._steps, tokenizer=tokenizer, pipeline=Pipeline(tokenizer, found.names))
+            self.encode_special_tokens = encodes
         return count
 
     @property
     def _normalizes(self) -> bool:
-        return self._description.normalizer is not None
+        return self._tokenizer.description.normalizer is not None
 
     @property
     def encode_special_tokens(self) -> bool:
         """Whether special tokens in a text are text like any other."""
-        return self._encode_special_tokens
+        return self._steps.passed_over is not None
 
     @encode_special_tokens.setter
     def encode_special_tokens(self, value: bool) -> None:
-        self._encode_special_tokens = bool(value)
+        self._steps = replace(self._steps, passed_over=self._tokens.special if value else None)
 
     # --- settings ---
 
     @property
     def truncation(self) -> dict[str, Any] | None:
         """The arguments of enable_truncation; None if nothing is cut."""
-        return None if self._truncation is None else self._truncation.as_dict()
+        return None if self._steps.truncation is None else self._steps.truncation.as_dict()
 
     def enable_truncation(self, max_length: int, **options: Any) -> None:
         """Cut what is longer: stride=0, strategy="longest_first" (or "only_first", "only_second"), direction="right" (or "left")."""
         wanted = Truncation.of({"max_length": max_length, **options})
         wanted.check(self.num_special_tokens_to_add(False))
-        self._truncation = wanted
+        self._steps = replace(self._steps, truncation=wanted)
 
     def no_truncation(self) -> None:
         """Cut nothing."""
-        self._truncation = None
+        self._steps = replace(self._steps, truncation=None)
 
     @property
     def padding(self) -> dict[str, Any] | None:
         """The arguments of enable_padding; None if nothing is filled up."""
-        return None if self._padding is None else self._padding.as_dict()
+        return None if self._steps.padding is None else self._steps.padding.as_dict()
 
     def enable_padding(self, **options: Any) -> None:
         """Fill up: direction="right", pad_id=0, pad_type_id=0, pad_token="[PAD]", length=None, pad_to_multiple_of=None."""
-        self._padding = Padding.of(options)
+        self._steps = replace(self._steps, padding=Padding.of(options))
 
     def no_padding(self) -> None:
         """Fill nothing up."""
-        self._padding = None
+        self._steps = replace(self._steps, padding=None)
 
     # --- files ---
 
@@ -255,10 +242,11 @@ class Tokenizer:
         Path(path).write_text(self.to_str(pretty), encoding="utf-8")
 
     def _as_json(self, fields: dict[str, Any], pretty: bool = False) -> str:
+        truncation, padding = self._steps.truncation, self._steps.padding
         found = {
             "version": "1.0",
-            "truncation": None if self._truncation is None else self._truncation.as_json(),
-            "padding": None if self._padding is None else self._padding.as_json(),
+            "truncation": None if truncation is None else truncation.as_json(),
+            "padding": None if padding is None else padding.as_json(),
             "added_tokens": self._tokens.entries(),
             **{key: fields.get(key) for key in ("normalizer", "pre_tokenizer", "post_processor", "decoder")},
             "model": json.loads(self._data)["model"],
@@ -266,7 +254,7 @@ class Tokenizer:
         return json.dumps(found, ensure_ascii=False, indent=2 if pretty else None, separators=None if pretty else (",", ":"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restore, (self.to_str(), self._encode_special_tokens)
+        return restore, (self.to_str(), self.encode_special_tokens)
 
     def __repr__(self) -> str:
         return f"<Tokenizer of {self._where}: {self.get_vocab_size():,} tokens>"
@@ -285,51 +273,10 @@ class Tokenizer:
 
     def _replace(self, name: str, value: Any) -> None:
         special = self._tokens.special
-        self._read(self._as_json({**self._fields, name: as_json(value)}).encode(), self._where)
+        encodes = self.encode_special_tokens
+        self._read(self._as_json({**self._fields, name: as_json(value)}).encode(), self._where, encodes)
         self._tokens = self._tokens.also_special(special)
-
-    # --- inside ---
-
-    @property
-    def _is_plain(self) -> bool:
-        """Whether the ids of a text are those that bitlex gives, with nothing done to them."""
-        return self._truncation is None and self._padding is None and not self._encode_special_tokens
-
-    def _encode(self, texts: Texts, around: bool) -> Encoding:
-        if self._is_plain and all(isinstance(text, str) for text in texts):
-            template = self._description.single if len(texts) == 1 else self._description.pair
-            ids: list[int] = []
-            for what, _ in template:
-                if isinstance(what, str):
-                    ids.extend(self._tokenizer.encode(texts["AB".index(what)]))  # type: ignore[arg-type]
-                elif around:
-                    ids.append(what)
-            return Encoding.later(ids, self._complete(texts, around))
-        return self._complete(texts, around)()
-
-    def _complete(self, texts: Texts, around: bool) -> Callable[[], Encoding]:
-        """What makes all of an encoding, now or later, by what the tokenizer is now."""
-        passed_over = self._tokens.special if self._encode_special_tokens else frozenset[str]()
-        return partial(complete, self._pipeline, self._processors, self._truncation, self._padding, passed_over, texts, around)
-
-    def _finish(self, encodings: list[Encoding], around: bool) -> Encoding:
-        return finish(self._processors, self._truncation, self._padding, encodings, around)
-
-    def _padded(self, encodings: list[Encoding]) -> list[Encoding]:
-        if self._padding is not None:
-            self._padding.fill_all(encodings)
-        return encodings
-
-    def _bare(self, text: str | list[str]) -> Encoding:
-        """An encoding with ids and little else."""
-        ids: list[int] = []
-        for part in [text] if isinstance(text, str) else text:
-            if self._encode_special_tokens:
-                ids.extend(self._pipeline.encode(part, 0, self._tokens.special)._ids)
-            else:
-                ids.extend(self._tokenizer.encode(part))
-        size = len(ids)
-        return Encoding.of(ids, [""] * size, [(0, 0)] * size, [None] * size, 0)
+        self.encode_special_tokens = encodes
 
 
 def restore(data: str, encode_special_tokens: bool) -> Tokenizer:
