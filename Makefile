@@ -7,6 +7,8 @@ FAMILY ?=
 ARGS ?=
 K ?= 5
 SECONDS ?= 60
+COUNT ?= 100000
+SEED ?= 1
 CLANG ?= clang
 PY = $(VENV)/bin/python
 
@@ -22,7 +24,7 @@ PEERS = build/peers/installed build/peers-1/installed
 FUZZED = bitlex bitlex_lanes cl100k clip falcon o200k
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench peers exhaustive fuzz generate check tables clean
+.PHONY: help demo test bench peers exhaustive fuzz strings vectors generate check tables clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -62,6 +64,12 @@ fuzz: $(DEV) ## a third of SECONDS each: libFuzzer (clang) on the C, with large 
 		-artifact_prefix=build/fuzz/ build/fuzz/corpus || exit 1; \
 	done
 	@$(PY) -m tests.fuzz_patterns $$(($(SECONDS) / 3))
+
+strings: $(DEV) ## COUNT random and adversarial strings, bitlex against tiktoken and tokenizers; COUNT=10000000 SEED=2; needs BITLEX_DATA
+	@$(PY) -m tests.strings --count $(COUNT) --seed $(SEED) $(ARGS)
+
+vectors: $(DEV) ## fetch the test vectors of gpt-tokenizer and llama.cpp, and Mistral's vocabularies, for the tests
+	@$(PY) -m tests.fetch_vectors
 
 tables: $(DEV) ## fetch the Unicode data again (CPython 3.11)
 	@$(PY) -m generator.pin_unicode

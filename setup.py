@@ -26,7 +26,10 @@ setup(
     ext_modules=[
         Extension(
             "bitlex._native",
-            [*paths("runtime/_*.c"), *paths("runtime/bpe_*.c"), "runtime/specials.c", *paths("generated/c/bitlex*.c")],
+            [
+                *paths("runtime/_*.c"), *paths("runtime/bpe_*.c"), *paths("runtime/train_*.c"), "runtime/specials.c",
+                *paths("generated/c/bitlex*.c"),
+            ],
             include_dirs=["generated/c", "runtime"],
             depends=paths("runtime/*.h") + paths("generated/c/bitlex*.[ch]"),
             extra_compile_args=["-O3"],

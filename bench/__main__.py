@@ -5,6 +5,7 @@
     python -m bench --data FOLDER --name reference --readme
     python -m bench --from bench/results/reference.json --readme      writes the pages again, measures nothing
     python -m bench tokens --help                   the other benchmark: tokenizers, from texts to ids
+    python -m bench training --help                 a third one: trainers, from a file to a vocabulary
     python -m bench compare OLD.json NEW.json       two runs next to each other
 
 A benchmark is a test, too: what every engine puts out is compared by number of pieces and by a digest of their offsets. One that
@@ -29,7 +30,7 @@ from typing import Any
 import bitlex
 from bitlex.generator.measure import lookahead
 
-from .conduct import Pages, conduct
+from .conduct import Pages, add_options, conduct, read
 from .corpora import Text, corpora, hard
 from .engines import PACKAGES, engines
 from .machine import code_size
@@ -63,21 +64,10 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     which.add_argument("--no-patterns", action="store_true", help="leave out the patterns of bench/patterns.toml")
     which.add_argument("--data", type=Path, metavar="FOLDER", help="of files to measure on (default: $BITLEX_DATA, or texts made here)")
     which.add_argument("--megabytes", type=float, default=4, metavar="MB", help="of each text, at most (default: %(default)s)")
-    how = parser.add_argument_group("how, and where to")
-    how.add_argument("--rounds", type=int, default=9, help="to take medians of; 7 at least for figures to publish (default: %(default)s)")
-    how.add_argument("--quick", action="store_true", help="cl100k, 0.5 MB, 3 rounds: does it work here?")
-    how.add_argument("--out", type=Path, default=HERE / "results", metavar="FOLDER", help="default: %(default)s")
-    how.add_argument("--name", default="latest", help="of the files: NAME.csv, NAME.json, NAME-corpora.svg ... (default: %(default)s)")
-    how.add_argument("--readme", type=Path, nargs="?", const=HERE.parent / "README.md", metavar="FILE",
-                     help="put the summary between the markers of README.md, or of FILE")  # fmt: skip
-    how.add_argument("--from", type=Path, dest="source", metavar="JSON", help="measure nothing: take an earlier result")
-    options = parser.parse_args(given)
-    if options.rounds < 1:
-        parser.error("--rounds: one at least")
+    add_options(parser, name="latest", rounds=9, quick="cl100k, 0.5 MB, 3 rounds")
+    options = read(parser, given, PARTS)
     if options.quick:
         options.family, options.megabytes, options.rounds, options.no_patterns = options.family or ["cl100k"], 0.5, 3, True
-    chosen = [part for part in PARTS if getattr(options, part) is not None and getattr(options, part) is not False]
-    options.parts = chosen or PARTS
     return options
 
 
@@ -167,6 +157,10 @@ def progress(items: Any, title: str) -> Iterator[Any]:
 
 def main(given: list[str] | None = None) -> int:
     given = sys.argv[1:] if given is None else given
+    if given[:1] == ["training"]:
+        from .training.command import main as train
+
+        return train(given[1:])
     if given[:1] == ["tokens"]:
         from .tokens.command import main as tokens
 

@@ -1,5 +1,7 @@
 """A run from its options to its files: measure, save as CSV, JSON, Markdown and plots, put the summary into a page, say what was wrong.
 
+    add_options(parser, name="latest", rounds=9, quick="...")              # --rounds, --quick, --out, --name, --readme, --from
+    options = read(parser, given, parts)                                   # .parts: those that were named, or all
     conduct(options, run, Pages(full, summary, (START, END), plots))       # the exit status: 1 if ours were wrong, 130 after Ctrl-C
 
 `run(options, result, say)` adds rows to `result` as soon as it has them; what it has when it is stopped is saved. Options: `source`, an
@@ -10,15 +12,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from .machine import about, mood
 from .report import Result, load, reasons, save, splice
 
-__all__ = ["Pages", "conduct"]
+__all__ = ["Pages", "add_options", "conduct", "read"]
 
+HERE = Path(__file__).resolve().parent
 Run = Callable[[argparse.Namespace, Result, Callable[[str], None]], None]
 
 
@@ -30,6 +33,27 @@ class Pages:
     summary: Callable[[Result], str]
     markers: tuple[str, str]
     plots: Callable[[Result, Path, str], list[Path]]
+
+
+def add_options(parser: argparse.ArgumentParser, *, name: str, rounds: int, quick: str) -> None:
+    """What every benchmark may be told of how it measures, and where to."""
+    how = parser.add_argument_group("how, and where to")
+    how.add_argument("--rounds", type=int, default=rounds, help="turns to take medians of; 7 at least to publish (default: %(default)s)")
+    how.add_argument("--quick", action="store_true", help=f"{quick}: does it work here?")
+    how.add_argument("--out", type=Path, default=HERE / "results", metavar="FOLDER", help="default: %(default)s")
+    how.add_argument("--name", default=name, help="of the files: NAME.csv, NAME.json, NAME.md ... (default: %(default)s)")
+    how.add_argument("--readme", type=Path, nargs="?", const=HERE.parent / "README.md", metavar="FILE",
+                     help="put the summary between the markers of README.md, or of FILE")  # fmt: skip
+    how.add_argument("--from", type=Path, dest="source", metavar="JSON", help="measure nothing: take an earlier result")
+
+
+def read(parser: argparse.ArgumentParser, given: Sequence[str] | None, parts: tuple[str, ...]) -> argparse.Namespace:
+    """The options; `parts` are named by options of their own, and all are taken if none is given."""
+    options = parser.parse_args(given)
+    if options.rounds < 1:
+        parser.error("--rounds: one at least")
+    options.parts = tuple(part for part in parts if getattr(options, part) is not None and getattr(options, part) is not False) or parts
+    return options
 
 
 def conduct(options: argparse.Namespace, run: Run, pages: Pages) -> int:

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from .comparison import difference, same
     from .generator import LimitError, Limits, PatternError
     from .tokenizer import Tokenizer
+    from .training import train
+    from .training.regex_tokenizer import RegexTokenizer
     from .vocabulary import VocabularyError
 
 __all__ = [
-    "Lexer", "LimitError", "Limits", "PatternError", "Tokenizer", "VocabularyError", "__version__", "compile", "difference", "families",
-    "lexer", "same",
+    "Lexer", "LimitError", "Limits", "PatternError", "RegexTokenizer", "Tokenizer", "VocabularyError", "__version__", "compile", "difference",
+    "families", "lexer", "same", "train",
 ]  # fmt: skip
 
 
@@ -39,6 +41,14 @@ def __getattr__(name: str) -> object:
         from .tokenizer import Tokenizer
 
         return Tokenizer
+    if name == "RegexTokenizer":
+        from .training.regex_tokenizer import RegexTokenizer
+
+        return RegexTokenizer
+    if name == "train":
+        from .training import train
+
+        return train
     if name == "VocabularyError":
         from .vocabulary import VocabularyError
 

@@ -1,6 +1,6 @@
-/* _encoder.c - a vocabulary as a Python type: texts in, ids out, and back.
+/* _encoder.c - a vocabulary as a Python type: texts in, ids out.
  *
- * In: the tables of a vocabulary, or their image, and a Machine. Out: an Encoder. runtime/tokenizer.py gives names to arguments, and says
+ * In: the tables of a vocabulary, or their image, and a Machine. Out: an Encoder, whose ids _decoding.c takes back. runtime/tokenizer.py gives names to arguments, and says
  * what special tokens mean; here they are only found.
  *
  * Invariants: each method ends the work that it began. The GIL is released for texts above RELEASE bytes. A method that encodes takes
@@ -10,6 +10,7 @@
 #include "_tokens.h"
 
 #define MOST_THREADS 1024
+#define SHORT 256 /* bytes of a text */
 
 static State *state_of(Encoder *self) { return PyType_GetModuleState(Py_TYPE(self)); }
 
@@ -89,12 +90,19 @@ static void set_task(Task *task, const Utf8 *u, PyObject *allowed)
     task->allowed = allowed == Py_None ? NULL : &((Specials *)allowed)->tokens;
 }
 
-/* A text in this thread: -1 with an exception set. */
+/* A text in this thread: -1 with an exception set. A short one is copied to where keys of 16 bytes can be read up to its end. */
 static int encode_here(Encoder *self, Task *task)
 {
+    uint8_t copy[SHORT + 16];
     PyThreadState *released = NULL;
     Encoded outcome;
     Working *w = bitlex_py_begin_work(self);
+    if (task->length <= SHORT) {
+        memcpy(copy, task->text, (size_t)task->length);
+        memset(copy + task->length, 0, 16);
+        task->text = copy;
+        task->slack = 16;
+    }
     if (w == NULL || bitlex_py_reserve(&task->ids, task->counting ? 64 : (size_t)(task->length / 3) + 64) < 0) {
         outcome = NO_ROOM;
     } else if (task->length <= RELEASE) {
@@ -325,150 +333,6 @@ static PyObject *encoder_count_batch(Encoder *self, PyObject *const *arguments, 
     return batch(self, arguments, count, make_number);
 }
 
-/* --- ids --------------------------------------------------------------------------------------------------------------- */
-
-static void raise_no_token(const Ids *ids, size_t at)
-{
-    if (ids->data[at] == BPE_NONE) PyErr_Format(PyExc_KeyError, "ids[%zu] is no token id", at);
-    else PyErr_Format(PyExc_KeyError, "ids[%zu] is %u, which is no token of this vocabulary", at, ids->data[at]);
-}
-
-static PyObject *encoder_decode(Encoder *self, PyObject *source)
-{
-    Ids ids = {.data = NULL};
-    PyObject *bytes = NULL;
-    uint64_t size;
-    size_t at = 0;
-    if (bitlex_py_read_ids(&ids, source) < 0) {
-        bitlex_py_free_ids(&ids);
-        return NULL;
-    }
-    size = bpe_decoded_size(&self->decoder, ids.data, ids.used, &at);
-    if (size == UINT64_MAX) {
-        raise_no_token(&ids, at);
-    } else if (size > PY_SSIZE_T_MAX - 64) {
-        PyErr_NoMemory();
-    } else {
-        bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size + 16); /* the last token is copied whole */
-        if (bytes != NULL) {
-            bpe_decode(&self->decoder, ids.data, ids.used, (uint8_t *)PyBytes_AS_STRING(bytes));
-            _PyBytes_Resize(&bytes, (Py_ssize_t)size);
-        }
-    }
-    bitlex_py_free_ids(&ids);
-    return bytes;
-}
-
-static PyObject *encoder_ends(Encoder *self, PyObject *source)
-{
-    Ids ids = {.data = NULL};
-    PyObject *list = NULL;
-    uint64_t end = 0;
-    if (bitlex_py_read_ids(&ids, source) == 0) list = PyList_New((Py_ssize_t)ids.used);
-    for (size_t i = 0; list != NULL && i < ids.used; i++) {
-        const uint8_t *bytes;
-        const size_t length = bpe_token(&self->decoder, ids.data[i], &bytes);
-        PyObject *made;
-        if (length == SIZE_MAX) raise_no_token(&ids, i);
-        made = length == SIZE_MAX ? NULL : PyLong_FromUnsignedLongLong(end += length);
-        if (made == NULL) Py_CLEAR(list);
-        else PyList_SET_ITEM(list, (Py_ssize_t)i, made);
-    }
-    bitlex_py_free_ids(&ids);
-    return list;
-}
-
-static PyObject *encoder_token(Encoder *self, PyObject *number)
-{
-    const uint8_t *bytes = NULL;
-    size_t length;
-    const Py_ssize_t id = PyNumber_AsSsize_t(number, NULL);
-    if (id == -1 && PyErr_Occurred()) return NULL;
-    length = id >= 0 && (uint64_t)id < BPE_NONE ? bpe_token(&self->decoder, (uint32_t)id, &bytes) : SIZE_MAX;
-    if (length != SIZE_MAX) return PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)length);
-    PyErr_SetObject(PyExc_KeyError, number);
-    return NULL;
-}
-
-static PyObject *encoder_find(Encoder *self, PyObject *token)
-{
-    uint32_t id;
-    Utf8 u;
-    if (bitlex_py_utf8_begin(&u, token) < 0) return NULL;
-    id = bpe_find(&self->vocabulary, u.bytes, (size_t)u.length);
-    bitlex_py_utf8_end(&u);
-    if (id == BPE_NONE) Py_RETURN_NONE;
-    return PyLong_FromUnsignedLong(id);
-}
-
-/* How a piece may be merged, by what it is called; the last two need what is in bpe_neighbours.h. */
-static const char *const METHODS[] = {"automatic", "sweep", "heap", "backtrack", "prefixes"};
-enum { BACKTRACK = BPE_METHODS, PREFIXES, METHOD_COUNT };
-
-/* What tells which tokens may stand side by side, made when it is first needed: NULL with an exception set. */
-static const bpe_neighbours *neighbours_of(Encoder *self)
-{
-    int failed = 0;
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
-    if (self->neighbours.v == NULL) failed = bpe_neighbours_begin(&self->neighbours, &self->vocabulary) < 0;
-    PyThread_release_lock(self->lock);
-    if (failed) PyErr_NoMemory();
-    return failed ? NULL : &self->neighbours;
-}
-
-/* The number of ids, or an error of bpe_merge; an exception may be set besides. */
-static size_t merge_by(Encoder *self, int method, const Utf8 *u, uint32_t *out)
-{
-    const bpe_neighbours *n = method >= BACKTRACK ? neighbours_of(self) : NULL;
-    if (method >= BACKTRACK && n == NULL) return BPE_NO_MEMORY;
-    if (method == BACKTRACK && n->ordered) return bpe_merge_backtrack(n, u->bytes, (size_t)u->length, out);
-    if (method == PREFIXES && n->ordered) return bpe_merge_prefixes(n, u->bytes, (size_t)u->length, out);
-    return bpe_merge(&self->vocabulary, method >= BACKTRACK ? BPE_HEAP : (bpe_method)method, u->bytes, (size_t)u->length, out);
-}
-
-static PyObject *encoder_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
-{
-    Ids ids = {.data = NULL};
-    PyObject *list = NULL;
-    Utf8 u;
-    size_t made;
-    int method = 0;
-    if (count != 2 || !PyUnicode_Check(arguments[1])) {
-        PyErr_SetString(PyExc_TypeError, "expected (piece, method), method being a str");
-        return NULL;
-    }
-    while (method < METHOD_COUNT && PyUnicode_CompareWithASCIIString(arguments[1], METHODS[method]) != 0) method++;
-    if (method == METHOD_COUNT) {
-        PyErr_Format(PyExc_ValueError, "method is %R; it may be 'automatic', 'sweep', 'heap', 'backtrack' or 'prefixes'", arguments[1]);
-        return NULL;
-    }
-    if (bitlex_py_utf8_begin(&u, arguments[0]) < 0) return NULL;
-    if (bitlex_py_reserve(&ids, (size_t)u.length + BPE_PADDING) < 0) {
-        PyErr_NoMemory();
-    } else {
-        made = merge_by(self, method, &u, ids.data);
-        if (made == BPE_NO_MEMORY) {
-            PyErr_NoMemory();
-        } else if (made == BPE_NO_TOKEN) {
-            size_t at = 0;
-            while (at + 1 < u.length && self->vocabulary.byte_tokens[u.bytes[at]] != BPE_NONE) at++;
-            PyErr_Format(PyExc_ValueError, "byte 0x%02x at %zu is no token of this vocabulary", u.bytes[at], at);
-        } else {
-            list = bitlex_py_ids_as_list(self, ids.data, made);
-        }
-    }
-    bitlex_py_free_ids(&ids);
-    bitlex_py_utf8_end(&u);
-    return list;
-}
-
-static PyObject *encoder_in_order(Encoder *self, PyObject *unused)
-{
-    const bpe_neighbours *n = neighbours_of(self);
-    (void)unused;
-    return n == NULL ? NULL : PyBool_FromLong(n->ordered);
-}
-
 /* refuse(text, disallowed): ValueError if the text has one of them */
 static PyObject *encoder_refuse(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -569,50 +433,93 @@ static int open_image(Encoder *self, PyObject *image)
     return -1;
 }
 
-/* The bytes of ids that the vocabulary does not have, or has otherwise. */
-static int set_decoded(Encoder *self, PyObject *decoded)
+static int read_id(PyObject *number, uint32_t *id)
 {
-    uint32_t most = self->vocabulary.token_count;
+    const unsigned long value = PyLong_AsUnsignedLong(number);
+    if (value == (unsigned long)-1 && PyErr_Occurred()) return -1;
+    *id = (uint32_t)value;
+    if (value < BPE_TOKENS) return 0;
+    PyErr_SetString(PyExc_ValueError, "expected ids below 2**21");
+    return -1;
+}
+
+/* What is in {id: bytes}: -1 with an exception set. */
+static int set_others(PyObject *decoded, bpe_other *others, size_t *count)
+{
     PyObject *id, *bytes;
     Py_ssize_t at = 0;
-    self->decoded = PyDict_Copy(decoded); /* which holds the bytes */
-    if (self->decoded == NULL) return -1;
-    while (PyDict_Next(self->decoded, &at, &id, &bytes)) {
-        const unsigned long value = PyLong_AsUnsignedLong(id);
-        if (PyErr_Occurred()) return -1;
-        if (value >= BPE_TOKENS || !PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) > INT32_MAX) {
+    for (; PyDict_Next(decoded, &at, &id, &bytes); ++*count) {
+        bpe_other *other = others + *count;
+        if (read_id(id, &other->id) < 0) return -1;
+        if (!PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) > INT32_MAX) {
             PyErr_SetString(PyExc_ValueError, "expected {id below 2**21: bytes}");
             return -1;
         }
-        if (value >= most) most = (uint32_t)value + 1;
-    }
-    if (bpe_decoder_begin(&self->decoder, &self->vocabulary, most) < 0) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    for (at = 0; PyDict_Next(self->decoded, &at, &id, &bytes);) {
-        bpe_decoder_set(&self->decoder, (uint32_t)PyLong_AsUnsignedLong(id), (const uint8_t *)PyBytes_AS_STRING(bytes),
-                        (uint32_t)PyBytes_GET_SIZE(bytes));
+        other->bytes = (const uint8_t *)PyBytes_AS_STRING(bytes);
+        other->length = (uint32_t)PyBytes_GET_SIZE(bytes);
     }
     return 0;
 }
 
+/* Ids that are left out where special ones are: they may be among those that are decoded otherwise, or tokens of the vocabulary. */
+static int set_special(const bpe_vocabulary *v, PyObject *special, bpe_other *others, size_t *count)
+{
+    const size_t known = *count;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(special); i++) {
+        bpe_other *other = others + *count;
+        size_t at = 0;
+        if (read_id(PyTuple_GET_ITEM(special, i), &other->id) < 0) return -1;
+        while (at < known && others[at].id != other->id) at++;
+        if (at < known) {
+            others[at].special = 1;
+        } else if (other->id < v->token_count && v->starts[other->id] < v->starts[other->id + 1]) {
+            other->bytes = v->bytes + v->starts[other->id];
+            other->length = v->starts[other->id + 1] - v->starts[other->id];
+            other->special = 1;
+            ++*count;
+        }
+    }
+    return 0;
+}
+
+/* The bytes of ids that the vocabulary does not have, or has otherwise. */
+static int set_decoded(Encoder *self, PyObject *decoded, PyObject *special)
+{
+    bpe_other *others = PyMem_Calloc((size_t)(PyDict_GET_SIZE(decoded) + PyTuple_GET_SIZE(special)) + 1, sizeof *others);
+    size_t count = 0;
+    int failed = 0;
+    self->decoded = PyDict_Copy(decoded); /* which holds the bytes */
+    if (others == NULL) PyErr_NoMemory();
+    if (others == NULL || self->decoded == NULL || set_others(self->decoded, others, &count) < 0 ||
+        set_special(&self->vocabulary, special, others, &count) < 0) {
+        failed = 1;
+    } else if (bpe_decoder_begin(&self->decoder, &self->vocabulary, others, count) < 0) {
+        PyErr_NoMemory();
+        failed = 1;
+    }
+    PyMem_Free(others);
+    return failed ? -1 : 0;
+}
+
 static PyObject *encoder_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
 {
-    static char *names[] = {"machine", "decoded", "blob", "starts", "merges", "whole", "image", NULL};
-    PyObject *machine, *decoded, *tables[3] = {Py_None, Py_None, Py_None}, *image = Py_None;
+    static char *names[] = {"machine", "decoded", "blob", "starts", "merges", "whole", "image", "special", NULL};
+    PyObject *machine, *decoded, *special = NULL, *tables[3] = {Py_None, Py_None, Py_None}, *image = Py_None;
     State *state = PyType_GetModuleState(type);
     int whole = 1, failed;
     Encoder *self;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O!O!|OOOpO:Encoder", names, state->machine, &machine, &PyDict_Type, &decoded, tables,
-                                     tables + 1, tables + 2, &whole, &image)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O!O!|OOOpOO!:Encoder", names, state->machine, &machine, &PyDict_Type, &decoded, tables,
+                                     tables + 1, tables + 2, &whole, &image, &PyTuple_Type, &special)) {
         return NULL;
     }
     self = (Encoder *)type->tp_alloc(type, 0);
     if (self == NULL) return NULL;
     Py_INCREF(machine);
     self->machine = (Machine *)machine;
-    failed = (image == Py_None ? build(self, tables, whole) : open_image(self, image)) < 0 || set_decoded(self, decoded) < 0;
+    special = special == NULL ? PyTuple_New(0) : Py_NewRef(special);
+    failed = special == NULL || (image == Py_None ? build(self, tables, whole) : open_image(self, image)) < 0 ||
+             set_decoded(self, decoded, special) < 0;
+    Py_XDECREF(special);
     if (!failed) {
         self->lock = PyThread_allocate_lock();
         self->numbers = PyMem_Calloc((size_t)self->vocabulary.token_count + 1, sizeof *self->numbers);
@@ -635,15 +542,19 @@ static PyMethodDef encoder_methods[] = {
     METHOD(encode_batch, "encode_batch" BATCH_SIGNATURE "list of lists"),
     METHOD(encode_batch_to_numpy, "encode_batch_to_numpy" BATCH_SIGNATURE "list of arrays"),
     METHOD(count_batch, "count_batch" BATCH_SIGNATURE "list of numbers"),
-    METHOD(merge, "merge(piece, method) -> the ids of one piece by merging, without caches"),
+    {"merge", (PyCFunction)(void (*)(void))bitlex_py_merge, METH_FASTCALL,
+     "merge(piece, method) -> the ids of one piece by merging, without caches"},
     METHOD(refuse, "refuse(text, disallowed): ValueError if the text has one of these special tokens"),
-    {"in_order", (PyCFunction)(void (*)(void))encoder_in_order, METH_NOARGS,
+    {"in_order", (PyCFunction)(void (*)(void))bitlex_py_in_order, METH_NOARGS,
      "in_order() -> whether merges happen in the order of their ranks. Where they do not, 'backtrack' and 'prefixes' are 'heap'"},
     {"specials", (PyCFunction)(void (*)(void))encoder_specials, METH_O, "specials({bytes: id}) -> Specials"},
-    {"decode", (PyCFunction)(void (*)(void))encoder_decode, METH_O, "decode(ids) -> bytes"},
-    {"ends", (PyCFunction)(void (*)(void))encoder_ends, METH_O, "ends(ids) -> where each token ends in what they decode to"},
-    {"token", (PyCFunction)(void (*)(void))encoder_token, METH_O, "token(id) -> bytes"},
-    {"find", (PyCFunction)(void (*)(void))encoder_find, METH_O, "find(bytes) -> the id of this token of the vocabulary, or None"},
+    {"decode", (PyCFunction)(void (*)(void))bitlex_py_decode, METH_FASTCALL, "decode(ids, skip=False) -> bytes. `skip`: without special tokens"},
+    {"decode_text", (PyCFunction)(void (*)(void))bitlex_py_decode_text, METH_FASTCALL, "decode_text(ids, errors, skip) -> str"},
+    {"decode_batch", (PyCFunction)(void (*)(void))bitlex_py_decode_batch, METH_FASTCALL,
+     "decode_batch(batch, errors, threads, skip) -> list of str"},
+    {"ends", (PyCFunction)(void (*)(void))bitlex_py_ends, METH_O, "ends(ids) -> where each token ends in what they decode to"},
+    {"token", (PyCFunction)(void (*)(void))bitlex_py_token, METH_O, "token(id) -> bytes"},
+    {"find", (PyCFunction)(void (*)(void))bitlex_py_find, METH_O, "find(bytes) -> the id of this token of the vocabulary, or None"},
     {"image", (PyCFunction)(void (*)(void))encoder_image, METH_NOARGS, "image() -> the tables, for the argument of that name"},
     {NULL, NULL, 0, NULL},
 };
@@ -652,7 +563,7 @@ static PyType_Slot encoder_slots[] = {
     {Py_tp_new, encoder_new},
     {Py_tp_dealloc, encoder_dealloc},
     {Py_tp_methods, encoder_methods},
-    {Py_tp_doc, "Encoder(machine, decoded, blob, starts, merges=None, whole=True) or Encoder(machine, decoded, image=buffer)"},
+    {Py_tp_doc, "Encoder(machine, decoded, blob, starts, merges=None, whole=True, special=()) or Encoder(machine, decoded, image=buffer, special=())"},
     {0, NULL},
 };
 static PyType_Spec encoder_spec = {
@@ -685,11 +596,10 @@ static PyMethodDef functions[] = {
 int bitlex_py_add_encoder(PyObject *module)
 {
     State *state = PyModule_GetState(module);
-    PyObject *encoder = PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
-    const int added = encoder == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)encoder);
-    state->encoder = (PyTypeObject *)encoder;
+    state->encoder = (PyTypeObject *)PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
     state->specials = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_specials_spec, NULL);
     state->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_array_spec, NULL);
-    if (added < 0 || state->specials == NULL || state->array == NULL || PyModule_AddType(module, state->specials) < 0) return -1;
+    if (state->encoder == NULL || state->specials == NULL || state->array == NULL) return -1;
+    if (PyModule_AddType(module, state->encoder) < 0 || PyModule_AddType(module, state->specials) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

@@ -7,10 +7,16 @@
 #define PIECES 2048 /* at a time */
 #define WIDE 512    /* of pairs, or of a text of more than 4 GiB */
 
+/* Waiting for a lock starts with asking what time it is; most often it is free. */
+static void take(PyThread_type_lock lock)
+{
+    if (!PyThread_acquire_lock(lock, NOWAIT_LOCK)) PyThread_acquire_lock(lock, WAIT_LOCK);
+}
+
 Working *bitlex_py_begin_work(Encoder *self)
 {
     Working *w;
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
+    take(self->lock);
     w = self->idle;
     if (w != NULL) self->idle = w->next;
     PyThread_release_lock(self->lock);
@@ -27,7 +33,7 @@ Working *bitlex_py_begin_work(Encoder *self)
 
 void bitlex_py_end_work(Working *w, Encoder *self)
 {
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
+    take(self->lock);
     w->next = self->idle;
     self->idle = w;
     PyThread_release_lock(self->lock);
@@ -132,8 +138,8 @@ static Encoded encode_pieces(Working *w, const Pieces *p, const uint8_t *text, u
     const size_t before = ids->used;
     size_t made;
     if (bitlex_py_reserve(ids, (size_t)(p->ends[p->count - 1] - p->starts[0]) + BPE_PADDING) < 0) return NO_ROOM;
-    made = bpe_encode(w->caches, text + p->base, length - p->base, p->starts, p->ends, p->count, ids->data + before);
-    if (made == BPE_NO_MEMORY) return NO_ROOM;
+    made = bpe_encode(w->caches, text + p->base, length - p->base + task->slack, p->starts, p->ends, p->count, ids->data + before);
+    if (made == BPE_NO_MEMORY) return w->watch.stopped ? STOPPED : NO_ROOM;
     if (made == BPE_NO_TOKEN) {
         task->at = place_of_no_token(w, text, p);
         return NO_BYTE;
@@ -186,6 +192,8 @@ Encoded bitlex_py_encode_piece(Working *w, Task *task, uint64_t start, uint64_t 
 {
     Pieces p;
     if (end - start >= UINT32_MAX) return TOO_LONG;
+    w->watch.stopped = 0;
+    bpe_encoder_watch(w->caches, NULL);
     p.base = start;
     p.count = 1;
     p.starts[0] = 0;
@@ -212,7 +220,10 @@ Encoded bitlex_py_encode(Working *w, Task *task)
     Ids *ids = &task->ids;
     special_search search;
     special_match found;
+    const bpe_watch watch = {task->may_go_on, task->context, 0};
     uint64_t from = 0;
+    w->watch = watch;
+    bpe_encoder_watch(w->caches, task->may_go_on != NULL ? &w->watch : NULL);
     if (task->allowed != NULL) specials_begin(&search, task->allowed, task->text, task->length, 0);
     while (task->allowed != NULL && specials_next(&search, &found)) {
         const Encoded outcome = encode_between(w, task, from, found.start);

@@ -16,6 +16,7 @@ int bitlex_py_reserve(Ids *ids, size_t more)
     grown = PyMem_RawRealloc(ids->data, room * sizeof *grown);
     if (grown == NULL) return -1;
     ids->data = grown;
+    bitlex_py_ask_for_large_pages(grown, room * sizeof *grown);
     if (ids->placed) {
         uint64_t *places = PyMem_RawRealloc(ids->places, room * 2 * sizeof *places);
         if (places == NULL) return -1;
@@ -117,89 +118,3 @@ static PyType_Slot array_slots[] = {
 PyType_Spec bitlex_py_array_spec = {
     "bitlex._native.Array", sizeof(Array), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, array_slots};
-
-/* --- reading ids --- */
-
-static int read_sequence(Ids *ids, PyObject *source)
-{
-    PyObject *fast = PySequence_Fast(source, "expected a sequence of ints or an array of integers");
-    Py_ssize_t i;
-    int failed;
-    if (fast == NULL) return -1;
-    failed = bitlex_py_reserve(ids, (size_t)PySequence_Fast_GET_SIZE(fast) + 1) < 0;
-    if (failed) PyErr_NoMemory();
-    for (i = 0; !failed && i < PySequence_Fast_GET_SIZE(fast); i++) { /* what an item does when it is asked may change the list */
-        PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(fast, i));
-        int overflow = 0;
-        const long long value = PyLong_Check(item) ? PyLong_AsLongLongAndOverflow(item, &overflow) : PyNumber_AsSsize_t(item, NULL);
-        Py_DECREF(item);
-        if (value == -1 && PyErr_Occurred()) {
-            failed = 1;
-        } else if (bitlex_py_reserve(ids, 1) < 0) {
-            PyErr_NoMemory();
-            failed = 1;
-        } else {
-            ids->data[ids->used++] = overflow || value < 0 || value >= BPE_NONE ? BPE_NONE : (uint32_t)value;
-        }
-    }
-    Py_DECREF(fast);
-    return failed ? -1 : 0;
-}
-
-/* Numbers of 1, 2, 4 or 8 bytes, so many bytes from one to the next; what is no id becomes BPE_NONE. */
-static void widen(uint32_t *out, const char *data, size_t count, Py_ssize_t stride, size_t size, int is_signed)
-{
-    for (size_t i = 0; i < count; i++, data += stride) {
-        uint8_t one = 0;
-        uint16_t two = 0;
-        uint32_t four = 0;
-        uint64_t value = 0;
-        if (size == 1) memcpy(&one, data, 1), value = one;
-        if (size == 2) memcpy(&two, data, 2), value = two;
-        if (size == 4) memcpy(&four, data, 4), value = four;
-        if (size == 8) memcpy(&value, data, 8);
-        if (is_signed && value >> (8 * size - 1)) value = BPE_NONE;
-        out[i] = value >= BPE_NONE ? BPE_NONE : (uint32_t)value;
-    }
-}
-
-static int read_buffer(Ids *ids, const Py_buffer *view, PyObject *source)
-{
-    const char *format = view->format ? view->format : "B", native = PY_LITTLE_ENDIAN ? '<' : '>';
-    const size_t size = (size_t)view->itemsize;
-    const int is_other = *format != native && (*format == '<' || *format == '>' || *format == '!');
-    if (*format != 0 && strchr("@=<>!", *format) != NULL) format++;
-    if (*format == 0 || strchr("bBhHiIlLqQnN", *format) == NULL || format[1] != 0 || (size != 1 && size != 2 && size != 4 && size != 8)) {
-        PyErr_Format(PyExc_TypeError, "expected an array of integers, got one of format '%.20s'", view->format);
-        return -1;
-    }
-    if (view->ndim != 1) {
-        PyErr_Format(PyExc_TypeError, "expected token ids in one row, got an array of %d dimensions", view->ndim);
-        return -1;
-    }
-    if (is_other) return read_sequence(ids, source); /* the other order of bytes */
-    if (bitlex_py_reserve(ids, (size_t)view->shape[0] + 1) < 0) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    widen(ids->data, view->buf, (size_t)view->shape[0], view->strides[0], size, *format >= 'a');
-    ids->used = (size_t)view->shape[0];
-    return 0;
-}
-
-int bitlex_py_read_ids(Ids *ids, PyObject *source)
-{
-    int failed;
-    if (PyObject_CheckBuffer(source) && !PyBytes_Check(source) && !PyByteArray_Check(source)) {
-        Py_buffer view;
-        if (PyObject_GetBuffer(source, &view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) return -1;
-        failed = read_buffer(ids, &view, source);
-        PyBuffer_Release(&view);
-        return failed;
-    }
-    if (PyUnicode_Check(source) || PyBytes_Check(source) || PyByteArray_Check(source)) {
-        PyErr_Format(PyExc_TypeError, "expected token ids, got %.200s", Py_TYPE(source)->tp_name);
-        return -1;
-    }
-    return read_sequence(ids, source);
-}

@@ -85,6 +85,7 @@ typedef struct {
 typedef struct {
     PyTypeObject *iterator, *offsets, *machine, *encoder, *specials, *array;
     PyObject *from_buffer, *narrow, *wide, *ids; /* numpy.frombuffer and the types of offsets and ids, once they were needed */
+    void **numpy;                                 /* numpy's table of functions in C, if it is one that is known */
 } State;
 
 /* What a batch is asked for. */

@@ -76,16 +76,18 @@ class Specials:
 class Encoder:
     """A vocabulary and a machine; its tables are checked (ValueError otherwise) and copied, those of an image used where they are.
 
-    `decoded` are the bytes of ids that the vocabulary does not have, or has otherwise. Any number of threads may use one Encoder.
+    `decoded` are the bytes of ids that the vocabulary does not have, or has otherwise; `special`: which are left out by
+    `skip`. Any number of threads may use one Encoder.
     A text is as of Machine; `threads` (1..1024) share one in parts of `blocks` times BLOCK units; 0: where that is worth it.
     """
 
     @overload
     def __new__(
         cls, machine: Machine, decoded: dict[int, bytes], blob: Buffer, starts: Buffer, merges: Buffer | None = None, whole: bool = True,
+        *, special: tuple[int, ...] = (),
     ) -> Encoder: ...
     @overload
-    def __new__(cls, machine: Machine, decoded: dict[int, bytes], *, image: Buffer) -> Encoder: ...
+    def __new__(cls, machine: Machine, decoded: dict[int, bytes], *, image: Buffer, special: tuple[int, ...] = ()) -> Encoder: ...
     def encode(
         self, text: str | Buffer, allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
     ) -> list[int]: ...
@@ -109,14 +111,17 @@ class Encoder:
         self, texts: Iterable[str | Buffer], allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
     ) -> list[int]: ...
     def merge(self, piece: str | Buffer, method: str, /) -> list[int]:
-        """The ids of one piece by merging alone: "automatic", "sweep", "heap", "backtrack" or "prefixes"."""
+        """The ids of one piece by merging alone: "automatic", "sweep", "heap", "windows", "backtrack" or "prefixes"."""
     def in_order(self) -> bool:
         """Whether merges happen in the order of their ranks. Where they do not, "backtrack" and "prefixes" are "heap"."""
     def refuse(self, text: str | Buffer, disallowed: Specials, /) -> None:
         """ValueError if the text has one of these."""
     def specials(self, tokens: dict[bytes, int], /) -> Specials: ...
-    def decode(self, ids: Any, /) -> bytes:
+    def decode(self, ids: Any, skip: bool = False, /) -> bytes:
         """Of a sequence of ints, or an array of integers. KeyError for an id that is none."""
+    def decode_text(self, ids: Any, errors: str, skip: bool, /) -> str:
+        """`decode(ids, skip).decode("utf-8", errors)`, faster."""
+    def decode_batch(self, batch: Iterable[Any], errors: str, threads: int, skip: bool, /) -> list[str]: ...
     def ends(self, ids: Any, /) -> list[int]:
         """Where the bytes of each id end, in those of all."""
     def token(self, id: int, /) -> bytes: ...
@@ -155,3 +160,36 @@ def checksum(buffer: Buffer, /) -> int:
 
 def parse_ranks(data: Buffer, /) -> tuple[bytes, bytes] | None:
     """The blob and the starts of a rank file that is as it should be; None for any other."""
+
+@final
+class Counter:
+    """Counts the distinct pieces that a machine cuts texts to. `key`: 16 random bytes. One call at a time."""
+
+    def __new__(cls, machine: Machine, key: bytes) -> Counter: ...
+    def add(self, texts: Iterable[str | Buffer], threads: int = 1, blocks: int = 0, mapped: bool = False, /) -> None:
+        """Count the pieces of texts, by as many threads; long ones in parts of `blocks` times BLOCK units and more, 0: as it is worth it.
+
+        `mapped`: they are read-only maps of files, whose pages are let go when they were read.
+        """
+    def memory(self) -> int:
+        """Bytes in use."""
+    def finish(self) -> tuple[bytes, bytes, bytes]:
+        """Distinct pieces side by side, in the order in which they were met, their lengths (uint32) and counts (uint64). It ends counting."""
+
+@final
+class Merger:
+    """Learns merges from pieces, which start as the tokens of an encoder. New tokens get ids from `first_id` on, below `ids`.
+
+    Of equally frequent pairs, `smaller_first` takes the one of smaller ids, else the one that comes first. No token has more than
+    `longest` bytes, no pair is merged that occurs less than `least` times. One call at a time.
+    """
+
+    def __new__(cls, encoder: Encoder, smaller_first: bool, first_id: int, ids: int, longest: int, least: int) -> Merger: ...
+    def add(self, pieces: Buffer, lengths: Buffer, counts: Buffer, /) -> None:
+        """Add pieces as `Counter.finish` gives them; bytes that are no token are left out."""
+    def run(self, most: int, work: int, /) -> bool:
+        """Merge up to so many pairs, or until so many places were looked at: whether there may be more."""
+    def merges(self, start: int = 0, /) -> tuple[bytes, bytes]:
+        """Of each merge from there on, the ids of both tokens and of what they make (uint32), and how often the pair was there (uint64)."""
+    def memory(self) -> int:
+        """Bytes in use."""

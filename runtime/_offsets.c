@@ -1,12 +1,12 @@
 /* _offsets.c - memory for offsets: a number of bytes in; out, an object that is a buffer of as many, to be written to.
  *
- * It is what numpy.frombuffer makes an array of without anything in between, because the object never moves once others may see it, and
+ * It is what an array of numpy is made of without anything in between, because the object never moves once others may see it, and
  * so need not be told when a buffer of it is no longer used. Header and bytes are one allocation.
  *
  * Invariant: resized only by whoever has made it, before anybody else has it.
  *
  * Rejected: a bytearray (numpy wraps it in a memoryview with a managed buffer: three more allocations, a sixth of the call for a short
- * text); numpy's C interface (its headers would be needed where bitlex is built, and numpy where it is imported).
+ * text).
  */
 #include "_native.h"
 

@@ -1,13 +1,17 @@
 /* _tokens.h - what the files of the extension share that make token ids: texts in, ids out, and back.
  *
- *     _encoder.c     a vocabulary and a Machine -> an Encoder; its methods
+ *     _encoder.c     a vocabulary and a Machine -> an Encoder; its methods that encode
+ *     _decoding.c    those that decode
+ *     _merging.c     those that merge one piece in one way
  *     _specials.c    special tokens -> Specials
  *     _ranks.c       a rank file -> the tables of its vocabulary
  *     _token_stream.c  an Encoder and the parts of a text -> ids
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _utf8.c        a str -> its UTF-8
- *     _ids.c         ids -> a list or an array; a list or an array -> ids
+ *     _counter.c     texts -> their distinct pieces; _merger.c: these -> the merges to learn from them
+ *     _ids.c         ids -> a list or an array
+ *     _sources.c     a list or an array -> ids
  *
  * Invariants: an Encoder never changes after it is made, but for the caches that wait for the next call, each of which has one user at
  * a time. What a text gives does not depend on them.
@@ -45,10 +49,21 @@ typedef struct {
     int placed;
 } Ids;
 
+/* Ids that were given, where they lie: numbers of 1, 2, 4 or 8 bytes, so many bytes from one to the next. */
+typedef struct {
+    const char *data;
+    size_t count, size;
+    Py_ssize_t stride;
+    int is_signed;
+    Py_buffer view; /* what holds them; or */
+    uint32_t *own;
+} Source;
+
 /* The text of one call as UTF-8. */
 typedef struct {
     Text text;      /* what holds it */
-    uint8_t *own;   /* its bytes, if they had to be made */
+    uint8_t *own;   /* its bytes, if they had to be made: in so much memory */
+    size_t own_size;
     const uint8_t *bytes;
     uint64_t length;
 } Utf8;
@@ -57,6 +72,7 @@ typedef struct {
 typedef struct Working {
     const Encoder *encoder;
     bpe_encoder *caches;
+    bpe_watch watch;       /* what they ask while a piece is long */
     bitlex_cursor *cursor;
     void *scratch;         /* of a machine of several stages */
     uint64_t scratch_size;
@@ -70,7 +86,7 @@ typedef enum { ENCODED, NO_ROOM, NO_BYTE, TOO_LONG, STOPPED } Encoded;
 /* What to encode, and what became of it. */
 typedef struct {
     const uint8_t *text;
-    uint64_t length;
+    uint64_t length, slack;         /* slack: bytes behind it that may be read */
     const specials *allowed;        /* or NULL */
     const bitlex_cut *from, *to;    /* the part of the text between two cuts, with allowed being NULL; or NULL */
     int (*may_go_on)(void *context); /* asked now and then; or NULL */
@@ -105,8 +121,16 @@ extern PyType_Spec bitlex_py_array_spec;
 PyObject *bitlex_py_ids_as_array(PyTypeObject *type, Ids *ids);
 PyObject *bitlex_py_places_as_array(PyTypeObject *type, Ids *ids);
 
-/* From a sequence of ints or an array of integers: -1 with an exception set. data is to be freed. */
-int bitlex_py_read_ids(Ids *ids, PyObject *source);
+/* --- _sources.c --- */
+
+/* From a sequence of ints or an array of integers: -1 with an exception set, and nothing to end. */
+int bitlex_py_source_begin(Source *s, PyObject *ids);
+void bitlex_py_source_end(Source *s);
+
+#define SOURCE_BLOCK 4096
+
+/* The ids from `at` on, up to SOURCE_BLOCK of them, where they lie or in `room`; what is no id is BPE_NONE. Touches no object. */
+const uint32_t *bitlex_py_source_block(const Source *s, size_t at, size_t *count, uint32_t room[SOURCE_BLOCK]);
 
 /* --- _encoding.c --- */
 
@@ -135,6 +159,24 @@ int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t t
 
 /* parse_ranks(data) -> (blob, starts), or None. */
 PyObject *bitlex_py_parse_ranks(PyObject *module, PyObject *data);
+
+/* --- _decoding.c: methods of an Encoder --- */
+
+PyObject *bitlex_py_decode(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_decode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_decode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_ends(Encoder *self, PyObject *source);
+PyObject *bitlex_py_token(Encoder *self, PyObject *number);
+PyObject *bitlex_py_find(Encoder *self, PyObject *token);
+
+/* --- _merging.c: methods of an Encoder --- */
+
+PyObject *bitlex_py_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_in_order(Encoder *self, PyObject *unused);
+
+/* --- _counter.c, _merger.c --- */
+
+extern PyType_Spec bitlex_py_counter_spec, bitlex_py_merger_spec;
 
 /* --- _encoder.c --- */
 

@@ -7,82 +7,123 @@
  */
 #include "_tokens.h"
 
+#define RUN 16            /* units at a time */
+#define LARGE (1u << 20)  /* bytes from which on memory is asked for in large pages */
+#define SLACK 64 /* bytes that may be written behind the last */
+
+/* Store a character, and garbage behind it: no branch, for in most scripts letters and spaces are of different lengths. */
 static inline uint8_t *store(uint8_t *to, uint32_t c)
 {
-    if (c < 0x80) {
-        *to++ = (uint8_t)c;
-    } else if (c < 0x800) {
-        *to++ = (uint8_t)(0xC0 | c >> 6);
-        *to++ = (uint8_t)(0x80 | (c & 63));
-    } else if (c < 0x10000) {
-        *to++ = (uint8_t)(0xE0 | c >> 12);
-        *to++ = (uint8_t)(0x80 | (c >> 6 & 63));
-        *to++ = (uint8_t)(0x80 | (c & 63));
-    } else {
-        *to++ = (uint8_t)(0xF0 | c >> 18);
-        *to++ = (uint8_t)(0x80 | (c >> 12 & 63));
-        *to++ = (uint8_t)(0x80 | (c >> 6 & 63));
-        *to++ = (uint8_t)(0x80 | (c & 63));
-    }
-    return to;
+    static const uint32_t marks[4] = {0, 0x80C0, 0x8080E0, 0x808080F0};
+    const unsigned more = (c >= 0x80) + (c >= 0x800) + (c >= 0x10000);
+    const uint32_t bits = c >> 18 | (c >> 12 & 63) << 8 | (c >> 6 & 63) << 16 | (c & 63) << 24;
+    const uint32_t four = bits >> (24 - 8 * more) | marks[more] | (more == 0 ? c : 0);
+    to[0] = (uint8_t)four;
+    to[1] = (uint8_t)(four >> 8);
+    to[2] = (uint8_t)(four >> 16);
+    to[3] = (uint8_t)(four >> 24);
+    return to + more + 1;
 }
 
-static uint8_t *from_latin1(uint8_t *to, const uint8_t *from, size_t length)
+/* Unit i of a str that has so many bytes for each. */
+static inline uint32_t unit(const void *from, size_t width, size_t i)
 {
-    size_t i = 0;
-    while (i < length) {
-        uint64_t eight;
-        if (i + 8 <= length) {
-            memcpy(&eight, from + i, 8);
-            if ((eight & UINT64_C(0x8080808080808080)) == 0) {
-                memcpy(to, &eight, 8);
-                to += 8;
-                i += 8;
-                continue;
-            }
-        }
-        to = store(to, from[i++]);
-    }
-    return to;
+    return width == 1 ? ((const uint8_t *)from)[i] : width == 2 ? ((const uint16_t *)from)[i] : ((const uint32_t *)from)[i];
 }
 
 static inline int is_surrogate(uint32_t c) { return (c & 0xFFFFF800) == 0xD800; }
 
 /* The character at i, of which *used units are taken. */
-static uint32_t mend(uint32_t high, uint32_t low, size_t *used)
+static inline uint32_t character(const void *from, size_t width, size_t i, size_t length, size_t *used)
 {
+    const uint32_t high = unit(from, width, i);
+    uint32_t low;
+    *used = 1;
+    if (!is_surrogate(high)) return high;
+    low = i + 1 < length ? unit(from, width, i + 1) : 0;
     if (high >= 0xDC00 || low < 0xDC00 || low > 0xDFFF) return 0xFFFD;
     *used = 2;
     return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
 }
 
-static uint8_t *from_ucs2(uint8_t *to, const uint16_t *from, size_t length)
+/* Some units at a time, from *i on: as many as are all ASCII. */
+static inline uint8_t *store_ascii(uint8_t *to, const void *from, size_t width, size_t *i, size_t length)
 {
-    size_t i, used;
-    for (i = 0; i < length; i += used) {
-        uint32_t c = from[i];
-        used = 1;
-        if (is_surrogate(c)) c = mend(c, i + 1 < length ? from[i + 1] : 0, &used);
-        to = store(to, c);
+    for (; length - *i >= RUN; to += RUN, *i += RUN) {
+        uint32_t all = 0;
+        size_t k;
+        for (k = 0; k < RUN; k++) all |= unit(from, width, *i + k);
+        if (all >= 0x80) break;
+        for (k = 0; k < RUN; k++) to[k] = (uint8_t)unit(from, width, *i + k);
     }
     return to;
 }
 
-static uint8_t *from_ucs4(uint8_t *to, const uint32_t *from, size_t length)
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+
+static int has_vectors(void)
 {
-    size_t i, used;
-    for (i = 0; i < length; i += used) {
-        uint32_t c = from[i];
-        used = 1;
-        if (is_surrogate(c)) c = mend(c, i + 1 < length ? from[i + 1] : 0, &used);
-        to = store(to, c);
+    return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw");
+}
+
+/* The same up to the first surrogate, with vectors: each unit is made four bytes, of which those that its character does not have are
+ * squeezed out. */
+__attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt"))) static uint8_t *
+store_vectors(uint8_t *to, const void *from, size_t width, size_t *i, size_t length)
+{
+    const __m512i shifts = _mm512_set1_epi64(0x20262C3200060C12); /* for each byte of two units, where its six bits are */
+    for (; length - *i >= RUN; *i += RUN) {
+        const uint8_t *at = (const uint8_t *)from + width * *i;
+        const __m512i c = width == 1   ? _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)at))
+                          : width == 2 ? _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)at))
+                                       : _mm512_loadu_si512(at);
+        const __mmask16 two = _mm512_cmpge_epu32_mask(c, _mm512_set1_epi32(0x80));
+        __m512i bytes, marks;
+        __mmask64 used;
+        if (two == 0) {
+            _mm_storeu_si128((void *)to, _mm512_cvtepi32_epi8(c));
+            to += RUN;
+            continue;
+        }
+        if (_mm512_cmpeq_epi32_mask(_mm512_and_si512(c, _mm512_set1_epi32((int)0xFFFFF800)), _mm512_set1_epi32(0xD800)) != 0) break;
+        marks = _mm512_maskz_set1_epi32(two, (int)0x80C00000);
+        marks = _mm512_mask_set1_epi32(marks, _mm512_cmpge_epu32_mask(c, _mm512_set1_epi32(0x800)), (int)0x8080E000);
+        marks = _mm512_mask_set1_epi32(marks, _mm512_cmpge_epu32_mask(c, _mm512_set1_epi32(0x10000)), (int)0x808080F0);
+        bytes = _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, c), _mm512_set1_epi32(0x3F3F3F3F));
+        bytes = _mm512_mask_slli_epi32(_mm512_or_si512(bytes, marks), (__mmask16)~two, c, 24);
+        used = _mm512_movepi8_mask(_mm512_or_si512(marks, _mm512_set1_epi32((int)0x80000000)));
+        _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(used, bytes));
+        to += __builtin_popcountll(used);
+    }
+    return to;
+}
+
+#else
+
+static int has_vectors(void) { return 0; }
+#define store_vectors store_ascii
+
+#endif
+
+/* The UTF-8 of a str with so many bytes for each unit; where it ends. */
+static uint8_t *encode(uint8_t *to, const void *from, size_t width, size_t length)
+{
+    const int vectors = has_vectors();
+    size_t i = 0, used, until;
+    while (i < length) {
+        if (vectors) to = store_vectors(to, from, width, &i, length);
+        else if (width == 1) to = store_ascii(to, from, 1, &i, length);
+        else to = width == 2 ? store_ascii(to, from, 2, &i, length) : store_ascii(to, from, 4, &i, length);
+        for (until = length - i < RUN ? length : i + RUN; i < until; i += used) to = store(to, character(from, width, i, length, &used));
     }
     return to;
 }
 
 void bitlex_py_utf8_end(Utf8 *u)
 {
-    PyMem_RawFree(u->own);
+    if (u->own_size >= LARGE) bpe_release(u->own, u->own_size);
+    else PyMem_RawFree(u->own);
     u->own = NULL;
     bitlex_py_text_end(&u->text);
 }
@@ -91,8 +132,9 @@ int bitlex_py_utf8_begin(Utf8 *u, PyObject *text)
 {
     static const bitlex_machine any; /* one that reads everything */
     const void *data;
-    size_t length, widest;
+    size_t length, width, widest;
     u->own = NULL;
+    u->own_size = 0;
     if (bitlex_py_text_begin(&u->text, &any, text) < 0) return -1;
     data = u->text.data;
     length = (size_t)u->text.length;
@@ -101,16 +143,16 @@ int bitlex_py_utf8_begin(Utf8 *u, PyObject *text)
         u->length = length;
         return 0;
     }
-    widest = u->text.encoding == BITLEX_LATIN1 ? 2 : u->text.encoding == BITLEX_UCS2 ? 3 : 4;
-    u->own = length > PY_SSIZE_T_MAX / widest ? NULL : PyMem_RawMalloc(length * widest);
+    width = u->text.encoding == BITLEX_LATIN1 ? 1 : u->text.encoding == BITLEX_UCS2 ? 2 : 4;
+    widest = width == 1 ? 2 : width == 2 ? 3 : 4;
+    u->own_size = length > (PY_SSIZE_T_MAX - SLACK) / widest ? PY_SSIZE_T_MAX : length * widest + SLACK;
+    u->own = u->own_size == PY_SSIZE_T_MAX ? NULL : u->own_size >= LARGE ? bpe_allocate(u->own_size) : PyMem_RawMalloc(u->own_size);
     if (u->own == NULL) {
         PyErr_NoMemory();
         bitlex_py_utf8_end(u);
         return -1;
     }
     u->bytes = u->own;
-    if (widest == 2) u->length = (uint64_t)(from_latin1(u->own, data, length) - u->own);
-    else if (widest == 3) u->length = (uint64_t)(from_ucs2(u->own, data, length) - u->own);
-    else u->length = (uint64_t)(from_ucs4(u->own, data, length) - u->own);
+    u->length = (uint64_t)(encode(u->own, data, width, length) - u->own);
     return 0;
 }

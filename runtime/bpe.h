@@ -71,14 +71,24 @@ uint32_t bpe_find_hashed(const bpe_vocabulary *v, const uint8_t *bytes, size_t l
 /* --- encoding --- */
 
 /* How a piece is merged. All give the same ids. */
-typedef enum { BPE_AUTOMATIC, BPE_SWEEP, BPE_HEAP, BPE_METHODS } bpe_method;
+typedef enum { BPE_AUTOMATIC, BPE_SWEEP, BPE_HEAP, BPE_WINDOWS, BPE_METHODS } bpe_method;
 
 typedef struct bpe_encoder bpe_encoder;
+
+/* What is asked now and then whether to go on, and whether it said no. */
+typedef struct {
+    int (*may_go_on)(void *context);
+    void *context;
+    int stopped;
+} bpe_watch;
 
 /* Empty caches; NULL if memory is short. */
 bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v);
 void bpe_encoder_free(bpe_encoder *e);
 size_t bpe_encoder_size(const bpe_encoder *e);
+
+/* While an encoder merges a long piece, this is asked, if it is not NULL; when it says no, bpe_encode gives BPE_NO_MEMORY. */
+void bpe_encoder_watch(bpe_encoder *e, bpe_watch *watch);
 
 /* Encode `count` pieces of a text: piece i is starts[i] up to ends[i]. `readable`: bytes of the text that may be read. At out must be
  * room for as many ids as the pieces have bytes, and BPE_PADDING. Their number comes back, or BPE_NO_MEMORY or BPE_NO_TOKEN. */
@@ -87,10 +97,11 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
 
 #define BPE_KEY 15
 #define BPE_MEDIUM 32
+#define BPE_WIDE 62
 
 typedef struct {
     const uint8_t *bytes;
-    uint32_t length, count; /* 1..BPE_MEDIUM; count is set */
+    uint32_t length, count; /* 1..BPE_WIDE; count is set */
     uint32_t *ids;          /* room for length of them */
 } bpe_job;
 
@@ -99,6 +110,9 @@ int bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count, size_t 
 
 /* Encode one piece of any length without any cache, by one method. out: room for `length` ids and BPE_PADDING. */
 size_t bpe_merge(const bpe_vocabulary *v, bpe_method method, const uint8_t *piece, size_t length, uint32_t *out);
+
+/* The same by windows, asking now and then whether to go on, if `watch` is not NULL: if not, BPE_NO_MEMORY comes back. */
+size_t bpe_merge_windows(const bpe_vocabulary *v, const uint8_t *piece, size_t length, uint32_t *out, bpe_watch *watch);
 
 /* Of a piece of more than twice as many bytes as the longest token has, that may go on or end at one of `stops` (rising): how many bytes at its
  * beginning have ids that are the same whatever follows; these are at out, which has room as for bpe_merge, and *count of them. 0 bytes:
@@ -109,26 +123,44 @@ size_t bpe_final(const bpe_vocabulary *v, const uint8_t *piece, size_t length, c
 
 /* --- decoding --- */
 
-/* The bytes of each id: those of the vocabulary, and such as were set. */
+/* What an id decodes to that is no token of the vocabulary, or not as a token: its bytes, which must stay where they are. */
 typedef struct {
-    uint32_t count;
-    bpe_record *records; /* of a longer one: where its bytes are, and in bytes 8..11 how many, for this process only */
+    const uint8_t *bytes;
+    uint32_t id, length, special;
+} bpe_other;
+
+typedef struct {
+    const bpe_vocabulary *v;
+    uint32_t mask;        /* no id is above */
+    uint32_t *sizes;      /* [mask + 1] see bpe_decode.c */
+    bpe_other *others;    /* in order of their ids */
+    size_t other_count;
 } bpe_decoder;
 
-/* For ids below `count`, which is no less than the vocabulary has: 0, or -1 if memory is short. */
-int bpe_decoder_begin(bpe_decoder *d, const bpe_vocabulary *v, uint32_t count);
+/* -1 if memory is short, 0 if not. The vocabulary must stay. No two others have the same id. */
+int bpe_decoder_begin(bpe_decoder *d, const bpe_vocabulary *v, const bpe_other *others, size_t count);
 void bpe_decoder_end(bpe_decoder *d);
 
-/* Have an id decode to these bytes, which must stay where they are. */
-void bpe_decoder_set(bpe_decoder *d, uint32_t id, const uint8_t *bytes, uint32_t length);
+/* The number of bytes of one id, SIZE_MAX if it is none; and where they are. With `skip`, special ones decode to nothing. */
+size_t bpe_token(const bpe_decoder *d, uint32_t id, int skip, const uint8_t **bytes);
 
-/* The number of bytes of one id, SIZE_MAX if it is none; and where they are. */
-size_t bpe_token(const bpe_decoder *d, uint32_t id, const uint8_t **bytes);
+/* What ids decode to: bytes; characters, if the bytes are UTF-8; and how much these take: 0 up to U+007F, 1 up to U+00FF, 2 up to
+ * U+FFFF, 3 all. */
+typedef struct {
+    uint64_t bytes, characters;
+    uint32_t widest;
+} bpe_extent;
 
-/* The bytes of so many ids together, or UINT64_MAX if one is none; *at is the index of the first that is none. */
-uint64_t bpe_decoded_size(const bpe_decoder *d, const uint32_t *ids, size_t count, size_t *at);
+/* Add what these ids decode to. How many were gone through comes back, which is the index of the first that is none. */
+size_t bpe_measure(const bpe_decoder *d, const uint32_t *ids, size_t count, int skip, bpe_extent *extent);
 
-/* Store them. out: room for bpe_decoded_size bytes and 16 more. */
-void bpe_decode(const bpe_decoder *d, const uint32_t *ids, size_t count, uint8_t *out);
+/* Store the bytes of ids from *out on, which is moved behind them, as far as they fit before `end`: how many did. May write up to
+ * `end`. */
+size_t bpe_decode(const bpe_decoder *d, const uint32_t *ids, size_t count, int skip, uint8_t **out, const uint8_t *end);
+
+/* Store characters as numbers of `width` bytes (1, 2 or 4) from *out on, which is moved behind them, and never write from `end` on.
+ * `vectors`: with AVX-512, which the processor must have. The number of bytes that were read comes back: all but those of a character
+ * that is not complete at the end; SIZE_MAX if they are not UTF-8 or their characters do not fit. */
+size_t bpe_transcode(const uint8_t *p, size_t length, int width, int vectors, uint8_t **out, const uint8_t *end);
 
 #endif

@@ -8,11 +8,14 @@
 
 #include <stdlib.h>
 
-#define TABLES (sizeof(entry[2]) * BUCKETS + sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + (1u << SEEN_BITS) / 8 + ARENA)
+#define LEFT ((BUCKETS + 63) / 64 * 8)
+#define TABLES (sizeof(entry[2]) * BUCKETS + sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + (1u << SEEN_BITS) / 8 + LEFT + ARENA)
 
 typedef struct {
     uint32_t length, count; /* before the ids and the bytes of a piece in the arena */
 } head;
+
+void bpe_encoder_watch(bpe_encoder *e, bpe_watch *watch) { e->watch = watch; }
 
 size_t bpe_encoder_size(const bpe_encoder *e) { return sizeof *e + TABLES; }
 
@@ -33,7 +36,8 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     e->mediums = (void *)(at += sizeof(entry[2]) * BUCKETS);
     e->slots = (void *)(at += sizeof(medium_entry) * MEDIUMS);
     e->seen = (void *)(at += sizeof(slot) * SLOTS);
-    e->arena = at + (1u << SEEN_BITS) / 8;
+    e->left = (void *)(at += (1u << SEEN_BITS) / 8);
+    e->arena = at + LEFT;
     return e;
 }
 
@@ -44,10 +48,27 @@ void bpe_encoder_free(bpe_encoder *e)
     free(e);
 }
 
+static inline int is_free(const entry *place) { return place->ids[3] == 0 && key_low(place->bytes) == 0 && key_high(place->bytes) == 0; }
+
+/* A guest makes room for a guest, but none for who is at home there. */
+static void move_on(bpe_encoder *e, const entry *evicted)
+{
+    entry *place = guest_bucket_of(e, evicted->bytes);
+    if (is_free(evicted) || bucket_of(e, evicted->bytes) == place) return;
+    place += !is_free(place);
+    if (is_free(place) || bucket_of(e, place->bytes) != place - 1) {
+        *place = *evicted;
+        set_bit(e->left, bucket_bit(evicted->bytes));
+    }
+}
+
 void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, size_t count)
 {
     entry *bucket = bucket_of(e, k);
-    if (!same_key(bucket[0].bytes, k)) bucket[1] = bucket[0];
+    if (!same_key(bucket[0].bytes, k)) {
+        if (!same_key(bucket[1].bytes, k) && bucket_of(e, bucket[1].bytes) == bucket) move_on(e, bucket + 1);
+        bucket[1] = bucket[0];
+    }
     bucket[0].bytes = k;
     memcpy(bucket[0].ids, ids, 4 * sizeof *ids);
     bucket[0].ids[3] |= flags | (uint32_t)(count - 1) << COUNT_SHIFT;

@@ -1,6 +1,7 @@
 /* bpe_cache.h - what a thread remembers of pieces: for bpe_cache.c, which keeps it, and bpe_encode.c, which asks.
  *
- *     bucket     two entries of 32 bytes that share a line: pieces of up to 15 bytes and four ids, by their key
+ *     bucket     two entries of 32 bytes that share a line: pieces of up to 15 bytes and four ids, by their key. What no longer
+ *                fits its bucket moves on to another one, as a guest, if there is room: the two looked at first are the last ones used
  *     medium     an entry of 64 bytes: up to 32 bytes and seven ids
  *     arena      longer, or more ids; filled from the start again when it is full
  *
@@ -63,17 +64,27 @@ typedef struct {
 
 struct bpe_encoder {
     const bpe_vocabulary *v;
+    bpe_watch *watch;
     entry (*buckets)[2];
     medium_entry *mediums;
     slot *slots;
     uint8_t *arena;
     uint32_t used, generation;
     uint64_t *seen;
+    uint64_t *left; /* bits by bucket: something has moved on to another one */
     uint32_t seen_count;
+    uint8_t recent[256]; /* by hash: which of those that wait may be the same piece */
     uint32_t refused; /* flags of entries that do not tell what a whole piece is */
 };
 
 static inline entry *bucket_of(const bpe_encoder *e, key k) { return e->buckets[key_hash(k) >> (64 - BUCKET_BITS)]; }
+
+/* The other bucket in which a key may be: asked only where the first has failed. */
+static inline entry *guest_bucket_of(const bpe_encoder *e, key k)
+{
+    const uint64_t hash = key_hash(k);
+    return e->buckets[hash >> (64 - BUCKET_BITS) ^ (hash ^ hash >> 32) * UINT64_C(0x9FB21C651E98DF25) >> (64 - BUCKET_BITS)];
+}
 
 static inline key span_key(const span *s)
 {
@@ -99,7 +110,20 @@ static inline int seen_before(bpe_encoder *e, uint64_t hash)
     return 0;
 }
 
-/* The newer entry stands first; the second makes room. */
+/* The bit of a bucket from which something has moved on: most have none, and then there is no need to look elsewhere. */
+static inline uint32_t bucket_bit(key k) { return (uint32_t)(key_hash(k) >> (64 - BUCKET_BITS)); }
+
+/* The entry of a key in the other bucket, or NULL. */
+static inline entry *guest_of(const bpe_encoder *e, key k)
+{
+    entry *found;
+    if (!has_bit(e->left, bucket_bit(k))) return NULL;
+    found = guest_bucket_of(e, k);
+    found += !same_key(found->bytes, k);
+    return same_key(found->bytes, k) ? found : NULL;
+}
+
+/* The newer entry stands first; the second becomes a guest elsewhere. */
 void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, size_t count);
 
 /* The ids of a piece of up to LONGEST bytes that has no bucket, or more ids than fit there: their number, or 0. */

@@ -13,6 +13,7 @@
 
 #define GROUP 64          /* pieces or parts that are worked on together */
 #define LOOK 12             /* bytes at the beginning of a longer piece in which a joint is looked for */
+#define SCRIPTS 0xE0        /* first bytes of characters of three bytes and more, from U+0800 on */
 #define MISSING (4 * GROUP) /* that wait: enough to be merged by turns, though few pieces of a group are missing */
 
 /* Pieces and parts, by their places in a text. */
@@ -36,18 +37,22 @@ typedef struct {
 /* A piece or part of up to MEDIUM bytes that was not found, and what became of it. */
 typedef struct {
     span of;
-    size_t at;      /* how many ids were found before it, or APART */
-    uint64_t hash;  /* of its bytes, if it may be a token or has more than BPE_KEY of them; or 0 */
+    key name;       /* if it has no more than BPE_KEY bytes */
+    uint64_t hash;  /* of its bytes */
     uint32_t may_be_token;
     uint32_t count; /* of its ids; 0: it waits to be merged */
     uint32_t ids[MEDIUM + BPE_PADDING];
 } missing;
 
-/* Of a part that is merged only to be remembered, while the piece that it belongs to is merged as a whole. */
-#define APART SIZE_MAX
+/* Where ids are missing: behind so many that were found, and whose they are. A new word is often met again at once. */
+typedef struct {
+    size_t at;
+    uint32_t which;
+} gap;
 
 typedef struct {
-    size_t count;
+    size_t gap_count, count;
+    gap gaps[MISSING];
     missing list[MISSING];
 } misses;
 
@@ -74,16 +79,23 @@ static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, ui
 }
 
 /* Place i of a group that has its places by itself. */
-static void put(const bpe_encoder *e, group *g, places *to, size_t i, uint32_t start, uint32_t end, int part)
+static inline void put(const bpe_encoder *e, group *g, places *to, size_t i, uint32_t start, uint32_t end, int part)
 {
     to->starts[i] = start;
     to->ends[i] = end;
     to->part[i] = (uint8_t)part;
-    put_key(e, g, i, start, end);
+    if (LIKELY(end - start <= BPE_KEY && g->readable - start >= 16)) {
+        const key k = key_of(g->text + start, end - start);
+        g->keys[i] = k;
+        g->buckets[i] = bucket_of(e, k);
+        PREFETCH(g->buckets[i]);
+    } else {
+        put_key(e, g, i, start, end);
+    }
 }
 
-/* Put pieces into a group from place n on, up to the first that is longer than BPE_KEY: the place that it would have. 16 bytes of each may
- * be read. */
+/* Put pieces into a group from place n on, up to the first that may have to be cut or is longer than BPE_KEY: the place that it would
+ * have. 16 bytes of each may be read. */
 static size_t put_run(const bpe_encoder *e, group *g, size_t n, size_t most)
 {
     const uint8_t *text = g->text;
@@ -93,7 +105,7 @@ static size_t put_run(const bpe_encoder *e, group *g, size_t n, size_t most)
         const uint32_t start = starts[n], length = ends[n] - start;
         const entry *bucket;
         key k;
-        if (UNLIKELY(length > BPE_KEY)) break;
+        if (UNLIKELY(length > BPE_KEY || text[start] >= SCRIPTS)) break;
         k = key_of(text + start, length);
         bucket = buckets[key_hash(k) >> (64 - BUCKET_BITS)];
         PREFETCH(bucket);
@@ -118,7 +130,7 @@ static size_t encode_parts(bpe_encoder *e, const span *s, size_t at, uint32_t be
     group g = {.text = s->bytes, .readable = s->readable, .starts = to.starts, .ends = to.ends, .part = to.part};
     misses missed;
     size_t done = 0, from = 0;
-    missed.count = 0;
+    missed.gap_count = missed.count = 0;
     for (;;) {
         const int last = at == s->length;
         put(e, &g, &to, g.count++, (uint32_t)from, (uint32_t)at, 1);
@@ -132,50 +144,63 @@ static size_t encode_parts(bpe_encoder *e, const span *s, size_t at, uint32_t be
     }
 }
 
-/* Whether a piece of more than BPE_KEY bytes is to be cut, without being looked up as a whole: if it can be cut near its beginning, for
- * then its parts are short and many, and it was not met before. */
-static int is_cut(bpe_encoder *e, const uint8_t *p, uint32_t length)
+/* Whether a piece is to be cut, without being looked up as a whole: if it can be cut near its beginning, for then its parts are short, and
+ * met more often than the piece. A short piece is one of those of few letters that take two bytes each: it is worth a look. */
+static inline int is_cut(const bpe_encoder *e, const uint8_t *p, uint32_t length)
 {
+    const size_t most = length <= LOOK ? length : LOOK;
     size_t at = 0;
     uint32_t before = 0;
-    if ((load_8(p) & UINT64_C(0x8080808080808080)) == 0 || bpe_next_joint(e->v, p, LOOK, &at, &before) == LOOK) return 0;
-    return length > LONGEST || !seen_before(e, hash_bytes(p, length));
+    if (length <= BPE_KEY ? p[0] < SCRIPTS : (load_8(p) & UINT64_C(0x8080808080808080)) == 0) return 0;
+    return bpe_next_joint(e->v, p, most, &at, &before) < most;
 }
 
-/* The parts of a piece are put into a group, from place n on; `at` is where the next of them starts, and 0 again when the piece is done
- * with. How many places were used up to. */
-static size_t put_parts(const bpe_encoder *e, group *g, places *to, size_t n, uint32_t start, uint32_t length, size_t *at, uint32_t *before)
+/* Where a piece is that is being cut, and how far that has come, as bpe_all_joints has it; length 0: none is. */
+typedef struct {
+    uint32_t start, length, before;
+    size_t at;
+} cutting;
+
+/* The parts of a piece are put into a group, from place n on. How many places were used up to. */
+static inline size_t put_parts(const bpe_encoder *e, group *g, places *to, size_t n, cutting *c, uint32_t from)
 {
-    if (*at == 0) *before = 0;
-    do {
-        const size_t from = *at;
-        bpe_next_joint(e->v, g->text + start, length, at, before);
-        put(e, g, to, n++, start + (uint32_t)from, start + (uint32_t)*at, 1);
-    } while (n < GROUP && *at < length);
-    if (*at == length) *at = 0;
+    const size_t until = bpe_all_joints(e->v, g->text + c->start, c->length, &c->at, &c->before, c->start, to->ends, n, GROUP);
+    for (; n < until; n++) {
+        const uint32_t end = to->ends[n];
+        put(e, g, to, n, from, end, 1);
+        from = end;
+    }
     return n;
 }
 
 /* --- what was not found ------------------------------------------------------------------------------------------------ */
 
-static inline int may_be_token(const bpe_vocabulary *v, const span *s)
+static inline int may_be_token(const bpe_vocabulary *v, const span *s, key name)
 {
-    return has_bit(v->token_filter, s->length <= BPE_KEY ? token_bit(span_key(s)) : token_bit_of(s->bytes, s->length));
+    return has_bit(v->token_filter, s->length <= BPE_KEY ? token_bit(name) : token_bit_of(s->bytes, s->length));
 }
 
-/* A piece that waits, or a part. If it may be a token, where that is looked for is asked for. */
-static void add_missing(const bpe_encoder *e, misses *missed, const span *s, uint64_t hash, size_t at)
+/* A piece that waits, or a part; `name` is its key, if it has one. Where it may still be found is asked for. */
+static uint32_t add_missing(bpe_encoder *e, misses *missed, const span *s, key name)
 {
-    missing *m = missed->list + missed->count++;
+    const uint64_t hash = s->length <= BPE_KEY ? key_hash_bytes(name) : hash_bytes(s->bytes, s->length);
+    uint8_t *recent = e->recent + (hash >> 56);
+    missing *m = missed->list + *recent;
+    if (*recent < missed->count && m->hash == hash && m->of.part == s->part && m->of.length == s->length && s->length <= BPE_KEY &&
+        same_key(m->name, name)) {
+        return *recent;
+    }
+    *recent = (uint8_t)missed->count;
+    m = missed->list + missed->count++;
     m->of = *s;
-    m->at = at;
-    m->count = 0;
+    m->name = name;
     m->hash = hash;
+    m->count = 0;
     memset(m->ids, 0, 4 * sizeof *m->ids); /* four are copied even if there are fewer */
-    m->may_be_token = !s->part && may_be_token(e->v, s);
-    if (!m->may_be_token) return;
-    if (hash == 0) m->hash = hash_bytes(s->bytes, s->length);
-    PREFETCH(e->v->ids + ((uint32_t)m->hash & e->v->ids_mask));
+    m->may_be_token = !s->part && may_be_token(e->v, s, name);
+    if (s->length <= BPE_KEY && has_bit(e->left, bucket_bit(name))) PREFETCH(guest_bucket_of(e, name));
+    if (m->may_be_token) PREFETCH(e->v->ids + ((uint32_t)hash & e->v->ids_mask));
+    return *recent;
 }
 
 /* Keep what was made of a piece. What is kept as tried is right for a piece and for a part: so of a token that its bytes do not merge to,
@@ -183,34 +208,36 @@ static void add_missing(const bpe_encoder *e, misses *missed, const span *s, uin
 static void remember_missing(bpe_encoder *e, const missing *m)
 {
     const span *s = &m->of;
-    const uint64_t hash = s->length <= BPE_KEY && m->count <= 4 ? 0 : m->hash != 0 ? m->hash : hash_bytes(s->bytes, s->length);
-    if (s->part && m->count > 1 && e->v->whole && may_be_token(e->v, s) && bpe_find(e->v, s->bytes, s->length) != BPE_NONE) return;
+    if (s->part && m->count > 1 && e->v->whole && may_be_token(e->v, s, m->name) &&
+        bpe_find_hashed(e->v, s->bytes, s->length, m->hash) != BPE_NONE) {
+        return;
+    }
     if (s->length > BPE_KEY) {
-        bpe_remember_longer(e, s, hash, m->ids, m->count);
+        bpe_remember_longer(e, s, m->hash, m->ids, m->count);
     } else if (m->count > 4) {
-        bpe_remember(e, span_key(s), ELSEWHERE, (const uint32_t[4]){0}, 1);
-        bpe_remember_longer(e, s, hash, m->ids, m->count);
+        bpe_remember(e, m->name, ELSEWHERE, (const uint32_t[4]){0}, 1);
+        bpe_remember_longer(e, s, m->hash, m->ids, m->count);
     } else {
-        bpe_remember(e, span_key(s), 0, m->ids, m->count);
+        bpe_remember(e, m->name, 0, m->ids, m->count);
     }
 }
 
 /* The ids of a part, if they are known: their number, or 0. */
-static size_t recall_part(const bpe_encoder *e, const span *s, uint32_t *out)
+static size_t recall_part(const bpe_encoder *e, const span *s, key name, uint32_t *out)
 {
     const entry *found;
-    key k;
     if (s->length > BPE_KEY) return s->length <= LONGEST ? bpe_recall(e, s, hash_bytes(s->bytes, s->length), out) : 0;
-    k = span_key(s);
-    found = bucket_of(e, k);
-    found += !same_key(found->bytes, k);
-    if (!same_key(found->bytes, k) || (found->ids[3] & UNTRIED) != 0) return 0;
-    if (found->ids[3] & ELSEWHERE) return bpe_recall(e, s, hash_bytes(s->bytes, s->length), out);
+    found = bucket_of(e, name);
+    found += !same_key(found->bytes, name);
+    if (!same_key(found->bytes, name) && (found = guest_of(e, name)) == NULL) return 0;
+    if ((found->ids[3] & UNTRIED) != 0) return 0;
+    if (found->ids[3] & ELSEWHERE) return bpe_recall(e, s, key_hash_bytes(name), out);
     copy_ids(out, found->ids);
     return 1 + (size_t)(found->ids[3] >> COUNT_SHIFT);
 }
 
-/* Put the ids of a piece together from those of its parts, as far as all are known. Parts that are not are to be merged, too. */
+/* Put the ids of a piece together from those of its parts, as far as all are known. Parts that are not are to be merged, too, to be
+ * remembered. */
 static void try_parts(bpe_encoder *e, misses *missed, missing *m)
 {
     const span *s = &m->of;
@@ -219,15 +246,29 @@ static void try_parts(bpe_encoder *e, misses *missed, missing *m)
     if (bpe_next_joint(e->v, s->bytes, s->length, &at, &before) == s->length) return;
     for (;;) {
         const span part = {s->bytes + from, s->readable - from, (uint32_t)(at - from), 1};
-        const size_t made = recall_part(e, &part, m->ids + count);
+        const key name = part.length <= BPE_KEY ? span_key(&part) : no_key();
+        const size_t made = recall_part(e, &part, name, m->ids + count);
         known &= made > 0;
         count += made;
-        if (made == 0 && missed->count < MISSING) add_missing(e, missed, &part, 0, APART);
+        if (made == 0 && missed->count < MISSING) add_missing(e, missed, &part, name);
         if (at == s->length) break;
         from = at;
         bpe_next_joint(e->v, s->bytes, s->length, &at, &before);
     }
     m->count = known ? (uint32_t)count : 0;
+}
+
+/* What waits is still known if it is a guest: then it comes home. */
+static int find_guest(bpe_encoder *e, missing *m)
+{
+    const entry *found = m->of.length <= BPE_KEY ? guest_of(e, m->name) : NULL;
+    entry copy;
+    if (found == NULL || (found->ids[3] & (e->refused | (m->of.part ? UNTRIED : 0))) != 0) return 0;
+    copy = *found;
+    copy_ids(m->ids, copy.ids);
+    m->count = 1 + (copy.ids[3] >> COUNT_SHIFT);
+    bpe_remember(e, m->name, copy.ids[3] & UNTRIED, m->ids, m->count);
+    return 1;
 }
 
 /* Which of those that wait are tokens: of these, and of those that are put together from parts, the ids are known. */
@@ -243,12 +284,14 @@ static void find_tokens(bpe_encoder *e, misses *missed)
     }
     for (i = 0; i < count; i++) {
         missing *m = missed->list + i;
-        const uint32_t id = m->may_be_token ? bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash) : BPE_NONE;
+        uint32_t id;
+        if (find_guest(e, m)) continue;
+        id = m->may_be_token ? bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash) : BPE_NONE;
         if (id != BPE_NONE && (v->whole || has_bit(v->merged, id))) {
             m->ids[0] = id;
             m->count = 1;
             if (m->of.length > BPE_KEY) bpe_remember_longer(e, &m->of, m->hash, m->ids, 1);
-            else bpe_remember(e, span_key(&m->of), has_bit(v->merged, id) ? 0 : UNTRIED, m->ids, 1);
+            else bpe_remember(e, m->name, has_bit(v->merged, id) ? 0 : UNTRIED, m->ids, 1);
         } else if (!m->of.part) {
             try_parts(e, missed, m);
             if (m->count > 0 && (m->of.length <= BPE_KEY ? m->count <= 4 : seen_before(e, m->hash))) remember_missing(e, m);
@@ -285,17 +328,17 @@ static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size
     size_t i, extra = 0, end = done;
     find_tokens(e, missed);
     if (merge_missing(e, missed) != 0) return BPE_NO_TOKEN;
-    for (i = 0; i < missed->count; i++) extra += missed->list[i].at == APART ? 0 : missed->list[i].count;
+    for (i = 0; i < missed->gap_count; i++) extra += missed->list[missed->gaps[i].which].count;
     done += extra;
-    for (i = missed->count; i-- > 0;) {
-        const missing *m = missed->list + i;
-        if (m->at == APART) continue;
-        memmove(out + m->at + extra, out + m->at, (end - m->at) * sizeof *out);
-        end = m->at;
+    for (i = missed->gap_count; i-- > 0;) {
+        const size_t at = missed->gaps[i].at;
+        const missing *m = missed->list + missed->gaps[i].which;
+        memmove(out + at + extra, out + at, (end - at) * sizeof *out);
+        end = at;
         extra -= m->count;
         memcpy(out + end + extra, m->ids, m->count * sizeof *out);
     }
-    missed->count = 0;
+    missed->gap_count = missed->count = 0;
     return done;
 }
 
@@ -315,7 +358,8 @@ static size_t encode_longer(bpe_encoder *e, const span *s, uint64_t hash, uint32
         keep = keep && seen_before(e, hash);
         count = encode_parts(e, s, at, before, out);
     } else {
-        count = bpe_merge(e->v, BPE_AUTOMATIC, s->bytes, s->length, out);
+        count = s->length <= BPE_WIDE ? bpe_merge(e->v, BPE_AUTOMATIC, s->bytes, s->length, out)
+                                      : bpe_merge_windows(e->v, s->bytes, s->length, out, e->watch);
     }
     if (keep && count < BPE_NO_TOKEN) bpe_remember_longer(e, s, hash, out, count);
     return count;
@@ -329,11 +373,12 @@ static size_t encode_miss(bpe_encoder *e, const group *g, size_t i, misses *miss
     uint64_t hash = 0;
     size_t count = 0;
     if (s.length > BPE_KEY) hash = g->hashes[i];
-    else if (same_key(found->bytes, g->keys[i]) && (found->ids[3] & ELSEWHERE) != 0) hash = hash_bytes(s.bytes, s.length);
+    else if (same_key(found->bytes, g->keys[i]) && (found->ids[3] & ELSEWHERE) != 0) hash = key_hash_bytes(g->keys[i]);
     if (hash != 0) count = bpe_recall(e, &s, hash, out + done);
     if (count > 0) return count;
     if (s.length > MEDIUM) return encode_longer(e, &s, hash, out + done);
-    add_missing(e, missed, &s, hash, done);
+    missed->gaps[missed->gap_count].at = done;
+    missed->gaps[missed->gap_count++].which = add_missing(e, missed, &s, g->keys[i]);
     return 0;
 }
 
@@ -360,7 +405,7 @@ static inline size_t encode_places(bpe_encoder *e, const group *g, int parts, mi
 /* The ids of a group behind the first `done`, but for those of what is missing: how many there are now, or an error. */
 static size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
 {
-    if (missed->count > MISSING - 2 * GROUP) done = finish_missing(e, missed, out, done);
+    if (missed->gap_count > MISSING - 2 * GROUP) done = finish_missing(e, missed, out, done);
     if (done >= BPE_NO_TOKEN) return done;
     return g->part != NULL ? encode_places(e, g, 1, missed, out, done) : encode_places(e, g, 0, missed, out, done);
 }
@@ -371,20 +416,18 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
     places to;
     group g = {.text = text, .readable = readable};
     misses missed;
-    size_t done = 0, i = 0, at = 0, n;
-    uint32_t before = 0;
-    int cutting = 0; /* the piece i falls into parts, the next of which starts at `at` */
-    missed.count = 0;
+    size_t done = 0, i = 0, n;
+    cutting c = {0, 0, 0, 0};
+    uint32_t from = 0; /* where its next part starts */
+    missed.gap_count = missed.count = 0;
     while (i < count) {
         const size_t most = count - i < GROUP ? count - i : GROUP;
         g.starts = starts + i;
         g.ends = ends + i;
         g.part = NULL;
-        for (n = 0; !cutting && n < most && readable - starts[i + most - 1] >= 16;) {
+        for (n = 0; c.length == 0 && n < most && readable - starts[i + most - 1] >= 16;) {
             n = put_run(e, &g, n, most);
-            if (n == most) break;
-            cutting = is_cut(e, text + g.starts[n], g.ends[n] - g.starts[n]);
-            if (cutting) break;
+            if (n == most || is_cut(e, text + g.starts[n], g.ends[n] - g.starts[n])) break;
             put_key(e, &g, n, g.starts[n], g.ends[n]);
             n++;
         }
@@ -395,12 +438,17 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
             g.starts = to.starts;
             g.ends = to.ends;
             g.part = to.part;
-            for (i += n; n < GROUP && i < count; i += !cutting) {
-                const uint32_t start = starts[i], length = ends[i] - start;
-                if (!cutting && length > BPE_KEY) cutting = is_cut(e, text + start, length);
-                if (cutting) n = put_parts(e, &g, &to, n, start, length, &at, &before);
-                else put(e, &g, &to, n++, start, ends[i], 0);
-                cutting = at != 0;
+            for (i += n; n < GROUP && i < count; i += c.length == 0) {
+                if (c.length == 0 && !is_cut(e, text + starts[i], ends[i] - starts[i])) {
+                    put(e, &g, &to, n++, starts[i], ends[i], 0);
+                    continue;
+                }
+                if (c.length == 0) {
+                    c = (cutting){from = starts[i], ends[i] - starts[i], 0, 0};
+                }
+                n = put_parts(e, &g, &to, n, &c, from);
+                from = to.ends[n - 1];
+                if (c.at == 0) c.length = 0;
             }
         } else {
             i += n;

@@ -41,10 +41,8 @@ static inline int is_character(uint32_t number, size_t length)
 /* The bytes of a character as one number. */
 static inline uint32_t char_number(const uint8_t *p, size_t length)
 {
-    uint32_t number = p[0];
-    size_t i;
-    for (i = 1; i < length; i++) number = number << 8 | p[i];
-    return number;
+    const uint32_t two = (uint32_t)p[0] << 8 | p[1];
+    return length == 2 ? two : length == 3 ? two << 8 | p[2] : two << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
 static inline uint32_t char_joint(uint32_t before, uint32_t behind)
@@ -55,6 +53,12 @@ static inline uint32_t char_joint(uint32_t before, uint32_t behind)
 static inline uint32_t byte_joint(uint8_t last, uint8_t first, uint8_t second)
 {
     return (uint32_t)(last & 63) << 12 | (uint32_t)(first & 63) << 6 | (second & 63);
+}
+
+/* Whether a piece may be cut between two characters, the second of which is at p. */
+static inline int is_joint(const bpe_vocabulary *v, const uint8_t *p, uint32_t before, uint32_t behind)
+{
+    return !(has_bit(v->byte_joints, byte_joint((uint8_t)before, p[0], p[1])) | has_bit(v->char_joints, char_joint(before, behind)));
 }
 
 /* The next place after *at where a piece may be cut, or its length. *at is a place found before, or 0; *before the character that ends
@@ -73,8 +77,7 @@ static inline size_t bpe_next_joint(const bpe_vocabulary *v, const uint8_t *p, s
         n = char_length(p[i]);
         if (n > length - i) break;
         number = char_number(p + i, n);
-        if (last != 0 && i > from && !has_bit(v->byte_joints, byte_joint(p[i - 1], p[i], p[i + 1])) &&
-            !has_bit(v->char_joints, char_joint(last, number))) {
+        if (last != 0 && i > from && is_joint(v, p + i, last, number)) {
             *before = last;
             return *at = i;
         }
@@ -82,5 +85,41 @@ static inline size_t bpe_next_joint(const bpe_vocabulary *v, const uint8_t *p, s
         i += last != 0 ? n : 1;
     }
     return *at = length;
+}
+
+/* Where the parts of a piece end, one after the other, each added to `base`: up to `most` of them, n of which are there already; how many there
+ * are then. *at is how far the piece was looked at, *before the character that ends there; both 0 at first, and *at 0 again when all is
+ * done. Characters of three bytes go without a branch on whether there is a joint. */
+static inline size_t bpe_all_joints(const bpe_vocabulary *v, const uint8_t *p, size_t length, size_t *at, uint32_t *before, uint32_t base,
+                                    uint32_t *ends, size_t n, size_t most)
+{
+    uint32_t last = *before, number;
+    size_t i = *at, size;
+    while (i < length && n < most) {
+        if (length - i >= 3 && ((number = char_number(p + i, 3)) & 0xF0C0C0) == 0xE08080) {
+            ends[n] = base + (uint32_t)i;
+            n += (last != 0) & is_joint(v, p + i, last, number);
+            last = number;
+            i += 3; /* by a branch that is guessed: what follows need not wait for this character */
+            continue;
+        }
+        size = p[i] < 0xC0 ? 1 : char_length(p[i]);
+        if (size == 1 || size > length - i) {
+            last = 0;
+            i++;
+            continue;
+        }
+        number = char_number(p + i, size);
+        ends[n] = base + (uint32_t)i;
+        n += (last != 0) & is_joint(v, p + i, last, number);
+        last = is_character(number, size) ? number : 0;
+        i += last != 0 ? size : 1;
+    }
+    *at = i;
+    *before = last;
+    if (i < length || n == most) return n;
+    ends[n] = base + (uint32_t)length;
+    *at = 0;
+    return n + 1;
 }
 #endif

@@ -88,6 +88,13 @@ static inline uint64_t key_hash(key k)
     return key_low(k) * UINT64_C(0x9E3779B97F4A7C15) + key_high(k) * UINT64_C(0xD6E8FEB86659FD93);
 }
 
+/* hash_bytes of the piece. */
+static inline uint64_t key_hash_bytes(key k)
+{
+    const uint64_t high = key_high(k);
+    return fold(key_low(k) ^ high >> 56, (high & UINT64_C(0x00FFFFFFFFFFFFFF)) ^ UINT64_C(0xE7037ED1A0B428DB));
+}
+
 /* The bit of a longer piece in token_filter, */
 static inline uint32_t token_bit_of(const uint8_t *p, size_t length) { return (uint32_t)(hash_bytes(p, length) >> (64 - TOKEN_FILTER_BITS)); }
 

@@ -1,4 +1,4 @@
-/* bpe_memory.c - large tables: sizes in, memory of zeros out. */
+/* bpe_memory.c - large tables: sizes in, memory of zeros out; in large pages, but for the rest that does not fill one. */
 #if defined(__linux__)
 #define _GNU_SOURCE
 #endif
@@ -8,10 +8,15 @@
 
 #if defined(__linux__)
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define LARGE_PAGE ((size_t)2 << 20)
 
-static size_t mapped_size(size_t size) { return (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE; }
+static size_t mapped_size(size_t size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (size + page - 1) / page * page;
+}
 
 void *bpe_allocate(size_t size)
 {

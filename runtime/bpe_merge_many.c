@@ -4,144 +4,153 @@
  * two new pairs, their ranks are in tables that are too large for the nearer caches. So a step of one piece only asks for what
  * the next step needs, and meanwhile the other pieces take theirs.
  *
- * Neighbours are kept as rank << PLACE_BITS | place, so the least of them is the leftmost of the lowest rank. A step has no branch but for
- * whether it is the last.
+ * Neighbours are kept as rank << PLACE_BITS | place, so the least of them is the leftmost of the lowest rank. Symbols stay at the places of
+ * their first bytes, and bits say where there is one: nothing is moved when two become one, and neighbours are the next bits. A step has no
+ * branch but for whether it is the last.
  */
 #include "bpe_pairs.h"
 
 #define TURNS 8
-#define PLACE_BITS 5
-#define MOST (1 << PLACE_BITS) /* symbols; of a piece of up to 16, only so many are looked at */
+#define PLACE_BITS 6
+#define MOST 64 /* places, the first and the last of which are those of no symbol */
 
-/* Symbols and orders have a place before the first, and behind the last as many as are moved down at once: there the symbols are NO_SYMBOL
- * and the orders none, so that the pairs at both ends need no case of their own. */
+/* Before the first symbol and behind the last byte is NO_SYMBOL, so that the pairs at both ends need no case of their own. */
 typedef struct {
-    uint32_t symbols[1 + 2 * MOST + 2];
-    int32_t orders[1 + 2 * MOST + 2]; /* of a symbol and the next */
-    uint64_t keys[2];                  /* of the pairs before and behind the symbol that was made last */
-    const bpe_pair_line *lines[2];     /* where they are looked for */
-    uint32_t count, made;              /* symbols; the place of the one made last */
+    int32_t orders[1 + MOST + 4]; /* of a symbol and the next; NO_ORDER where there is none */
+    uint32_t symbols[1 + MOST + 1];
+    uint64_t places;               /* bits: where symbols are, those at both ends included */
+    uint64_t keys[2];              /* of the pairs before and behind the symbol that was made last */
+    const bpe_pair_line *lines[2]; /* where they are looked for */
+    uint32_t before, made;         /* the places of these pairs */
     bpe_job *job;
 } lane;
 
-/* No merge. Moving it down subtracts one, at most 31 times. */
-#define NO_ORDER INT32_C(0x7FFFFFFF)
-#define LEAST_NO_ORDER INT32_C(0x7FFFFFE0)
+/* Orders are numbers that are the same way round as floats, for which every x86-64 has a minimum: none is denormal. No merge is the largest. */
+#define ORDER INT32_C(0x10000000)
+#define NO_ORDER INT32_C(0x7F000000)
 
 static inline int32_t order_of(uint32_t found, uint32_t place)
 {
-    const int32_t order = (int32_t)((found & RANK_MASK) << PLACE_BITS | place);
+    const int32_t order = (int32_t)(ORDER | (found & RANK_MASK) << PLACE_BITS | place);
     return found == 0 ? NO_ORDER : order;
 }
 
-static inline void ask(const bpe_vocabulary *v, lane *l, uint32_t place)
+static inline uint32_t lowest_place(uint64_t places)
 {
-    const uint32_t *symbols = l->symbols + 1 + place;
-    l->keys[0] = pair_key(symbols[-1], symbols[0]);
-    l->keys[1] = pair_key(symbols[0], symbols[1]);
+#if defined(__GNUC__)
+    return (uint32_t)__builtin_ctzll(places);
+#else
+    uint32_t place = 0;
+    while ((places >> place & 1) == 0) place++;
+    return place;
+#endif
+}
+
+static inline uint32_t highest_place(uint64_t places)
+{
+#if defined(__GNUC__)
+    return 63 - (uint32_t)__builtin_clzll(places);
+#else
+    uint32_t place = 63;
+    while ((places >> place & 1) == 0) place--;
+    return place;
+#endif
+}
+
+/* Ask for the ranks of the symbol made at `place` with those before it and behind it. */
+static inline void ask(const bpe_vocabulary *v, lane *l, uint32_t before, uint32_t place, uint32_t behind)
+{
+    l->before = before;
+    l->made = place;
+    l->keys[0] = pair_key(l->symbols[before], l->symbols[place]);
+    l->keys[1] = pair_key(l->symbols[place], l->symbols[behind]);
     l->lines[0] = line_of(v, l->keys[0]);
     l->lines[1] = line_of(v, l->keys[1]);
     PREFETCH(l->lines[0]);
     PREFETCH(l->lines[1]);
 }
 
-static inline int begin(const bpe_vocabulary *v, lane *l, bpe_job *job, const int width)
+static inline int begin(const bpe_vocabulary *v, lane *l, bpe_job *job, const uint32_t width)
 {
     const uint8_t *p = job->bytes;
     const uint32_t length = job->length;
     uint32_t missing = 0, i;
-    for (i = 0; i < 2 * (uint32_t)width + 3; i++) l->orders[i] = NO_ORDER;
-    for (i = 0; i < 2 * (uint32_t)width + 3; i++) l->symbols[i] = NO_SYMBOL;
+    for (i = 0; i < 1 + width + 4; i++) l->orders[i] = NO_ORDER;
     for (i = 0; i < length; i++) {
+        const uint32_t rank = i + 1 < length ? v->byte_pairs[p[i] | (uint32_t)p[i + 1] << 8] : BPE_NONE;
         l->symbols[1 + i] = v->byte_tokens[p[i]];
         missing |= l->symbols[1 + i] == BPE_NONE;
+        l->orders[1 + i] = order_of(rank >= v->rank_count ? 0 : rank | HAS_RANK, 1 + i);
     }
-    for (i = 0; i + 1 < length; i++) {
-        const uint32_t rank = v->byte_pairs[p[i] | (uint32_t)p[i + 1] << 8];
-        l->orders[1 + i] = order_of(rank >= v->rank_count ? 0 : rank | HAS_RANK, i);
-    }
-    l->count = length;
-    l->made = BPE_NONE;
+    l->symbols[0] = l->symbols[1 + length] = NO_SYMBOL;
+    l->places = (UINT64_C(4) << length) - 1;
+    l->before = l->made = 1 + width; /* what is asked for first is nothing */
+    l->keys[0] = l->keys[1] = pair_key(NO_SYMBOL, NO_SYMBOL);
+    l->lines[0] = l->lines[1] = v->pairs;
     l->job = job;
     return missing ? -1 : 0;
 }
 
-/* Loops of a fixed length over what lies in any place: the compiler would call memmove. */
 #if defined(__SSE2__)
 
-static inline __m128i lesser(__m128i a, __m128i b)
+static inline int32_t least_of(const int32_t *orders, const uint32_t width)
 {
-    const __m128i greater = _mm_cmpgt_epi32(a, b);
-    return _mm_or_si128(_mm_and_si128(greater, b), _mm_andnot_si128(greater, a));
-}
-
-static inline int32_t least_of(const int32_t *orders, const int width)
-{
-    __m128i least = _mm_loadu_si128((const void *)orders);
-    int i;
-    for (i = 4; i < width; i += 4) least = lesser(least, _mm_loadu_si128((const void *)(orders + i)));
-    least = lesser(least, _mm_shuffle_epi32(least, 0x4E));
-    return _mm_cvtsi128_si32(lesser(least, _mm_shuffle_epi32(least, 0xB1)));
-}
-
-/* Move numbers down by one place, and add to them. */
-static inline void move(uint32_t *to, uint32_t added, const int width)
-{
-    const __m128i difference = _mm_set1_epi32((int)added);
-    __m128i four[MOST / 4];
-    int i;
-    for (i = 0; i < width / 4; i++) four[i] = _mm_add_epi32(_mm_loadu_si128((const void *)(to + 1 + 4 * i)), difference);
-    for (i = 0; i < width / 4; i++) _mm_storeu_si128((void *)(to + 4 * i), four[i]);
+    __m128 least = _mm_loadu_ps((const void *)orders);
+    uint32_t i;
+    for (i = 4; i < width; i += 4) least = _mm_min_ps(least, _mm_loadu_ps((const void *)(orders + i)));
+    least = _mm_min_ps(least, _mm_movehl_ps(least, least));
+    least = _mm_min_ps(least, _mm_shuffle_ps(least, least, 1));
+    return _mm_cvtsi128_si32(_mm_castps_si128(least));
 }
 
 #else
 
-static inline int32_t least_of(const int32_t *orders, const int width)
+static inline int32_t least_of(const int32_t *orders, const uint32_t width)
 {
     int32_t least = NO_ORDER;
-    int i;
+    uint32_t i;
     for (i = 0; i < width; i++) least = orders[i] < least ? orders[i] : least;
     return least;
 }
 
-static inline void move(uint32_t *to, uint32_t added, const int width)
-{
-    uint32_t moved[MOST];
-    int i;
-    for (i = 0; i < width; i++) moved[i] = to[1 + i] + added;
-    for (i = 0; i < width; i++) to[i] = moved[i];
-}
-
 #endif
 
-/* Take one step: 1, or 0 when nothing merges any more. The orders of the pairs that were asked for are none in memory until they are
- * known: what was just stored is slow to load again in another width. */
-static inline int step(const bpe_vocabulary *v, lane *l, const int width)
+/* Take one step: 1, or 0 when nothing merges any more. */
+static inline int step(const bpe_vocabulary *v, lane *l, const uint32_t width)
 {
-    int32_t least = least_of(l->orders + 1, width);
-    uint32_t place;
-    if (l->made != BPE_NONE) {
-        const int32_t before = order_of(rank_from(v, l->lines[0], l->keys[0]), l->made - 1);
-        const int32_t behind = order_of(rank_from(v, l->lines[1], l->keys[1]), l->made);
-        l->orders[l->made] = before;
-        l->orders[l->made + 1] = behind;
-        least = before < least ? before : least;
-        least = behind < least ? behind : least;
-    }
-    if (least >= LEAST_NO_ORDER || (uint32_t)least >> PLACE_BITS >= v->rank_count) return 0;
-    place = (uint32_t)least & (MOST - 1);
-    move(l->symbols + 1 + place + 1, 0, width);
-    move((uint32_t *)l->orders + 1 + place, UINT32_MAX, width);
-    l->symbols[1 + place] = merged_token(v, (uint32_t)least >> PLACE_BITS);
-    l->orders[place] = NO_ORDER;
-    l->orders[place + 1] = NO_ORDER;
-    l->count--;
-    l->made = place;
-    ask(v, l, place);
-    return l->count > 1;
+    const int32_t others = least_of(l->orders + 1, width);
+    const int32_t before = order_of(rank_from(v, l->lines[0], l->keys[0]), l->before);
+    const int32_t behind = order_of(rank_from(v, l->lines[1], l->keys[1]), l->made);
+    int32_t least = others < before ? others : before;
+    uint32_t rank, place, taken, last;
+    uint64_t rest;
+    least = behind < least ? behind : least;
+    rank = (uint32_t)(least ^ ORDER) >> PLACE_BITS;
+    if (least == NO_ORDER || rank >= v->rank_count) return 0;
+    place = (uint32_t)least & ((1u << PLACE_BITS) - 1);
+    rest = l->places & ~UINT64_C(1) << place;
+    taken = lowest_place(rest);
+    rest &= rest - 1;
+    last = highest_place(l->places & ((UINT64_C(1) << place) - 1));
+    l->places ^= UINT64_C(1) << taken;
+    l->orders[l->before] = before;
+    l->orders[l->made] = behind;
+    l->orders[taken] = l->orders[place] = l->orders[last] = NO_ORDER;
+    l->symbols[place] = merged_token(v, rank);
+    ask(v, l, last, place, lowest_place(rest));
+    return 1;
 }
 
-static inline int merge_all(const bpe_vocabulary *v, bpe_job *jobs, size_t count, const int width)
+static inline void finish(const lane *l)
+{
+    bpe_job *job = l->job;
+    uint64_t rest = l->places & ((UINT64_C(2) << job->length) - 2);
+    uint32_t count = 0;
+    for (; rest != 0; rest &= rest - 1) job->ids[count++] = l->symbols[lowest_place(rest)];
+    job->count = count;
+}
+
+static inline int merge_all(const bpe_vocabulary *v, bpe_job *jobs, size_t count, const uint32_t width)
 {
     lane lanes[TURNS];
     size_t active = 0, next = 0, i;
@@ -156,8 +165,7 @@ static inline int merge_all(const bpe_vocabulary *v, bpe_job *jobs, size_t count
                 i++;
                 continue;
             }
-            memcpy(l->job->ids, l->symbols + 1, l->count * sizeof *l->symbols);
-            l->job->count = l->count;
+            finish(l);
             if (next < count) {
                 if (begin(v, l, jobs + next++, width) != 0) return -1;
             } else if (--active > i) {
@@ -169,5 +177,6 @@ static inline int merge_all(const bpe_vocabulary *v, bpe_job *jobs, size_t count
 
 int bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count, size_t longest)
 {
-    return longest <= 16 ? merge_all(v, jobs, count, 16) : merge_all(v, jobs, count, MOST);
+    if (longest <= 16) return merge_all(v, jobs, count, 16);
+    return longest <= BPE_MEDIUM ? merge_all(v, jobs, count, BPE_MEDIUM) : merge_all(v, jobs, count, MOST);
 }

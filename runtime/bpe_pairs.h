@@ -69,7 +69,8 @@ static inline uint32_t rank_in(const bpe_pair_line *line, uint64_t key)
 static inline uint32_t rank_from(const bpe_vocabulary *v, const bpe_pair_line *line, uint64_t key)
 {
     uint32_t found = rank_in(line, key), tries;
-    for (tries = 0; UNLIKELY(found == 0 && line->high[LINE_PAIRS - 1] != NO_PAIR) && tries < v->pairs_reach; tries++) {
+    /* Not &&: half of all pairs are not found, which would be guessed wrong; that a line is full is rare. */
+    for (tries = 0; UNLIKELY((found == 0) & (line->high[LINE_PAIRS - 1] != NO_PAIR)) && tries < v->pairs_reach; tries++) {
         line = v->pairs + ((uint32_t)(line - v->pairs + 1) & v->pairs_mask);
         found = rank_in(line, key);
     }

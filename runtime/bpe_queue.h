@@ -10,10 +10,9 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #ifndef BPE_RADIX_FROM
-#define BPE_RADIX_FROM 8192 /* bytes of a piece from which on numbers lie by bits; tests have it small */
+#define BPE_RADIX_FROM 256 /* bytes of a piece from which on numbers lie by bits; tests have it small */
 #endif
 
 typedef struct {

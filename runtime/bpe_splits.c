@@ -97,7 +97,7 @@ static uint32_t last_split(const splitter *s, uint32_t length)
 
 static void free_splitter(splitter *s)
 {
-    free(s->tokens);
+    bpe_release(s->tokens, ((size_t)s->mask + 1) * sizeof *s->tokens);
     free(s->sieve);
     free(s->twos);
     free(s->hashes);
@@ -109,7 +109,7 @@ static int make_splitter(splitter *s, const bpe_vocabulary *v)
     uint32_t id, i;
     s->v = v;
     for (s->mask = 63; s->mask < v->token_count + v->token_count / 2;) s->mask = s->mask * 2 + 1;
-    s->tokens = malloc(((size_t)s->mask + 1) * sizeof *s->tokens);
+    s->tokens = bpe_allocate(((size_t)s->mask + 1) * sizeof *s->tokens);
     s->sieve = calloc((size_t)1 << (SIEVE_BITS - 6), sizeof *s->sieve);
     s->twos = malloc(65536 * sizeof *s->twos);
     s->hashes = malloc(((size_t)v->longest + 1) * sizeof *s->hashes);
@@ -147,9 +147,11 @@ uint64_t *bpe_split_tokens(const bpe_vocabulary *v, size_t *count, uint64_t *mer
 {
     uint64_t *packed = NULL;
     splitter s;
+    size_t room = 1;
     uint32_t id, at;
     *count = 0;
-    if (make_splitter(&s, v) == 0) packed = malloc(((size_t)v->starts[v->token_count] + 1) * sizeof *packed);
+    for (id = 0; id < v->token_count; id++) room += bpe_token_length(v, id) <= LONGEST_SWEPT ? 1 : bpe_token_length(v, id);
+    if (make_splitter(&s, v) == 0) packed = malloc(room * sizeof *packed);
     for (id = 0; packed != NULL && id < v->token_count; id++) {
         const uint32_t length = bpe_token_length(v, id);
         if (length == 1) set_bit(merged, id);

@@ -16,7 +16,7 @@ import signal
 import sys
 
 from . import __version__
-from .commands import Commands, counting, decoding, encoding, lexers, pieces, showing, vocabularies
+from .commands import Commands, counting, decoding, encoding, lexers, pieces, showing, training, vocabularies
 from .commands.console import complain
 
 __all__ = ["main", "run"]
@@ -95,6 +95,6 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     found.add_argument("--version", action="version", version=f"bitlex {__version__}")
     commands = Commands(found)
-    for part in (encoding, decoding, counting, showing, vocabularies, pieces, lexers):
+    for part in (encoding, decoding, counting, showing, vocabularies, training, pieces, lexers):
         part.add(commands)
     return found

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "Encoder", "make_encoder"]
 
 SURROGATES = re.compile("[\ud800-\udfff]")
-METHODS = ("automatic", "sweep", "heap", "backtrack", "prefixes")  # of merging a piece
+METHODS = ("automatic", "sweep", "heap", "windows", "backtrack", "prefixes")  # of merging a piece
 
 
 class Encoder(Protocol):
-    """What both are. `allowed` and `disallowed` are what `specials` made, or None."""
+    """What both are. `allowed` and `disallowed` are what `specials` made, or None; `skip`: whether special tokens decode to nothing."""
 
     def encode(self, text: Any, allowed: Any, disallowed: Any, threads: int, /) -> list[int]: ...
     def encode_to_numpy(self, text: Any, allowed: Any, disallowed: Any, threads: int, /) -> Any: ...
@@ -41,7 +41,9 @@ class Encoder(Protocol):
     def count_batch(self, texts: Iterable[Any], allowed: Any, disallowed: Any, threads: int, /) -> list[int]: ...
     def refuse(self, text: Any, disallowed: Any, /) -> None: ...
     def specials(self, tokens: dict[bytes, int], /) -> Any: ...
-    def decode(self, ids: Any, /) -> bytes: ...
+    def decode(self, ids: Any, skip: bool = False, /) -> bytes: ...
+    def decode_text(self, ids: Any, errors: str, skip: bool, /) -> str: ...
+    def decode_batch(self, batch: Iterable[Any], errors: str, threads: int, skip: bool, /) -> list[str]: ...
     def ends(self, ids: Any, /) -> list[int]: ...
     def token(self, id: int, /) -> bytes: ...
     def find(self, token: bytes, /) -> int | None: ...
@@ -56,10 +58,16 @@ def make_encoder(description: Description, lexer: Lexer, image: Any = None) -> E
 
     machine = lexer._machine
     assert isinstance(machine, _native.Machine)
+    special = special_ids(description)
     if image is not None:
-        return _native.Encoder(machine, dict(description.decoded), image=image)
-    vocabulary = description.vocabulary
-    return _native.Encoder(machine, dict(description.decoded), vocabulary.blob, vocabulary.starts, vocabulary.merges, vocabulary.whole)
+        return _native.Encoder(machine, dict(description.decoded), image=image, special=special)
+    known = description.vocabulary
+    return _native.Encoder(machine, dict(description.decoded), known.blob, known.starts, known.merges, known.whole, special=special)
+
+
+def special_ids(description: Description) -> tuple[int, ...]:
+    """The ids of special tokens, each once."""
+    return tuple({token.id for token in description.added if token.special})
 
 
 class Pure:
@@ -68,6 +76,7 @@ class Pure:
     def __init__(self, description: Description, lexer: Lexer) -> None:
         self.lexer = lexer
         self.pieces = PureEncoder(description.vocabulary, description.decoded)
+        self.special = frozenset(special_ids(description))
 
     def specials(self, tokens: Mapping[bytes, int], /) -> tuple[re.Pattern[bytes], Mapping[bytes, int]]:
         longest_first = sorted(tokens, key=len, reverse=True)
@@ -151,16 +160,23 @@ class Pure:
     def count_batch(self, texts: Iterable[Any], allowed: Any, disallowed: Any, threads: int, /) -> list[int]:
         return self.batch(self.count, texts, allowed, disallowed)
 
-    def decode(self, ids: Any, /) -> bytes:
-        return b"".join(self.each(ids))
+    def decode(self, ids: Any, skip: bool = False, /) -> bytes:
+        return b"".join(self.each(ids, skip))
+
+    def decode_text(self, ids: Any, errors: str, skip: bool, /) -> str:
+        return self.decode(ids, skip).decode("utf-8", errors)
+
+    def decode_batch(self, batch: Iterable[Any], errors: str, threads: int, skip: bool, /) -> list[str]:
+        return [self.decode_text(ids, errors, skip) for ids in batch]
 
     def ends(self, ids: Any, /) -> list[int]:
         return list(accumulate(map(len, self.each(ids))))
 
-    def each(self, ids: Any) -> Iterable[bytes]:
+    def each(self, ids: Any, skip: bool = False) -> Iterable[bytes]:
         for at, number in enumerate(ids_of(ids)):
             try:
-                yield self.token(number)
+                token = self.token(number)
+                yield b"" if skip and number in self.special else token
             except KeyError:
                 if not 0 <= number < (1 << 32) - 1:
                     raise KeyError(f"ids[{at}] is no token id") from None

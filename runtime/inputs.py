@@ -18,25 +18,22 @@ from __future__ import annotations
 
 import glob
 import os
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .decompression import COMPRESSED, decompressed
+from .opening import STANDARD_INPUT, mapped, may_wait, nothing_is_there, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FORMS", "STANDARD_INPUT", "Document", "Found", "InputError", "Source", "find", "form_of", "mapped", "opened"]
+__all__ = ["FORMS", "STANDARD_INPUT", "Document", "Found", "InputError", "Source", "find", "form_of"]
 
 FORMS = ("text", "lines", "jsonl", "parquet")
 BY_SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-STANDARD_INPUT = "-"
 CHUNK = 1 << 20  # bytes read at a time
-SMALL = 1 << 20  # files below this are read: mapping one costs more, and keeps a descriptor
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -252,45 +249,3 @@ class Source:
         if not isinstance(value, (str, bytes)):
             raise self.error(number, f"what is at {self.field!r} is no text: {type(value).__name__}")
         return value
-
-
-@contextmanager
-def opened(path: str) -> Iterator[BinaryIO]:
-    """A file, or standard input."""
-    if path != STANDARD_INPUT:
-        with open(path, "rb") as file:
-            yield file
-    elif sys.stdin is None:
-        raise OSError("standard input is closed")
-    else:
-        yield sys.stdin.buffer
-
-
-def mapped(file: BinaryIO) -> memoryview:
-    """What is left of a file: mapped where it can be and is not small, else read. It stays when the file is closed."""
-    import mmap
-
-    try:
-        start = file.tell()  # a part of standard input may have been read before us
-        if os.fstat(file.fileno()).st_size - start < SMALL:
-            return memoryview(file.read())
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))[start:]
-    except (OSError, ValueError):  # a pipe, a terminal, a device
-        return memoryview(file.read())
-
-
-def may_wait(file: BinaryIO) -> bool:
-    """Whether reading may wait for someone to write: anything but a file on a disk."""
-    import stat
-
-    return not stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-
-
-def nothing_is_there(file: BinaryIO) -> bool:
-    """Whether reading would wait now; where the system does not say, it is taken not to."""
-    import select
-
-    try:
-        return not select.select([file], [], [], 0)[0]
-    except (OSError, ValueError):
-        return False

@@ -273,22 +273,21 @@ class Tokenizer:
             yield from (ids for ids in documents if ids is not None)
 
     def merge(
-        self, piece: str | Bytes, *, method: Literal["automatic", "sweep", "heap", "backtrack", "prefixes"] = "automatic"
+        self, piece: str | Bytes, *, method: Literal["automatic", "sweep", "heap", "windows", "backtrack", "prefixes"] = "automatic"
     ) -> list[int]:
         """The ids of one piece by merging alone: not cut by the lexer, not looked up whole, without caches.
 
         All methods give the same; they are there to be compared.
 
-        sweep      looks through all neighbours for each merge: quadratic, the fastest up to some 20 bytes
-        heap       keeps what may merge in a heap: O(n log n), for every vocabulary and length
-        backtrack  takes the longest token that may stand behind the one before, and goes back where none may: linear, from 30
-                   bytes on the fastest, 3 times as fast as the heap at 300
+        sweep      looks through all neighbours for each merge: quadratic
+        heap       keeps what may merge in a heap: O(n log n)
+        windows    merges short windows that overlap, many at a time, and joins them where they have a token in common
+        backtrack  takes the longest token that may stand behind the one before, and goes back where none may: linear
         prefixes   finds the last token of every beginning: linear
-        automatic  sweep up to 96 bytes, then heap
+        automatic  windows, of which a piece of up to 62 bytes is one
 
-        The two linear ones hold where merges happen in the order of their ranks, as in vocabularies that were trained as they are; in
-        others, such as llama3, which was put together, they are the heap. Their tables are made when one is first asked for (60 to
-        350 ms); runtime/bpe_neighbours.h has figures.
+        The last two hold where merges happen in the order of their ranks, as in vocabularies that were trained as they are; in others, such
+        as llama3, which was put together, they are the heap. Their tables are made when one is first asked for (60 to 350 ms).
         """
         return self._encoder.merge(piece, method)
 
@@ -299,18 +298,17 @@ class Tokenizer:
 
         An id that is none is a KeyError that says which and where.
         """
-        return self.decode_bytes(ids, skip_special_tokens=skip_special_tokens).decode("utf-8", errors)
+        return self._encoder.decode_text(ids, errors, skip_special_tokens)
 
     def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False) -> bytes:
         """The bytes of ids."""
-        if skip_special_tokens:
-            special = {token.id for token in self._description.added if token.special}
-            ids = [number for number in ids if int(number) not in special]
-        return self._encoder.decode(ids)
+        return self._encoder.decode(ids, skip_special_tokens)
 
-    def decode_batch(self, batch: Iterable[Ids], *, errors: str = "replace", skip_special_tokens: bool = False) -> list[str]:
-        """`[tokenizer.decode(ids) for ids in batch]`."""
-        return [self.decode(ids, errors=errors, skip_special_tokens=skip_special_tokens) for ids in batch]
+    def decode_batch(
+        self, batch: Iterable[Ids], *, errors: str = "replace", skip_special_tokens: bool = False, threads: int = 0
+    ) -> list[str]:
+        """`[tokenizer.decode(ids) for ids in batch]`, on all cores."""
+        return self._encoder.decode_batch(batch, errors, self._workers(threads), skip_special_tokens)
 
     def decode_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """The text of ids, and the character in which each token starts. Bytes that are not UTF-8 are a UnicodeDecodeError."""

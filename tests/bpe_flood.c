@@ -24,8 +24,9 @@ int __real_bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count, 
 
 size_t __wrap_bpe_merge(const bpe_vocabulary *v, bpe_method method, const uint8_t *piece, size_t length, uint32_t *out)
 {
-    merged += length;
-    return __real_bpe_merge(v, method, piece, length, out);
+    const size_t before = merged, made = __real_bpe_merge(v, method, piece, length, out); /* may merge many */
+    merged = before + length;
+    return made;
 }
 
 int __wrap_bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count, size_t longest)

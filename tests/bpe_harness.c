@@ -321,21 +321,155 @@ static void check_encoding(bpe_encoder *e, const cut_text *t, const char *what, 
     free(out);
 }
 
+#define OTHERS 12
+
+/* Ids that the vocabulary does not have, or has otherwise; some of them are special. No two are the same. */
+static size_t put_others(const bpe_vocabulary *b, bpe_other *others)
+{
+    static const char *const TEXTS[] = {"", "<|end|>", "\xc3\xa9", "\xe4\xb8", "\xf0\x9f\x98\x80 and so on and on", "a", "\x80"};
+    static uint8_t longest[300];
+    size_t count = 0, i;
+    memset(longest, 'x', sizeof longest);
+    while (count < OTHERS) {
+        const char *text = TEXTS[below(7)];
+        bpe_other other = {(const uint8_t *)text, below(b->token_count + 300), (uint32_t)strlen(text), below(2)};
+        if (below(6) == 0) other.bytes = longest, other.length = 100 + below(200);
+        for (i = 0; i < count && others[i].id != other.id; i++) continue;
+        if (i == count) others[count++] = other;
+    }
+    return count;
+}
+
+/* The bytes of an id, by definition. */
+static size_t define_token(const bpe_vocabulary *b, const bpe_other *others, uint32_t id, int skip, const uint8_t **bytes)
+{
+    for (size_t i = 0; i < OTHERS; i++) {
+        if (others[i].id != id) continue;
+        *bytes = others[i].bytes;
+        return skip && others[i].special ? 0 : others[i].length;
+    }
+    *bytes = id < b->token_count ? b->bytes + b->starts[id] : NULL;
+    return id >= b->token_count || b->starts[id] == b->starts[id + 1] ? SIZE_MAX : b->starts[id + 1] - b->starts[id];
+}
+
+/* Ids of a text with others between; among them may be one that is none. All at once, and as much at a time as there is room for. */
 static void check_decoding(const bpe_vocabulary *b, const cut_text *t, long round)
 {
+    const size_t count = t->id_count == BPE_NO_TOKEN ? 0 : t->id_count;
+    uint32_t *ids = exactly((count + 1) * sizeof *ids);
+    const int skip = (int)below(2);
+    bpe_other others[OTHERS];
+    bpe_extent extent = {0, 0, 0};
+    uint8_t *expected, *out, *to, most = 0;
+    size_t size = 0, characters = 0, good, measured, i, at;
+    const uint8_t *bytes = NULL;
     bpe_decoder d;
-    size_t at;
-    uint64_t size;
-    uint8_t *out;
-    if (t->id_count == BPE_NO_TOKEN) return;
-    if (bpe_decoder_begin(&d, b, b->token_count) != 0) exit(2);
-    size = bpe_decoded_size(&d, t->ids, t->id_count, &at);
-    if (size != t->length || at != t->id_count) fail("decoded size", round);
-    out = exactly((size_t)size + 16);
-    bpe_decode(&d, t->ids, t->id_count, out);
-    if (memcmp(out, t->text, t->length) != 0) fail("decoded bytes", round);
+    if (bpe_decoder_begin(&d, b, others, put_others(b, others)) != 0) exit(2);
+    for (i = 0; i < count; i++) ids[i] = below(20) ? t->ids[i] : others[below(OTHERS)].id;
+    if (count > 0 && below(4) == 0) ids[below((uint32_t)count)] = below(2) ? UINT32_MAX - below(3) : b->token_count + below(2000);
+    for (good = 0; good < count && (at = define_token(b, others, ids[good], skip, &bytes)) != SIZE_MAX; good++) size += at;
+    expected = exactly(size);
+    for (size = i = 0; i < good; i++) {
+        const size_t length = define_token(b, others, ids[i], skip, &bytes);
+        if (length != bpe_token(&d, ids[i], skip, &bytes)) fail("the length of a token", round);
+        memcpy(expected + size, bytes, length);
+        size += length;
+    }
+    if (good < count && bpe_token(&d, ids[good], skip, &bytes) != SIZE_MAX) fail("an id that is none", round);
+    for (i = 0; i < size; i++) {
+        characters += (expected[i] & 0xC0) != 0x80;
+        most = expected[i] > most ? expected[i] : most;
+    }
+    for (measured = 0; measured < count; measured += at) { /* in parts */
+        const size_t most = 1 + below(40), part = most < count - measured ? most : count - measured;
+        at = bpe_measure(&d, ids + measured, part, skip, &extent);
+        if (at < part) break;
+    }
+    if (measured + (measured < count ? at : 0) != good) fail("where an id is none", round);
+    if (good == count && (extent.bytes != size || extent.characters != characters)) fail("decoded size", round);
+    if (good == count && extent.widest != (most < 0x80 ? 0u : most < 0xC4 ? 1u : most < 0xF0 ? 2u : 3u)) fail("the widest character", round);
+    out = exactly(size);
+    to = out;
+    if (bpe_decode(&d, ids, good, skip, &to, out + size) != good || to != out + size || memcmp(out, expected, size) != 0) fail("decoded bytes", round);
     free(out);
+    for (i = at = 0; i < good;) {
+        const size_t room = 1 + below(below(2) ? 30 : 500);
+        size_t done;
+        out = exactly(room);
+        to = out;
+        done = bpe_decode(&d, ids + i, good - i, skip, &to, out + room);
+        if (memcmp(out, expected + at, (size_t)(to - out)) != 0) fail("bytes decoded in parts", round);
+        at += (size_t)(to - out);
+        i += done;
+        free(out);
+        if (done == 0 && define_token(b, others, ids[i], skip, &bytes) <= room) fail("a token that was not decoded", round);
+        if (done == 0) at += define_token(b, others, ids[i++], skip, &bytes);
+    }
+    free(expected);
+    free(ids);
     bpe_decoder_end(&d);
+}
+
+/* Unicode's table of well-formed sequences: the bytes of the character at p, 0 if it goes on behind the end, or -1. */
+static int define_character(const uint8_t *p, size_t left, uint32_t *point)
+{
+    static const struct { uint8_t first, last, low, high; int size; } rows[] = {
+        {0x00, 0x7F, 0, 0, 1}, {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3},
+        {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        const int size = rows[row].size;
+        if (p[0] < rows[row].first || p[0] > rows[row].last) continue;
+        for (int i = 1; i < size; i++) {
+            if ((size_t)i == left) return 0;
+            if ((p[i] & 0xC0) != 0x80) return -1;
+        }
+        if (size > 1 && (p[1] < rows[row].low || p[1] > rows[row].high)) return -1;
+        *point = size == 1 ? p[0] : p[0] & (0x7Fu >> size);
+        for (int i = 1; i < size; i++) *point = *point << 6 | (p[i] & 0x3F);
+        return size;
+    }
+    return -1;
+}
+
+/* Texts, most of them well-formed or nearly so, in memory that ends where they end, to numbers of each width. */
+static void check_transcoding(int vectors, long round)
+{
+    static const char *const UNITS[] = {"a", "some words of ASCII, more than sixteen", "\xc3\xa9", "\xd1\x8f", "\xe4\xb8\xad", "\xed\x9f\xbf", "\xef\xbf\xbd", "\xf0\x9f\x98\x80",
+                                        "\xf4\x8f\xbf\xbf", "\xe0\xa0\x80", "\xf0\x90\x80\x80", "\xc2\x80",
+                                        "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\x80", "\xe4\xb8", "\xff", "\xc3", "\xf0\x9f\x98"};
+    const uint32_t kinds = below(3) ? 12 : 23, rare = below(2) ? 400 : 12, width = 1u << below(3), chosen = below(12);
+    const size_t length = below(below(4) ? 300 : 3000);
+    uint8_t *text = exactly(length), *out, *to, *expected = exactly(length * 4);
+    size_t at = 0, made = 0, used, room;
+    int wrong = 0;
+    while (at < length) {
+        const uint32_t kind = below(rare) == 0 ? below(kinds) : below(3) ? chosen : below(width == 1 ? 3 : width == 2 ? 7 : 12);
+        for (const char *unit = UNITS[kind]; *unit && at < length; unit++) text[at++] = (uint8_t)*unit;
+    }
+    for (at = 0; at < length;) {
+        uint32_t point = 0;
+        const int n = define_character(text + at, length - at, &point);
+        if (n == 0) break;
+        wrong = n < 0 || (width < 4 && point >> 8 * (width & 3) != 0);
+        if (wrong) break;
+        for (uint32_t i = 0; i < width; i++) {
+            const uint16_t order = 1;
+            const uint32_t place = *(const uint8_t *)&order ? i : width - 1 - i;
+            expected[made * width + i] = (uint8_t)(point >> 8 * place);
+        }
+        at += (size_t)n;
+        made++;
+    }
+    room = (made + (wrong ? below(4) : 0)) * width;
+    out = exactly(room);
+    to = out;
+    used = bpe_transcode(text, length, (int)width, vectors, &to, out + room);
+    if (wrong ? used != SIZE_MAX : used != at || to != out + room || memcmp(out, expected, room) != 0) fail("characters", round);
+    to = out;
+    if (!wrong && made > 0 && bpe_transcode(text, length, (int)width, vectors, &to, out + below((uint32_t)made) * width) != SIZE_MAX) fail("no room", round);
+    free(out);
+    free(text);
+    free(expected);
 }
 
 static void same(const char *what, long round, size_t expected, const uint32_t *ids, size_t made, const uint32_t *out)
@@ -353,6 +487,7 @@ static void check_methods(const bpe_vocabulary *b, const vocabulary *v, const bp
     if (defined) same("heap", round, expected, ids, bpe_merge(b, BPE_HEAP, p, length, out), out);
     if (length <= 5000) same("sweep", round, expected, ids, bpe_merge(b, BPE_SWEEP, p, length, out), out);
     same("automatic", round, expected, ids, bpe_merge(b, BPE_AUTOMATIC, p, length, out), out);
+    same("windows", round, expected, ids, bpe_merge(b, BPE_WINDOWS, p, length, out), out);
     if (n->ordered) same("backtrack", round, expected, ids, bpe_merge_backtrack(n, p, length, out), out);
     if (n->ordered) same("prefixes", round, expected, ids, bpe_merge_prefixes(n, p, length, out), out);
     free(ids);
@@ -395,17 +530,25 @@ static void check_neighbours(const vocabulary *v, const bpe_neighbours *n, long 
 /* Whatever a damaged image gives, ids are below token_count, and neither more than there is room for. */
 static void forged(const bpe_vocabulary *b, bpe_encoder *e, const cut_text *t, uint32_t *out)
 {
-    size_t made = bpe_encode(e, t->text, t->length, t->starts, t->ends, t->count, out), i, at;
+    size_t made = bpe_encode(e, t->text, t->length, t->starts, t->ends, t->count, out), i;
     bpe_neighbours n;
     bpe_decoder d;
     for (i = 0; made < BPE_NO_TOKEN && i < made; i++) {
         if (out[i] >= b->token_count) fail("an id that is none", (long)i);
     }
-    if (bpe_decoder_begin(&d, b, b->token_count) != 0 || bpe_neighbours_begin(&n, b) != 0) exit(2);
-    if (made < BPE_NO_TOKEN) bpe_decoded_size(&d, out, made, &at);
+    if (bpe_decoder_begin(&d, b, NULL, 0) != 0 || bpe_neighbours_begin(&n, b) != 0) exit(2);
+    if (made < BPE_NO_TOKEN) {
+        bpe_extent extent = {0, 0, 0};
+        uint8_t *bytes, *to;
+        const size_t good = bpe_measure(&d, out, made, 0, &extent);
+        bytes = to = exactly((size_t)extent.bytes);
+        bpe_decode(&d, out, good, 0, &to, bytes + extent.bytes);
+        free(bytes);
+    }
     for (i = 0; i < t->count && i < 20; i++) {
         const size_t length = t->ends[i] - t->starts[i];
         bpe_merge(b, BPE_HEAP, t->text + t->starts[i], length, out);
+        bpe_merge(b, BPE_WINDOWS, t->text + t->starts[i], length, out);
         if (n.ordered) bpe_merge_backtrack(&n, t->text + t->starts[i], length, out);
         if (n.ordered) bpe_merge_prefixes(&n, t->text + t->starts[i], length, out);
     }
@@ -540,6 +683,16 @@ static int check_all_small(uint32_t step)
     return held == 0 || held == count;
 }
 
+/* Whether the processor has what bpe_transcode may be told to use. */
+static int has_vectors(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#else
+    return 0;
+#endif
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "small") == 0) return check_all_small((uint32_t)atol(argv[2]));
@@ -565,6 +718,7 @@ int main(int argc, char **argv)
         check_encoding(e, &first, "after another text", round);
         check_image(&b, &other, round);
         check_decoding(&b, &first, round);
+        for (i = 0; i < 40; i++) check_transcoding(has_vectors() && i % 4 != 0, round);
         check_many(&b, v, &first, 16, round);
         check_many(&b, v, &first, BPE_MEDIUM, round);
         check_neighbours(v, &n, round);

@@ -197,7 +197,7 @@ static answer by_bitlex(worker *w)
     uint32_t offsets[8 * LONGEST];
     answer a = { 0, w->text.leads };
     size_t count, i;
-    bitlex_begin(&w->cursor, &MACHINE, w->text.bytes, w->text.length, BITLEX_UTF8, NULL);
+    bitlex_restart(&w->cursor, w->text.bytes, w->text.length, BITLEX_UTF8, NULL);
     if (!MACHINE.drops) { /* a piece ends where the next one starts */
         a.starts = w->text.length > 0;
         a.drops = 0;
@@ -312,6 +312,7 @@ static worker *new_worker(void)
     worker *w = malloc(sizeof *w);
     if (w == NULL || (w->data = pcre2_match_data_create(1, NULL)) == NULL) die("out of memory", "");
     w->text.offset[0] = 0;
+    bitlex_begin(&w->cursor, &MACHINE, "", 0, BITLEX_UTF8, NULL);
     return w;
 }
 

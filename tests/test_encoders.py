@@ -179,12 +179,93 @@ def test_kinds_of_ids(tokenizer: Tokenizer, name: str) -> None:
     for method in ("decode", "ends"):
         found = outcome(getattr(tokenizer._encoder, method), ids)
         assert found == outcome(getattr(slow, method), ids)
+        text = outcome(tokenizer.decode, ids)
+        assert text == (outcome(tokenizer._encoder.decode, ids) if name in WRONG or name in NO_TOKEN else tokenizer._encoder.decode(ids).decode())
         if name in WRONG:
             assert found[0] is TypeError
         elif name in NO_TOKEN:
             assert found[0] is KeyError
         else:
             assert isinstance(found, (bytes, list)) and len(found) == (len(ids) if method == "ends" else len(b"".join(map(slow.token, ids))))
+
+
+pieces_of_text = st.lists(
+    st.one_of(
+        st.sampled_from(["the", "a" * 70, "é", "ÿ", "я", "中", "\uffff", "😀", "\U0010ffff", "\0", "中文" * 40, "ж" * 40, "😀" * 30]),
+        st.characters(codec="utf-8"),
+    ), max_size=12,
+).map("".join)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=pieces_of_text, cut=st.sampled_from([None, 0, -1]), specials=st.lists(st.sampled_from(ADDED), max_size=2), skip=st.booleans())
+def test_decoding_to_str(tokenizer: Tokenizer, text: str, cut: int | None, specials: list[AddedToken], skip: bool) -> None:
+    """As bytes.decode, at any width; also where a character is not complete, and with special tokens or without."""
+    ids: list[int] = [token.id for token in specials] + tokenizer.encode_ordinary(text * 3) + [token.id for token in specials]
+    if cut is not None and len(ids) > 2 * len(specials):
+        ids.pop(len(specials) if cut == 0 else -1 - len(specials))
+    data = b"".join(b"" if skip and number in {token.id for token in specials} else tokenizer.token_bytes(number) for number in ids)
+    kinds = [ids, tuple(ids), np.array(ids, np.uint32), np.array(ids, np.int64)[::-1][::-1], np.array([*ids, 0], np.uint64)[:-1], array.array("q", ids)]
+    for encoder in (tokenizer._encoder, pure(tokenizer)):
+        for kind in kinds if encoder is tokenizer._encoder else kinds[:1]:
+            assert encoder.decode(kind, skip) == data
+            for errors in ("replace", "strict", "ignore", "surrogateescape"):
+                found = outcome(encoder.decode_text, kind, errors, skip)
+                assert found == outcome(data.decode, "utf-8", errors)
+                if isinstance(found, str):
+                    assert sys.getsizeof(found) == sys.getsizeof("".join(list(found)))  # no wider than it must be
+            assert encoder.decode_batch([kind, [], ids], "replace", 2, skip) == [data.decode(errors="replace"), "", data.decode(errors="replace")]
+
+
+@pytest.mark.parametrize("letters", ["aé", "a中", "aя中é", "a😀中", "a", "\xff"])
+def test_decoding_long_texts(tokenizer: Tokenizer, letters: str) -> None:
+    """More than a block, at every offset of its end; by several threads."""
+    rng = random.Random(len(letters))
+    text = "".join(rng.choices(letters, k=150_000))
+    ids = tokenizer.encode_to_numpy(text, allowed_special=(), disallowed_special=())
+    assert tokenizer.decode(ids) == tokenizer.decode(ids.tolist()) == text
+    for at in range(1, 40):
+        assert tokenizer.decode(ids[at:]) == tokenizer.decode_bytes(ids[at:]).decode(errors="replace")
+    parts = [ids[:70_000], ids[70_000:].tolist(), ids, []]
+    for threads in (0, 1, 2, 3):
+        assert tokenizer.decode_batch(parts, threads=threads) == [tokenizer.decode(part) for part in parts]
+
+
+def test_batches_of_ids_that_are_wrong(tokenizer: Tokenizer) -> None:
+    good = np.full(200_000, 97, np.uint32)
+    for threads in (1, 2):
+        with pytest.raises(KeyError, match="303, which is no token"):
+            tokenizer.decode_batch([good, good, [97, 303]], threads=threads)
+        with pytest.raises(TypeError, match="expected token ids, got str"):
+            tokenizer.decode_batch([good, "97"], threads=threads)  # type: ignore[list-item]
+        with pytest.raises(UnicodeDecodeError):
+            tokenizer.decode_batch([good, [195]], errors="strict", threads=threads)
+    with pytest.raises(LookupError):
+        tokenizer.decode([195], errors="unheard of")
+    with pytest.raises(ValueError, match="threads is -1"):
+        tokenizer.decode_batch([], threads=-1)
+
+
+def test_ids_that_change_as_they_are_decoded(tokenizer: Tokenizer) -> None:
+    """Whatever becomes of it, nothing is written where it should not be."""
+    ids = np.full(400_000, 97, np.uint32)
+    stop = threading.Event()
+
+    def change() -> None:
+        while not stop.is_set():
+            ids[::3] = 257
+            ids[::3] = 303
+            ids[::3] = 97
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    try:
+        for _ in range(30):
+            found = outcome(tokenizer.decode, ids)
+            assert isinstance(found, str) or found[0] in (KeyError, RuntimeError)
+    finally:
+        stop.set()
+        changing.join()
 
 
 MESSAGES = {
@@ -368,6 +449,32 @@ def test_a_signal_gets_through(tokenizer: Tokenizer, threads: int) -> None:
             signal.setitimer(signal.ITIMER_REAL, 0.005)
             tokenizer.count_batch([text, text], threads=threads)
         assert tokenizer.encode("the") == [257]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_signal_gets_through_in_the_midst_of_a_piece(threads: int) -> None:
+    """The exception comes before there is a result: nothing between the two runs Python."""
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    everything = {"type": "Split", "pattern": {"Regex": r"(?s:.+)"}, "behavior": "Isolated", "invert": False}
+    whole = Tokenizer(describe(TRAINED, family=None, pre_tokenizer=everything))
+    text = random.Random(1).randbytes(1_000_000) * 40
+    found: list[Any] = []
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with pytest.raises(Interrupted):  # noqa: PT012
+            signal.setitimer(signal.ITIMER_REAL, 0.005)
+            found.extend(map(whole._encoder.encode_to_numpy, [text], [None], [None], [threads]))
+        assert found == []
+        assert whole.encode("the") == [257]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

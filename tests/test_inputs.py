@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitlex import inputs
+from bitlex import inputs, opening
 from bitlex.decompression import COMPRESSED, decompressed
 from bitlex.inputs import Document, Found, InputError, Source, find, form_of
 
@@ -73,7 +73,7 @@ def test_globs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # --- forms ---
 
 
-@pytest.mark.parametrize("size", [0, 1, inputs.SMALL - 1, inputs.SMALL, inputs.SMALL + 5])
+@pytest.mark.parametrize("size", [0, 1, opening.SMALL - 1, opening.SMALL, opening.SMALL + 5])
 def test_a_text_is_all_of_a_file(tmp_path: Path, size: int) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xff" * size)
     source = Source(str(tmp_path / "a.txt"))

@@ -12,10 +12,8 @@ import array
 import gc
 import mmap
 import random
-import shutil
 import signal
 import struct
-import subprocess
 import sys
 import threading
 from dataclasses import dataclass, replace
@@ -24,10 +22,12 @@ from typing import Any
 
 import pytest
 
+from compilers import ADDRESS, ROOT, THREAD, C, build, run
+
 native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
 
 N: int = native.BLOCK
-ROOT = Path(__file__).resolve().parent.parent
+LOOPS = (C / "bitlex.c", C / "bitlex_lanes.c")
 
 
 @dataclass(frozen=True)
@@ -304,9 +304,9 @@ def test_pieces_are_ordinary_strings() -> None:
 def test_equal_pieces_are_one_ordinary_object(text: str | bytes) -> None:
     """Pieces are remembered by their bytes: neither zeros at their ends nor the width of the text may matter."""
     machine = random_tables(random.Random(1)).machine()
-    for run in (every_unit_a_piece().machine(), machine):
-        pieces = run.split(text)
-        ends = [0, *array.array("i", bytes(run.ends(text)))]
+    for one in (every_unit_a_piece().machine(), machine):
+        pieces = one.split(text)
+        ends = [0, *array.array("i", bytes(one.ends(text)))]
         expected = [text[start:end] for start, end in zip(ends, ends[1:], strict=False)]
         assert pieces == expected
         assert [sys.getsizeof(piece) for piece in pieces] == [sys.getsizeof(piece) for piece in expected]
@@ -561,39 +561,16 @@ def test_a_signal_gets_through_while_a_long_text_is_read() -> None:
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.parametrize(("options", "needs"), [("-O3", ()), ("-O1", ADDRESS)], ids=["optimized", "sanitized"])  # optimizers make mistakes of their own
 @pytest.mark.parametrize(("block", "checkpoints", "lanes_from"), [(9, 3, 1), (16, 8, 1), (200, 4, 1), (2500, 3, 1), (6144, 2048, 1), (6144, 2048, 384)])
-def test_harness(block: int, checkpoints: int, lanes_from: int, tmp_path: Path) -> None:
+def test_harness(block: int, checkpoints: int, lanes_from: int, options: str, needs: tuple[str, ...], tmp_path: Path) -> None:
     """The same comparison inside C, on every tier: small blocks make many borders, sanitizers see every stray read."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        pytest.skip("no C compiler to build native_harness.c with")
-    command = [compiler, "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]
-    command += [f"-DBITLEX_BLOCK={block}", f"-DBITLEX_CHECKPOINTS={checkpoints}", f"-DBITLEX_LANES_FROM={lanes_from}", f"-I{ROOT / 'generated/c'}"]
-    command += [str(ROOT / path) for path in ("tests/native_harness.c", "generated/c/bitlex.c", "generated/c/bitlex_lanes.c")]
-    command += ["-o", str(tmp_path / "harness")]
-    sanitizers = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    for options in (["-O3"], sanitizers):  # optimizers make mistakes of their own
-        built = subprocess.run(command + options, check=False, capture_output=True, text=True)
-        if options is sanitizers and built.returncode != 0:
-            continue  # not every compiler brings them
-        assert built.returncode == 0, built.stderr
-        done = subprocess.run([str(tmp_path / "harness"), "200"], check=False, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+    sizes = [f"-DBITLEX_BLOCK={block}", f"-DBITLEX_CHECKPOINTS={checkpoints}", f"-DBITLEX_LANES_FROM={lanes_from}"]
+    sources = [ROOT / "tests/native_harness.c", *LOOPS]
+    run(build(tmp_path / "harness", sources, "-Wpedantic", options, *sizes, f"-I{C}", needs=needs), "200")
 
 
 def test_threads_of_c_share_one_machine(tmp_path: Path) -> None:
     """Several threads lex the parts of one text with one machine, under the thread sanitizer."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        pytest.skip("no C compiler to build native_threads.c with")
-    command = [compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-pthread", "-fsanitize=thread", f"-I{ROOT / 'generated/c'}"]
-    command += [str(ROOT / path) for path in ("tests/native_threads.c", "generated/c/bitlex.c", "generated/c/bitlex_lanes.c")]
-    command += [str(ROOT / f"generated/c/{name}.c") for name in ("cl100k", "clip")]
-    built = subprocess.run([*command, "-o", str(tmp_path / "threads")], check=False, capture_output=True, text=True)
-    if built.returncode != 0 and "tsan" in built.stderr:
-        pytest.skip("the compiler has no thread sanitizer")
-    assert built.returncode == 0, built.stderr
-    done = subprocess.run([str(tmp_path / "threads")], check=False, capture_output=True, text=True)
-    if "unexpected memory mapping" in done.stderr:
-        pytest.skip("the thread sanitizer does not run on this kernel")
-    assert done.returncode == 0, done.stdout + done.stderr
+    sources = [ROOT / "tests/native_threads.c", *LOOPS, *(C / f"{name}.c" for name in ("cl100k", "clip"))]
+    run(build(tmp_path / "threads", sources, "-O1", f"-I{C}", needs=THREAD))

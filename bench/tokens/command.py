@@ -26,7 +26,7 @@ from pathlib import Path
 
 from bitlex.vocabularies import Description
 
-from ..conduct import Pages, conduct
+from ..conduct import Pages, add_options, conduct, read
 from ..corpora import Text, corpora
 from ..measure import Row
 from ..plots import plots_of_tokens
@@ -41,7 +41,6 @@ from .vocabularies import Vocabulary, vocabularies
 
 __all__ = ["arguments", "main", "run"]
 
-HERE = Path(__file__).resolve().parent.parent
 PARTS = ("golden", "first", "warm", "short", "decode", "load", "memory", "pieces", "threads")
 MEGABYTE = 1_000_000
 
@@ -65,22 +64,11 @@ def arguments(given: list[str]) -> argparse.Namespace:
     which.add_argument("--python", action="append", default=[], metavar="[NAME=]PATH", help="the interpreter that has the others, or NAME")
     which.add_argument("--data", type=Path, metavar="FOLDER", help="default: $BITLEX_DATA, or texts and a vocabulary made here")
     which.add_argument("--megabytes", type=float, metavar="MB", help="of each text, at most (default: all of it; 4 of made texts)")
-    how = parser.add_argument_group("how, and where to")
-    how.add_argument("--rounds", type=int, default=7, help="turns, or new processes; 5 at least to publish (default: %(default)s)")
-    how.add_argument("--quick", action="store_true", help="one vocabulary, two texts of 0.1 MB, 2 rounds: does it work here?")
-    how.add_argument("--out", type=Path, default=HERE / "results", metavar="FOLDER", help="default: %(default)s")
-    how.add_argument("--name", default="tokens", help="of the files: NAME.csv, NAME.json, NAME.md ... (default: %(default)s)")
-    how.add_argument("--readme", type=Path, nargs="?", const=HERE.parent / "README.md", metavar="FILE",
-                     help="put the summary between the markers of README.md, or of FILE")  # fmt: skip
-    how.add_argument("--from", type=Path, dest="source", metavar="JSON", help="measure nothing: take an earlier result")
-    options = parser.parse_args(given)
-    if options.rounds < 1:
-        parser.error("--rounds: one at least")
+    add_options(parser, name="tokens", rounds=7, quick="one vocabulary, two texts of 0.1 MB, 2 rounds")
+    options = read(parser, given, PARTS)
     if options.quick:
         options.rounds = min(options.rounds, 2)
         options.megabytes = options.megabytes or 0.1
-    chosen = [part for part in PARTS if getattr(options, part) is not None and getattr(options, part) is not False]
-    options.parts = chosen or PARTS
     return options
 
 

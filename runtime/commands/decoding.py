@@ -85,7 +85,7 @@ def decoded(file: IdFile, chosen: Tokenizer, skip_special: bool) -> Iterator[tup
     for part in file.parts():
         ids: Any = part.ids
         try:
-            yield part, chosen.decode_bytes(ids.tolist() if skip_special else ids, skip_special_tokens=skip_special)
+            yield part, chosen.decode_bytes(ids, skip_special_tokens=skip_special)
         except (KeyError, ValueError):
             at = next(at for at, number in enumerate(ids.tolist()) if not is_token(chosen, number))
             raise InputError(f"{file.place(part.document, part.at + at)} is {ids[at]}, which is no token of {chosen.name}") from None

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import Lexer, compile, lexer
 from ..formats import FORMATS, chunks, visible
-from ..inputs import STANDARD_INPUT, mapped, opened
+from ..opening import STANDARD_INPUT, mapped, opened
 from . import Commands
 from .console import complain, print_table, write
 

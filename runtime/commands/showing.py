@@ -7,7 +7,7 @@ import os
 from itertools import pairwise
 
 from ..formats import BACKGROUNDS, RESET, chunks
-from ..inputs import STANDARD_INPUT, opened
+from ..opening import STANDARD_INPUT, opened
 from ..outputs import whole_files
 from . import Commands
 from .choosing import TOKENIZER, reported, special, tokenizer, which_special, which_tokenizer

@@ -2,6 +2,7 @@
 
     component("post_processor", {"type": "ByteLevel", ...})          # tokenizers.processors.ByteLevel(...)
     as_json(tokenizers.processors.ByteLevel())                       # {"type": "ByteLevel", ...}
+    post_processor = Component("post_processor", "...")              # in the class: an attribute that is read and set so
 
 Invariant: there and back, nothing changes. Rejected: classes of our own for all parts, which nothing else would take.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ["as_json", "component"]
+__all__ = ["Component", "as_json", "component"]
 
 EMPTY: dict[str, Any] = {
     "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None, "pre_tokenizer": None,
@@ -34,3 +35,16 @@ def as_json(source: Any) -> dict[str, Any] | None:
         return None
     found: dict[str, Any] = json.loads(source.__getstate__())
     return found
+
+
+class Component:
+    """An attribute of a tokenizer: the field of that name, in its `_fields`; set by its `_replace`."""
+
+    def __init__(self, name: str, doc: str) -> None:
+        self.name, self.__doc__ = name, doc
+
+    def __get__(self, tokenizer: Any, kind: type) -> Any:
+        return self if tokenizer is None else component(self.name, tokenizer._fields.get(self.name))
+
+    def __set__(self, tokenizer: Any, value: Any) -> None:
+        tokenizer._replace(self.name, value)

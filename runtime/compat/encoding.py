@@ -4,93 +4,27 @@
     encoding.ids, encoding.tokens, encoding.offsets             # [9707, 1879], ["Hello", "Ġworld"], [(0, 5), (5, 11)]
     encoding.char_to_token(6)                                   # 1
 
-All lists have one entry for each token. `ranges` says which tokens are of which text; without it, all are of the first. Most people
-read nothing but the ids, so an Encoding may know how to make the rest, and does so when something else is asked for.
 Invariant: what each method gives, and changes, is what tokenizers 0.23.3 does; what is cut off is in `overflowing`. Lists that are
-handed out are copies. Rejected: numpy arrays (people index lists of int, and tuples).
+handed out are copies. Rejected: lists that are handed out as they are (what people do to them would change the encoding).
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from operator import index
 from typing import Any
 
+from .columns import COLUMNS, Columns
+
 __all__ = ["Encoding", "natural"]
 
-COLUMNS = ("_ids", "_type_ids", "_tokens", "_words", "_offsets", "_special", "_attention")
 
-
-class Encoding:
+class Encoding(Columns):
     """What `encode` gives. Made empty by calling the class."""
 
-    __slots__ = (*COLUMNS, "_make", "_overflowing", "_ranges")
-    _ids: list[int]
-    _type_ids: list[int]
-    _tokens: list[str]
-    _words: list[int | None]
-    _offsets: list[tuple[int, int]]
-    _special: list[int]
-    _attention: list[int]
+    __slots__ = ()
     _overflowing: list[Encoding]
-    _ranges: dict[int, tuple[int, int]]
-    _make: Callable[[], Encoding] | None
-
-    def __init__(self) -> None:
-        self._fill([], [], [], [], [], [], [])
-
-    def _fill(
-        self, ids: list[int], type_ids: list[int], tokens: list[str], words: list[int | None], offsets: list[tuple[int, int]],
-        special: list[int], attention: list[int],
-    ) -> None:  # fmt: skip
-        self._ids, self._type_ids, self._tokens, self._words = ids, type_ids, tokens, words
-        self._offsets, self._special, self._attention = offsets, special, attention
-        self._overflowing, self._ranges, self._make = [], {}, None
-
-    @classmethod
-    def of(
-        cls,
-        ids: list[int],
-        tokens: list[str],
-        offsets: list[tuple[int, int]],
-        words: list[int | None],
-        type_id: int,
-        special: int = 0,
-    ) -> Encoding:
-        """Of tokens that are all of one kind."""
-        made = cls.__new__(cls)
-        size = len(ids)
-        made._fill(ids, [type_id] * size, tokens, words, offsets, [special] * size, [1] * size)
-        return made
-
-    @classmethod
-    def later(cls, ids: list[int], make: Callable[[], Encoding]) -> Encoding:
-        """One of which the ids are known, and how to make all of it."""
-        made = cls.__new__(cls)
-        made._ids, made._make = ids, make
-        return made
-
-    def __getattr__(self, name: str) -> Any:
-        """Makes what is missing. Only called for what is not there."""
-        if name not in COLUMNS and name not in ("_overflowing", "_ranges"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        assert self._make is not None
-        made = self._make()
-        for slot in Encoding.__slots__:
-            setattr(self, slot, getattr(made, slot))
-        return getattr(self, name)
-
-    def copy(self) -> Encoding:
-        """One that changes by itself."""
-        return self.part(0, len(self._tokens), dict(self._ranges), [one.copy() for one in self._overflowing])
-
-    def part(self, start: int, end: int, ranges: dict[int, tuple[int, int]], overflowing: list[Encoding]) -> Encoding:
-        """Some of the tokens."""
-        made = Encoding.__new__(Encoding)
-        made._fill(*(getattr(self, name)[start:end] for name in COLUMNS))
-        made._ranges, made._overflowing = ranges, overflowing
-        return made
 
     # --- what there is ---
 
@@ -154,19 +88,8 @@ class Encoding:
             found[start:end] = [sequence] * (end - start)
         return found
 
-    def __len__(self) -> int:
-        return len(self._ids)
-
     def __repr__(self) -> str:
         return f"<Encoding of {len(self)} tokens>"
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*COLUMNS, "_overflowing", "_ranges")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._make = None
-        for name, value in state.items():
-            setattr(self, name, value)
 
     # --- which is where ---
 

@@ -21,21 +21,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..normalization import nfc
 from ..tokenizer import Tokenizer as Bitlex
-from ..vocabularies.added_tokens import added_tokens
-from ..vocabularies.byte_alphabet import ALPHABET
 from ..vocabularies.huggingface import read_huggingface
 from ..vocabularies.json_fields import Fields, parse_json
-from .added_token import AddedToken, token_of, with_tokens
+from .added_token import AddedToken, token_of
 from .completion import complete, finish
-from .components import as_json, component
+from .components import Component, as_json, component
 from .decode_stream import DecodeStream
 from .encoding import Encoding, natural
 from .inputs import Texts, batch_of, texts_of
 from .pipeline import Pipeline
 from .processors import added_by, processors_of
 from .settings import Padding, Truncation
+from .tokens import Tokens
 
 if TYPE_CHECKING:
     from ..vocabulary import Description
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["AddedToken", "DecodeStream", "Encoding", "Tokenizer"]
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
-FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
 class Tokenizer:
@@ -99,9 +96,7 @@ class Tokenizer:
         tokenizer = Bitlex(read_huggingface(Fields({**found.value, **elsewhere}, where), data))
         self._data, self._where = data, where
         self._fields = {key: value for key, value in found.value.items() if key not in ("model", "added_tokens")}
-        self._vocabulary: dict[str, int] = model["vocab"] if model is not None else {}
-        self._added = {token.id: flagged(token) for token in tokenizer.description.added}
-        self._special = {token.content for token in self._added.values() if token.special}
+        self._tokens = Tokens.of(model["vocab"] if model is not None else {}, tokenizer)
         self._truncation, self._padding = truncation, padding
         self._use(tokenizer)
 
@@ -109,10 +104,7 @@ class Tokenizer:
         """From here on, encode by this."""
         self._tokenizer = tokenizer
         self._processors = processors_of(self._fields.get("post_processor"))
-        texts = [""] * (max(self._vocabulary.values(), default=-1) + 1)
-        for text, number in self._vocabulary.items():
-            texts[number] = text
-        self._pipeline = Pipeline(tokenizer, texts)
+        self._pipeline = Pipeline(tokenizer, self._tokens.names)
 
     @property
     def _description(self) -> Description:
@@ -153,16 +145,15 @@ class Tokenizer:
         """The text of ids. Those that are none are left out, as in the original."""
         if isinstance(ids, (str, bytes)):
             raise TypeError(f"expected token ids, got {type(ids).__name__}")
-        left_out = self._skipped if skip_special_tokens else frozenset()
-        wanted = [number for number in ids if number not in left_out]
+        left_out = self._tokens.left_out(self._normalizes) if skip_special_tokens else frozenset()
+        wanted = [number for number in ids if number not in left_out] if left_out else ids
         if self._fields.get("decoder") is None:
             texts = map(self.id_to_token, wanted)
             return " ".join(text for text in texts if text is not None)
         try:
-            data = self._tokenizer.decode_bytes(wanted)
+            return self._tokenizer.decode(wanted)
         except KeyError:
-            data = self._tokenizer.decode_bytes([number for number in wanted if self.id_to_token(number) is not None])
-        return data.decode("utf-8", "replace")
+            return self._tokenizer.decode([number for number in wanted if self.id_to_token(number) is not None])
 
     def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """The texts of many lists of ids."""
@@ -172,33 +163,25 @@ class Tokenizer:
         """The id of a token; None if it is none."""
         if not isinstance(token, str):
             raise TypeError(f"expected str, got {type(token).__name__}")
-        added = next((number for number, one in self._added.items() if one.content == token), None)
-        return self._vocabulary.get(token) if added is None else added
+        return self._tokens.id_of(token)
 
     def id_to_token(self, id: int) -> str | None:
         """What the token of an id is called; None if there is none."""
-        number = natural(id, 32)
-        if number in self._added:
-            return self._normalized(self._added[number])
-        texts = self._pipeline.texts
-        text = texts[number] if number < len(texts) else ""
-        return text if text or self._vocabulary.get("") == number else None
+        return self._tokens.name_of(natural(id, 32), self._normalizes)
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
         """The ids of all tokens."""
-        added = {token.content: number for number, token in self._added.items()}
-        return {**self._vocabulary, **added} if with_added_tokens else self._vocabulary.copy()
+        return self._tokens.ids(with_added_tokens)
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """How many tokens there are."""
-        added = [token for token in self._added.values() if token.content not in self._vocabulary]
-        return len(self._vocabulary) + (len(added) if with_added_tokens else 0)
+        return self._tokens.count(with_added_tokens)
 
     # --- added tokens ---
 
     def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
         """The added tokens by id."""
-        return {number: token_of(token, False) for number, token in sorted(self._added.items())}
+        return {number: token_of(token, False) for number, token in sorted(self._tokens.added.items())}
 
     def add_tokens(self, tokens: list[str | AddedToken]) -> int:
         """Add tokens, or change their flags; how many are new, or changed."""
@@ -211,31 +194,16 @@ class Tokenizer:
     def _add(self, tokens: list[str | AddedToken], special: bool) -> int:
         if not isinstance(tokens, list):
             raise TypeError(f"expected a list of str or AddedToken, got {type(tokens).__name__}")
-        wanted = [token_of(token, special) for token in tokens]
-        added, count = with_tokens(self._added, wanted, self._vocabulary)
-        contents = self._special | {token.content for token in wanted if token.special and token.content}
+        found, count = self._tokens.plus(tokens, special)
         if count:
-            tokenizer = self._with(added, contents)
-            self._added, self._special = added, contents
+            tokenizer = found.tokenizer(self._tokenizer, self._where)
+            self._tokens = found
             self._use(tokenizer)
         return count
 
-    def _with(self, added: dict[int, AddedToken], special: set[str]) -> Bitlex:
-        """The tokenizer with these tokens. One that was special once stays so where ids are decoded, as in the original."""
-        listed = [as_entry(number, token) | {"special": token.content in special} for number, token in sorted(added.items())]
-        checked, spelled = added_tokens(
-            Fields({"added_tokens": listed}, self._where), self._vocabulary, self._description.normalizer
-        )
-        alphabet = set(ALPHABET)
-        decoded = {number: text.encode() for text, number in self._vocabulary.items() if not text or not alphabet.issuperset(text)}
-        return self._tokenizer.with_added_tokens(checked, decoded | spelled)
-
     @property
-    def _skipped(self) -> frozenset[int]:
-        return frozenset(number for number, token in self._added.items() if self._normalized(token) in self._special)
-
-    def _normalized(self, token: AddedToken) -> str:
-        return nfc(token.content) if token.normalized and self._description.normalizer else token.content
+    def _normalizes(self) -> bool:
+        return self._description.normalizer is not None
 
     @property
     def encode_special_tokens(self) -> bool:
@@ -291,7 +259,7 @@ class Tokenizer:
             "version": "1.0",
             "truncation": None if self._truncation is None else self._truncation.as_json(),
             "padding": None if self._padding is None else self._padding.as_json(),
-            "added_tokens": [as_entry(number, token) for number, token in sorted(self._added.items())],
+            "added_tokens": self._tokens.entries(),
             **{key: fields.get(key) for key in ("normalizer", "pre_tokenizer", "post_processor", "decoder")},
             "model": json.loads(self._data)["model"],
         }
@@ -310,46 +278,15 @@ class Tokenizer:
         """The parts are objects of the package tokenizers, made when they are asked for."""
         return component("model", json.loads(self._data)["model"])
 
-    @property
-    def normalizer(self) -> Any:
-        """What is done to text before it is cut; it may be set, as the others below."""
-        return component("normalizer", self._fields.get("normalizer"))
-
-    @normalizer.setter
-    def normalizer(self, value: Any) -> None:
-        self._replace("normalizer", value)
-
-    @property
-    def pre_tokenizer(self) -> Any:
-        """What cuts text."""
-        return component("pre_tokenizer", self._fields.get("pre_tokenizer"))
-
-    @pre_tokenizer.setter
-    def pre_tokenizer(self, value: Any) -> None:
-        self._replace("pre_tokenizer", value)
-
-    @property
-    def post_processor(self) -> Any:
-        """What puts special tokens around."""
-        return component("post_processor", self._fields.get("post_processor"))
-
-    @post_processor.setter
-    def post_processor(self, value: Any) -> None:
-        self._replace("post_processor", value)
-
-    @property
-    def decoder(self) -> Any:
-        """What makes text of tokens."""
-        return component("decoder", self._fields.get("decoder"))
-
-    @decoder.setter
-    def decoder(self, value: Any) -> None:
-        self._replace("decoder", value)
+    normalizer = Component("normalizer", "What is done to text before it is cut; it may be set, as the others below.")
+    pre_tokenizer = Component("pre_tokenizer", "What cuts text.")
+    post_processor = Component("post_processor", "What puts special tokens around.")
+    decoder = Component("decoder", "What makes text of tokens.")
 
     def _replace(self, name: str, value: Any) -> None:
-        special = self._special
+        special = self._tokens.special
         self._read(self._as_json({**self._fields, name: as_json(value)}).encode(), self._where)
-        self._special |= special
+        self._tokens = self._tokens.also_special(special)
 
     # --- inside ---
 
@@ -372,7 +309,7 @@ class Tokenizer:
 
     def _complete(self, texts: Texts, around: bool) -> Callable[[], Encoding]:
         """What makes all of an encoding, now or later, by what the tokenizer is now."""
-        passed_over = frozenset(self._special) if self._encode_special_tokens else frozenset()
+        passed_over = self._tokens.special if self._encode_special_tokens else frozenset[str]()
         return partial(complete, self._pipeline, self._processors, self._truncation, self._padding, passed_over, texts, around)
 
     def _finish(self, encodings: list[Encoding], around: bool) -> Encoding:
@@ -388,7 +325,7 @@ class Tokenizer:
         ids: list[int] = []
         for part in [text] if isinstance(text, str) else text:
             if self._encode_special_tokens:
-                ids.extend(self._pipeline.encode(part, 0, frozenset(self._special))._ids)
+                ids.extend(self._pipeline.encode(part, 0, self._tokens.special)._ids)
             else:
                 ids.extend(self._tokenizer.encode(part))
         size = len(ids)
@@ -399,12 +336,3 @@ def restore(data: str, encode_special_tokens: bool) -> Tokenizer:
     made = Tokenizer.from_str(data)
     made.encode_special_tokens = encode_special_tokens
     return made
-
-
-def flagged(token: Any) -> AddedToken:
-    return AddedToken(token.content, **{flag: getattr(token, flag) for flag in FLAGS})
-
-
-def as_entry(number: int, token: AddedToken) -> dict[str, Any]:
-    """As added_tokens of a file has it."""
-    return {"id": number, "content": token.content, **{flag: getattr(token, flag) for flag in FLAGS}}

@@ -7,6 +7,9 @@
     101 32
     256 116
 
+Version 2 is ours, for what version 1 cannot hold or notice: the pattern and the special tokens are JSON strings, the number of merges
+stands before them, and a checksum at the end, so that a file that was cut or edited is found out, wherever.
+
 In: the bytes of a `.model` file. Out: a Description. The bytes are ids 0 to 255, and the merges make 256 and on. minbpe merges all
 places of the lowest merge at once, from left to right, which is one after another: no id in a merge is higher than what it makes.
 
@@ -18,17 +21,21 @@ a capturing group (`findall` would give the group, not the match). Rejected: gue
 from __future__ import annotations
 
 import hashlib
+import json
 import re
+import zlib
 from array import array
 
+from ..formats import visible
 from ..vocabulary import Description, Vocabulary, VocabularyError, buffers
 from .matching import matches_of
 from .tiktoken import special_tokens
 
-__all__ = ["MAGIC", "read_minbpe"]
+__all__ = ["CHECKED", "MAGIC", "REGEX_UNICODE", "VERSION", "checksum_line", "read_minbpe", "readable"]
 
 MAGIC = b"minbpe "
 VERSION = "minbpe v1"
+CHECKED = "minbpe v2"
 REGEX_UNICODE = "18.0"  # of the regex module, 2026.9.29 and later
 
 
@@ -38,13 +45,16 @@ def read_minbpe(data: bytes, where: str, name: str | None = None) -> Description
         lines = [line.strip() for line in data.decode().replace("\r\n", "\n").replace("\r", "\n").split("\n")]
     except UnicodeDecodeError as error:
         raise VocabularyError(f"{where}: byte {error.start} is not UTF-8") from None
-    if lines[0] != VERSION:
-        raise VocabularyError(f"{where}: line 1: {lines[0]!r} is not {VERSION!r}")
-    if lines[-1] == "":
+    if lines[0] == CHECKED:
+        lines = checked_lines(data, where)
+    elif lines[0] != VERSION:
+        raise VocabularyError(f"{where}: line 1: {lines[0]!r} is neither {VERSION!r} nor {CHECKED!r}")
+    elif lines[-1] == "":
         lines.pop()
     if len(lines) < 3:
         raise VocabularyError(f"{where}: ends after line {len(lines)}; a pattern and the number of special tokens should follow")
-    pattern = lines[1]
+    checked = lines[0] == CHECKED
+    pattern = string(lines[1], where, 2) if checked else lines[1]
     if has_group(pattern):
         raise VocabularyError(f"{where}: line 2: a capturing group, of which minbpe takes what it caught instead of the match")
     (count,) = numbers(lines[2], 1, where, 3)
@@ -52,19 +62,62 @@ def read_minbpe(data: bytes, where: str, name: str | None = None) -> Description
         raise VocabularyError(f"{where}: ends after line {len(lines)}, before the {count} special tokens that line 3 tells of")
     special: dict[str, int] = {}
     for at, line in enumerate(lines[3 : 3 + count], 4):
-        fields = line.split()
-        if len(fields) != 2 or not fields[1].isdigit() or fields[0] in special:
+        fields = line.rsplit(" ", 1) if checked else line.split()
+        content = string(fields[0], where, at) if checked else fields[0] if fields else ""
+        if len(fields) != 2 or not fields[1].isdigit() or content in special:
             raise VocabularyError(f"{where}: line {at}: {line!r} is not a new special token and its id")
-        special[fields[0]] = int(fields[1])
+        special[content] = int(fields[1])
     tokens = [bytes([byte]) for byte in range(256)]
     merges = array("I")
-    for at, line in enumerate(lines[3 + count :], 4 + count):
+    for at, line in enumerate(lines[3 + count + checked :], 4 + count + checked):
         pair = numbers(line, 2, where, at)
         if max(pair) >= len(tokens):
             raise VocabularyError(f"{where}: line {at}: {max(pair)} is no token yet; this merge makes {len(tokens)}")
         merges.extend((*pair, len(tokens)))
         tokens.append(tokens[pair[0]] + tokens[pair[1]])
     return describe(Vocabulary(*buffers(tokens), merges.tobytes(), False), pattern, special, data, where, name)
+
+
+def checked_lines(data: bytes, where: str) -> list[str]:
+    """The lines of a file of version 2 but the last, if none is missing and nothing was changed."""
+    lines = data.decode().split("\n")
+    whole = lines[-1] == ""
+    last = len(lines) - whole
+    if not whole or not lines[last - 1].startswith("checksum "):
+        raise VocabularyError(f"{where}: line {last}: the file was cut short: it does not end with its checksum")
+    del lines[last - 1 :]
+    if (count := next(iter(numbers(lines[2], 1, where, 3)), 0) if len(lines) > 2 else 0) + 4 > len(lines):
+        raise VocabularyError(f"{where}: line {last}: ends before the {count} special tokens that line 3 tells of")
+    (merges,) = numbers(lines[3 + count], 1, where, 4 + count)
+    if 4 + count + merges != len(lines):
+        raise VocabularyError(f"{where}: line {last}: {len(lines) - 4 - count} merges stand before it, not {merges}, as line {4 + count} says")
+    if data[: data.rindex(b"checksum ")] + checksum_line(data[: data.rindex(b"checksum ")]) != data:
+        at = first_malformed(lines, count, where)
+        raise VocabularyError(f"{where}: line {at or last}: the file was edited: its checksum is that of another")
+    return lines
+
+
+def first_malformed(lines: list[str], count: int, where: str) -> int:
+    """The first line of a merge that cannot be one; 0 if all could be."""
+    for at, line in enumerate(lines[4 + count :]):
+        fields = line.split(" ")
+        if len(fields) != 2 or not all(field.isascii() and field.isdigit() and int(field) < 256 + at for field in fields):
+            return 5 + count + at
+    return 0
+
+
+def checksum_line(data: bytes) -> bytes:
+    return b"checksum %08x\n" % zlib.crc32(data)
+
+
+def string(line: str, where: str, at: int) -> str:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        found = None
+    if not isinstance(found, str):
+        raise VocabularyError(f"{where}: line {at}: {line!r} is no JSON string")
+    return found
 
 
 def describe(
@@ -100,3 +153,19 @@ def has_group(pattern: str) -> bool:
     classes = r"\[\^?\]?(?:\\.|\[:[^\]]*:\]|[^\]\\])*\]"
     bare = re.sub(rf"\\.|{classes}", "", pattern, flags=re.DOTALL)
     return re.search(r"\((?!\?)|\(\?P?<(?![=!])", bare) is not None
+
+
+def readable(description: Description) -> bytes:
+    """The tokens, for people: each with the two that it was made of, and its id. No program reads it."""
+    tokens = description.vocabulary.tokens()
+    flat = memoryview(description.vocabulary.merges or b"").cast("I").tolist()
+    parts = {made: (left, right) for left, right, made in zip(flat[::3], flat[1::3], flat[2::3], strict=True)}
+    lines = []
+    for number, token in enumerate(tokens):
+        if number in parts:
+            left, right = parts[number]
+            lines.append(f"[{visible(tokens[left])}][{visible(tokens[right])}] -> [{visible(token)}] {number}\n")
+        elif token:
+            lines.append(f"[{visible(token)}] {number}\n")
+    lines += [f"[{visible(token.content.encode())}] {token.id}\n" for token in description.added]
+    return "".join(lines).encode("utf-8", "replace")

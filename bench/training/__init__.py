@@ -1,0 +1,1 @@
+"""Trainers next to each other: `python -m bench training`."""

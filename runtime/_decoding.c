@@ -1,0 +1,319 @@
+/* _decoding.c - ids in, what they stand for out: the methods of an Encoder that decode.
+ *
+ * The bytes of ids are measured first, with what tells how wide the characters of a str must be; then the object is made, and filled
+ * by the block, the bytes of a block becoming characters while they are in the cache. Where they turn out not to be UTF-8, the bytes
+ * are made, and Python decodes them as it is told to. Measuring and filling touch no object, so that several threads may do it.
+ *
+ * Invariant: between the two, another thread may have changed the ids; nothing is ever written outside of the object.
+ */
+#include "_tokens.h"
+#include "_threads.h"
+
+#define BLOCK 16384 /* bytes that are decoded at a time; a longer token is left to Python */
+
+/* One text. */
+typedef struct {
+    Source source;
+    bpe_extent extent;
+    uint32_t wrong;    /* an id that is none, at this index; or */
+    size_t measured;   /* all of them */
+    PyObject *made;    /* a str or bytes */
+    int filled;
+} Decoding;
+
+/* Of a call. */
+typedef struct {
+    Encoder *encoder;
+    const char *errors; /* or NULL, for bytes */
+    int skip;
+} How;
+
+static void raise_no_token(uint32_t id, size_t at)
+{
+    if (id == BPE_NONE) PyErr_Format(PyExc_KeyError, "ids[%zu] is no token id", at);
+    else PyErr_Format(PyExc_KeyError, "ids[%zu] is %u, which is no token of this vocabulary", at, id);
+}
+
+/* --- one text ------------------------------------------------------------------------------------------------------------ */
+
+static void measure(const How *how, Decoding *d)
+{
+    uint32_t room[SOURCE_BLOCK];
+    size_t count, done;
+    for (; d->measured < d->source.count; d->measured += count) {
+        const uint32_t *ids = bitlex_py_source_block(&d->source, d->measured, &count, room);
+        done = bpe_measure(&how->encoder->decoder, ids, count, how->skip, &d->extent);
+        if (done == count) continue;
+        d->wrong = ids[done];
+        d->measured += done;
+        return;
+    }
+}
+
+/* The object that is to be filled: -1 with an exception set. */
+static int make(const How *how, Decoding *d)
+{
+    static const Py_UCS4 widest[] = {0x7F, 0xFF, 0xFFFF, 0x10FFFF};
+    if (d->measured < d->source.count) {
+        raise_no_token(d->wrong, d->measured);
+        return -1;
+    }
+    if (d->extent.bytes > PY_SSIZE_T_MAX - 64) PyErr_NoMemory();
+    else if (how->errors == NULL) d->made = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)d->extent.bytes);
+    else d->made = PyUnicode_New((Py_ssize_t)d->extent.characters, widest[d->extent.widest]);
+    return d->made == NULL ? -1 : 0;
+}
+
+/* Bytes, or characters of ASCII: whether they are those that were measured. */
+static int fill_bytes(const How *how, const Decoding *d, uint8_t *out)
+{
+    const uint8_t *end = out + d->extent.bytes;
+    uint32_t room[SOURCE_BLOCK];
+    size_t at = 0, count;
+    for (; at < d->source.count; at += count) {
+        const uint32_t *ids = bitlex_py_source_block(&d->source, at, &count, room);
+        if (bpe_decode(&how->encoder->decoder, ids, count, how->skip, &out, end) < count) return 0;
+    }
+    return out == end;
+}
+
+static int fill_characters(const How *how, const Decoding *d, uint8_t *out)
+{
+    const int width = d->extent.widest == 3 ? 4 : (int)d->extent.widest, vectors = how->encoder->machine->tier == BITLEX_AVX512;
+    const uint8_t *end = out + d->extent.characters * (uint64_t)width;
+    uint32_t room[SOURCE_BLOCK];
+    uint8_t block[BLOCK];
+    size_t held = 0, at = 0, count, done, used;
+    while (at < d->source.count) {
+        const uint32_t *ids = bitlex_py_source_block(&d->source, at, &count, room);
+        uint8_t *to = block + held;
+        done = bpe_decode(&how->encoder->decoder, ids, count, how->skip, &to, block + BLOCK);
+        used = bpe_transcode(block, (size_t)(to - block), width, vectors, &out, end);
+        if (used == SIZE_MAX || done == 0) return 0;
+        held = (size_t)(to - block) - used;
+        memmove(block, block + used, held);
+        at += done;
+    }
+    return held == 0 && out == end;
+}
+
+static void fill(const How *how, Decoding *d)
+{
+    if (d->extent.bytes == 0) d->filled = 1;
+    else if (how->errors == NULL) d->filled = fill_bytes(how, d, (uint8_t *)PyBytes_AS_STRING(d->made));
+    else if (d->extent.widest == 0) d->filled = fill_bytes(how, d, PyUnicode_DATA(d->made));
+    else d->filled = d->extent.characters > 0 && fill_characters(how, d, PyUnicode_DATA(d->made));
+}
+
+/* What was made, or what Python makes of bytes that are not UTF-8: NULL with an exception set. */
+static PyObject *finish(const How *how, Decoding *d)
+{
+    PyObject *made = d->made;
+    d->made = NULL;
+    if (d->filled) return made;
+    Py_DECREF(made);
+    made = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)d->extent.bytes);
+    if (made != NULL && !fill_bytes(how, d, (uint8_t *)PyBytes_AS_STRING(made))) {
+        Py_CLEAR(made);
+        PyErr_SetString(PyExc_RuntimeError, "the ids changed while they were decoded");
+    }
+    if (made != NULL && how->errors != NULL) {
+        PyObject *bytes = made;
+        made = PyUnicode_DecodeUTF8(PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes), how->errors);
+        Py_DECREF(bytes);
+    }
+    return made;
+}
+
+static PyObject *decode(const How *how, PyObject *ids)
+{
+    Decoding d = {.measured = 0};
+    PyObject *made = NULL;
+    PyThreadState *released = NULL;
+    int large, failed;
+    if (bitlex_py_source_begin(&d.source, ids) < 0) return NULL;
+    large = d.source.count > RELEASE;
+    if (large) released = PyEval_SaveThread();
+    measure(how, &d);
+    if (large) PyEval_RestoreThread(released);
+    failed = make(how, &d);
+    if (!failed) {
+        if (large) released = PyEval_SaveThread();
+        fill(how, &d);
+        if (large) PyEval_RestoreThread(released);
+        made = finish(how, &d);
+    }
+    bitlex_py_source_end(&d.source);
+    return made;
+}
+
+/* Whether `skip` is true: -1 with an exception set if there are other arguments than these. */
+static int read_skip(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t most, const char *expected)
+{
+    if (count == most) return PyObject_IsTrue(arguments[most - 1]);
+    PyErr_Format(PyExc_TypeError, "expected %s, got %zd arguments", expected, count);
+    return -1;
+}
+
+PyObject *bitlex_py_decode(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    How how = {self, NULL, count > 1 ? read_skip(arguments, count, 2, "(ids, skip=False)") : 0};
+    if (how.skip < 0) return NULL;
+    if (count >= 1) return decode(&how, arguments[0]);
+    PyErr_SetString(PyExc_TypeError, "expected (ids, skip=False)");
+    return NULL;
+}
+
+PyObject *bitlex_py_decode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    How how = {self, NULL, read_skip(arguments, count, 3, "(ids, errors, skip)")};
+    if (how.skip < 0 || (how.errors = PyUnicode_AsUTF8(arguments[1])) == NULL) return NULL;
+    return decode(&how, arguments[0]);
+}
+
+/* --- many texts ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Job job;
+    How how;
+    Decoding *texts;
+    size_t count, begun, next, at_once;
+    int made; /* whether they are to be filled, not measured */
+} Batch;
+
+static void work_on(Batch *b, size_t from, size_t to)
+{
+    for (; from < to; from++) {
+        if (b->made) fill(&b->how, b->texts + from);
+        else measure(&b->how, b->texts + from);
+    }
+}
+
+static void work(Worker *w)
+{
+    Batch *b = (Batch *)w->job;
+    size_t from = 0, to = 0;
+    for (;;) {
+        uint64_t ids = 0;
+        for (; from < to; from++) ids += b->texts[from].source.count;
+        if (!bitlex_py_may_go_on(w, 4 * ids)) return;
+        PyThread_acquire_lock(b->job.lock, WAIT_LOCK);
+        from = b->next;
+        to = b->count - from < b->at_once ? b->count : from + b->at_once;
+        b->next = to;
+        PyThread_release_lock(b->job.lock);
+        if (from == to) return;
+        work_on(b, from, to);
+    }
+}
+
+static int make_all(void *job)
+{
+    Batch *b = job;
+    for (size_t i = 0; i < b->count; i++) {
+        if (make(&b->how, b->texts + i) < 0) return -1;
+    }
+    b->made = 1;
+    b->next = 0;
+    return 0;
+}
+
+/* Several threads take a few texts at a time; one does without what they share. */
+static int share(Batch *b, uint64_t threads)
+{
+    uint64_t ids = 0;
+    for (size_t i = 0; i < b->count; i++) ids += b->texts[i].source.count;
+    if (threads > ids / RELEASE + 1) threads = ids / RELEASE + 1;
+    if (threads > b->count) threads = b->count;
+    if (threads > 1) {
+        b->at_once = b->count / (size_t)threads / 16 + 1;
+        return bitlex_py_share(&b->job, threads);
+    }
+    work_on(b, 0, b->count);
+    if (make_all(b) < 0) return -1;
+    work_on(b, 0, b->count);
+    return 0;
+}
+
+PyObject *bitlex_py_decode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    Batch b = {.job = {.machine = &self->machine->machine, .work = work, .between = make_all, .buffer_size = 1}, .how = {.encoder = self}};
+    PyObject *tuple, *list = NULL;
+    Py_ssize_t threads = 1;
+    b.how.skip = read_skip(arguments, count, 4, "(batch, errors, threads, skip)");
+    if (b.how.skip < 0 || (b.how.errors = PyUnicode_AsUTF8(arguments[1])) == NULL) return NULL;
+    threads = PyNumber_AsSsize_t(arguments[2], PyExc_OverflowError);
+    if (threads == -1 && PyErr_Occurred()) return NULL;
+    if ((tuple = PySequence_Tuple(arguments[0])) == NULL) return NULL;
+    b.count = (size_t)PyTuple_GET_SIZE(tuple);
+    b.texts = PyMem_Calloc(b.count + 1, sizeof *b.texts);
+    if (b.texts == NULL) PyErr_NoMemory();
+    while (b.texts != NULL && b.begun < b.count) {
+        if (bitlex_py_source_begin(&b.texts[b.begun].source, PyTuple_GET_ITEM(tuple, (Py_ssize_t)b.begun)) < 0) break;
+        b.begun++;
+    }
+    if (b.texts != NULL && b.begun == b.count && share(&b, (uint64_t)(threads > 0 ? threads : 1)) == 0) list = PyList_New((Py_ssize_t)b.count);
+    for (size_t i = 0; list != NULL && i < b.count; i++) {
+        PyObject *made = finish(&b.how, b.texts + i);
+        if (made == NULL) Py_CLEAR(list);
+        else PyList_SET_ITEM(list, (Py_ssize_t)i, made);
+    }
+    while (b.begun-- > 0) {
+        Py_XDECREF(b.texts[b.begun].made);
+        bitlex_py_source_end(&b.texts[b.begun].source);
+    }
+    PyMem_Free(b.texts);
+    Py_DECREF(tuple);
+    return list;
+}
+
+/* --- tokens -------------------------------------------------------------------------------------------------------------- */
+
+PyObject *bitlex_py_ends(Encoder *self, PyObject *ids)
+{
+    uint32_t room[SOURCE_BLOCK];
+    PyObject *list = NULL;
+    uint64_t end = 0;
+    size_t at = 0, count, i;
+    Source s;
+    if (bitlex_py_source_begin(&s, ids) < 0) return NULL;
+    list = PyList_New((Py_ssize_t)s.count);
+    for (; list != NULL && at < s.count; at += count) {
+        const uint32_t *block = bitlex_py_source_block(&s, at, &count, room);
+        for (i = 0; list != NULL && i < count; i++) {
+            const uint8_t *bytes;
+            const uint32_t id = block[i];
+            const size_t length = bpe_token(&self->decoder, id, 0, &bytes);
+            PyObject *made;
+            if (length == SIZE_MAX) raise_no_token(id, at + i);
+            made = length == SIZE_MAX ? NULL : PyLong_FromUnsignedLongLong(end += length);
+            if (made == NULL) Py_CLEAR(list);
+            else PyList_SET_ITEM(list, (Py_ssize_t)(at + i), made);
+        }
+    }
+    bitlex_py_source_end(&s);
+    return list;
+}
+
+PyObject *bitlex_py_token(Encoder *self, PyObject *number)
+{
+    const uint8_t *bytes = NULL;
+    size_t length;
+    const Py_ssize_t id = PyNumber_AsSsize_t(number, NULL);
+    if (id == -1 && PyErr_Occurred()) return NULL;
+    length = id >= 0 && (uint64_t)id < BPE_NONE ? bpe_token(&self->decoder, (uint32_t)id, 0, &bytes) : SIZE_MAX;
+    if (length != SIZE_MAX) return PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)length);
+    PyErr_SetObject(PyExc_KeyError, number);
+    return NULL;
+}
+
+PyObject *bitlex_py_find(Encoder *self, PyObject *token)
+{
+    uint32_t id;
+    Utf8 u;
+    if (bitlex_py_utf8_begin(&u, token) < 0) return NULL;
+    id = bpe_find(&self->vocabulary, u.bytes, (size_t)u.length);
+    bitlex_py_utf8_end(&u);
+    if (id == BPE_NONE) Py_RETURN_NONE;
+    return PyLong_FromUnsignedLong(id);
+}

@@ -1,0 +1,149 @@
+"""`bitlex train`: files in, the tokenizer that is learned from them out, and a report on it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..inputs import FORMS, STANDARD_INPUT
+from . import Commands
+from .choosing import INPUTS
+from .console import print_table
+
+if TYPE_CHECKING:
+    from ..tokenizer import Tokenizer
+
+__all__ = ["add"]
+
+OUTPUT = """\
+output (-o):
+  what the name of the file says: NAME.tiktoken (ranks: without pattern and special tokens), tokenizer.json (Hugging Face), NAME.model
+  (minbpe, with NAME.vocab to look at; the pattern of a family is then read as minbpe reads it), any other name: the form of bitlex, which
+  is complete and loads in milliseconds. What the file could not say is an error before anything is read. It appears when it is whole.
+  Until then, OUTPUT.checkpoint holds what is done, from when counting is done on; --resume goes on from it, and ends with the same
+  tokenizer. It is removed when the output is there
+
+rules (--tie-break), which say what is merged when two pairs are equally frequent, and how ids are given:
+  minbpe        the pair that comes first in the text; special tokens have the highest ids
+  rustbpe       the pair of smaller ids; the same
+  huggingface   the same, as the BpeTrainer of Hugging Face does: special tokens have the lowest ids, then come the bytes by their characters
+"""
+EXAMPLES = """\
+examples:
+  bitlex train book.txt --vocab-size 8192 -o book.model
+  bitlex train 'shards/**/*.jsonl.zst' --field content --vocab-size 50000 --pattern o200k -o my.bitlex
+  bitlex train corpus.txt --vocab-size 32000 --tie-break huggingface --special '<s>' --special '</s>' -o tokenizer.json --held-out test.txt
+  bitlex train more.txt --extend cl100k_base.tiktoken --vocab-size 101000 -o extended.bitlex
+"""
+SUFFIX = ".checkpoint"
+
+
+def add(commands: Commands) -> None:
+    mine = commands.add("train", run_train, "learn a tokenizer from files", INPUTS, OUTPUT, EXAMPLES)
+    mine.add_argument("files", nargs="*", metavar="FILE", help="see below; '-', or none at all, is standard input")
+    mine.add_argument("--vocab-size", type=int, required=True, metavar="N", help="how many ids: bytes, merges and special tokens")
+    mine.add_argument("-o", "--output", required=True, metavar="FILE", help="the tokenizer; see below")
+    mine.add_argument("--input", choices=FORMS, help="what the files are (default: what their names say)")
+    mine.add_argument("--field", default="text", metavar="NAME.NAME", help="where a document is, in jsonl and parquet (default: %(default)s)")
+    which = mine.add_mutually_exclusive_group()
+    which.add_argument("--pattern", help="a family, as 'bitlex families' lists them, or a regular expression (default: gpt2)")
+    which.add_argument("--extend", metavar="TOKENIZER", help="go on from this tokenizer, whose ids stay")
+    mine.add_argument("--special", action="append", default=[], metavar="NAME", help="a special token; may be given several times")
+    mine.add_argument("--tie-break", choices=("minbpe", "rustbpe", "huggingface"), default="minbpe", help="see below (default: %(default)s)")
+    mine.add_argument("--min-frequency", type=int, default=0, metavar="N", help="merge no pair that occurs less often")
+    mine.add_argument("--max-token-length", type=int, metavar="N", help="make no token of more bytes")
+    mine.add_argument("--limit-alphabet", type=int, metavar="N", help="with huggingface: keep only the most frequent bytes")
+    mine.add_argument("--seen-bytes", action="store_true", help="with huggingface: only bytes that occur are tokens")
+    mine.add_argument("--threads", type=int, default=0, metavar="N", help="how many count; 0, the default: as many as there are cores")
+    mine.add_argument("--resume", action="store_true", help="go on from OUTPUT.checkpoint, if it is there")
+    mine.add_argument("--held-out", action="append", default=[], metavar="FILE", help="report compression on this; may be given several times")
+    mine.add_argument("--plots", metavar="FOLDER", help="draw token lengths and compression there (needs matplotlib)")
+    mine.add_argument("--verbose", action="store_true", help="show the pair just merged")
+    mine.add_argument("--quiet", action="store_true", help="show no progress on the terminal, and print no report")
+
+
+def run_train(options: argparse.Namespace) -> int:
+    from ..training import train
+    from ..training.progress import Display
+
+    checkpoint = options.output + SUFFIX
+    display = Display(None if options.quiet else sys.stderr, options.verbose)
+    refuse_places(options)
+    asked = arguments(options)
+    refuse_format(options, asked)
+    try:
+        made = train(
+            [Path(file) for file in options.files or [STANDARD_INPUT]], options.vocab_size, min_frequency=options.min_frequency,
+            max_token_length=options.max_token_length, threads=options.threads, input=options.input, field=options.field,
+            checkpoint=checkpoint, resume=options.resume, progress=display, **asked,
+        )  # fmt: skip
+    finally:
+        display.clear()
+    write(made, options.output)
+    os.unlink(checkpoint)
+    if not options.quiet:
+        report(made, options)
+    return 0
+
+
+def arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """What decides how a text is cut, and which tokens there are before the first merge."""
+    from ..vocabularies.writing import format_of
+
+    asked: dict[str, Any] = {"special_tokens": options.special, "tie_break": options.tie_break, "limit_alphabet": options.limit_alphabet}
+    if options.seen_bytes:
+        asked["initial_alphabet"] = b""
+    if options.extend is not None:
+        from ..tokenizer import Tokenizer
+
+        return asked | {"extend": Tokenizer.from_file(options.extend)}
+    pattern: Any = options.pattern
+    if format_of(options.output) == "minbpe":
+        from ..training.cutting import for_minbpe
+
+        pattern = for_minbpe("gpt2" if pattern is None else pattern)
+    return asked | {"pattern": pattern}
+
+
+def refuse_format(options: argparse.Namespace, asked: dict[str, Any]) -> None:
+    """What the output cannot say is found out by a tokenizer without merges."""
+    from ..training import train
+    from ..vocabularies.writing import contents, format_of
+
+    format = format_of(options.output)
+    if format is not None:
+        known = 256 if options.extend is None else asked["extend"].vocabulary_size
+        contents(train("", known + len(options.special), **asked).description, options.output, format)
+
+
+def refuse_places(options: argparse.Namespace) -> None:
+    """The folder of the output is there, and the output is no input: said before hours of work, not behind them."""
+    folder = os.path.dirname(options.output) or os.curdir
+    if not os.path.isdir(folder):
+        raise ValueError(f"{options.output}: the folder {folder} is not there")
+    for file in options.files:
+        if os.path.exists(options.output) and os.path.exists(file) and os.path.samefile(file, options.output):
+            raise ValueError(f"{file}: this is an input and the output")
+
+
+def write(made: Tokenizer, path: str) -> None:
+    from ..vocabularies.writing import format_of, write
+
+    if format_of(path) is None:
+        made.save(path)
+    else:
+        write(made.description, path)
+
+
+def report(made: Tokenizer, options: argparse.Namespace) -> None:
+    from ..training.report import report as about
+
+    found = about(made, [Path(file) for file in options.held_out], input=options.input, field=options.field)
+    print_table(found.rows())
+    if options.plots is not None:
+        from ..training.plots import draw
+
+        draw(made, [Path(file) for file in options.held_out], options.plots, input=options.input, field=options.field)

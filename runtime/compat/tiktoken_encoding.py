@@ -1,0 +1,256 @@
+"""Encoding of tiktoken 0.14: texts in, ids out, and back, by tiktoken's methods.
+
+    Encoding("mine", pat_str=pattern, mergeable_ranks={b"a": 0, b"b": 1, b"ab": 2}, special_tokens={"<|end|>": 3}).encode("abb")
+
+A Tokenizer of bitlex does the work; here arguments become its arguments, and its errors those of tiktoken. Invariant: every public
+method and property is there; results equal, errors of the same types. Refused where tiktoken is not determined by its arguments:
+special tokens that begin alike (it finds either), or share an id; and vocabularies on which it panics at some text. Rejected: a
+subclass of tiktoken's Encoding (it would load tiktoken, and make its tables as well).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence, Set
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from .tiktoken_errors import checked, refuse, refuse_alike, refuse_numbers, workers
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from ..tokenizer import Tokenizer
+    from .unstable import Unstable
+
+__all__ = ["Encoding", "restore"]
+
+NONE: Set[str] = frozenset()
+
+
+class Encoding:
+    """A tokenizer as tiktoken has it. Its arguments are tiktoken's."""
+
+    def __init__(
+        self, name: str, *, pat_str: str, mergeable_ranks: dict[bytes, int], special_tokens: dict[str, int],
+        explicit_n_vocab: int | None = None,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self._pat_str, self._mergeable_ranks, self._special_tokens = pat_str, mergeable_ranks, special_tokens
+        self.max_token_value: int = max(max(mergeable_ranks.values()), max(special_tokens.values(), default=0))
+        if explicit_n_vocab:
+            assert len(mergeable_ranks) + len(special_tokens) == explicit_n_vocab, (
+                "explicit_n_vocab is not how many tokens there are"
+            )
+            assert self.max_token_value == explicit_n_vocab - 1, "explicit_n_vocab is not the highest id and one"
+        refuse_alike(special_tokens)
+        from ..tokenizer import Tokenizer
+
+        self._tokenizer = Tokenizer.from_tiktoken(self)
+
+    @classmethod
+    def _of_tokenizer(cls, name: str, tokenizer: Tokenizer) -> Encoding:
+        """An encoding that is published; its ranks are a dict when somebody asks for them."""
+        made = cls.__new__(cls)
+        made.name, made._tokenizer = name, tokenizer
+        made._special_tokens = dict(tokenizer.special_tokens)
+        made.max_token_value = tokenizer.vocabulary_size - 1
+        return made
+
+    @cached_property
+    def _pat_str(self) -> str:
+        return self._tokenizer.lexer.pattern
+
+    @cached_property
+    def _mergeable_ranks(self) -> dict[bytes, int]:
+        return dict(self._tokenizer.description.vocabulary.ids)
+
+    @cached_property
+    def _special_token_values(self) -> set[int]:
+        return set(self._special_tokens.values())
+
+    @cached_property
+    def _unstable(self) -> Unstable:
+        from .unstable import Unstable
+
+        return Unstable(self._tokenizer)
+
+    def __repr__(self) -> str:
+        return f"<Encoding {self.name!r}>"
+
+    # --- texts ---
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which no token is special."""
+        return self._tokenizer.encode_ordinary(checked(text))
+
+    def encode(
+        self, text: str, *, allowed_special: Literal["all"] | Set[str] = NONE,
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+    ) -> list[int]:  # fmt: skip
+        """The ids of a text; ValueError if it has a special token that is disallowed, as all are that are not allowed."""
+        ids: list[int] = self._encoded(self._tokenizer.encode, checked(text), allowed_special, disallowed_special)
+        return ids
+
+    def encode_to_numpy(
+        self, text: str, *, allowed_special: Literal["all"] | Set[str] = NONE,
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+    ) -> npt.NDArray[np.uint32]:  # fmt: skip
+        """The ids as an array. A lone surrogate is a UnicodeEncodeError here, as in tiktoken."""
+        ids: npt.NDArray[np.uint32] = self._encoded(
+            self._tokenizer.encode_to_numpy, checked(text), allowed_special, disallowed_special
+        )
+        if not text.isascii():
+            text.encode()
+        return ids
+
+    def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
+        """The ids of many texts in which no token is special."""
+        return self.encode_batch(text, num_threads=num_threads, disallowed_special=())
+
+    def encode_batch(
+        self, text: list[str], *, num_threads: int = 8, allowed_special: Literal["all"] | Set[str] = NONE,
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+    ) -> list[list[int]]:  # fmt: skip
+        """The ids of many texts, by up to so many threads as there are cores."""
+        texts = [checked(one) for one in text]
+        allowed, refused = self._special(allowed_special, disallowed_special)
+        threads = workers(num_threads)
+        if refused <= self._special_tokens.keys():
+            try:
+                return self._tokenizer.encode_batch(texts, allowed_special=allowed, disallowed_special=refused, threads=threads)
+            except ValueError:
+                pass  # which text it is, and whether tiktoken would mind, is found one by one
+        return [self.encode(one, allowed_special=allowed, disallowed_special=refused) for one in texts]
+
+    def encode_with_unstable(
+        self, text: str, *, allowed_special: Literal["all"] | Set[str] = NONE,
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+    ) -> tuple[list[int], list[list[int]]]:  # fmt: skip
+        """The ids that stay whatever text follows, and the sequences of ids with which the text may go on."""
+        allowed, refused = self._special(allowed_special, disallowed_special)
+        refuse(checked(text), refused)
+        text.encode()
+        return self._unstable.complete(text, allowed)
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """The id of a token, also of a special one; KeyError if it is none."""
+        if not isinstance(text_or_bytes, (str, bytes, bytearray)):
+            raise TypeError(f"expected str or bytes, got {type(text_or_bytes).__name__}")
+        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
+        number = self._tokenizer.description.vocabulary.ids.get(data)
+        if number is None:
+            number = self._special_tokens.get(data.decode("utf-8", "surrogateescape"))
+        if number is None:
+            raise KeyError(data)
+        return number
+
+    # --- ids ---
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of ids; KeyError for an id that is none."""
+        try:
+            return self._tokenizer.decode_bytes(tokens)
+        except KeyError:
+            refuse_numbers(tokens)
+            raise
+
+    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+        """The text of ids. `errors`: what becomes of bytes that are not UTF-8, as in bytes.decode."""
+        return self.decode_bytes(tokens).decode("utf-8", errors)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """The bytes of one id; KeyError if it is none."""
+        return self.decode_bytes([token])
+
+    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
+        """The bytes of each id."""
+        return [self.decode_single_token_bytes(token) for token in tokens]
+
+    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+        """The text of ids, and the character in which each token starts. Bytes that are not UTF-8 are a UnicodeDecodeError."""
+        self.decode_bytes(tokens)  # for what it raises
+        return self._tokenizer.decode_with_offsets(tokens)
+
+    def decode_batch(self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8) -> list[str]:
+        """The texts of many lists of ids."""
+        workers(num_threads)
+        return [self.decode(tokens, errors) for tokens in batch]
+
+    def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
+        """The bytes of many lists of ids."""
+        workers(num_threads)
+        return [self.decode_bytes(tokens) for tokens in batch]
+
+    # --- what it is ---
+
+    def token_byte_values(self) -> list[bytes]:
+        """All tokens that are not special, in order of their bytes."""
+        return self._unstable.tokens.copy()
+
+    @property
+    def eot_token(self) -> int:
+        """The id of <|endoftext|>; KeyError if there is none."""
+        return self._special_tokens["<|endoftext|>"]
+
+    @cached_property
+    def special_tokens_set(self) -> set[str]:
+        """The special tokens."""
+        return set(self._special_tokens)
+
+    def is_special_token(self, token: int) -> bool:
+        """Whether this is the id of a special token."""
+        assert isinstance(token, int)
+        return token in self._special_token_values
+
+    @property
+    def n_vocab(self) -> int:
+        """The highest id and one."""
+        return self.max_token_value + 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .tiktoken import get_encoding, known
+
+        if known.get(self.name) is self:
+            return get_encoding, (self.name,)
+        return restore, (self.name, self._pat_str, self._mergeable_ranks, self._special_tokens)
+
+    # --- inside ---
+
+    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
+        """The ids of a text that is not cut."""
+        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
+        return self._unstable.merging.encode_piece(data)
+
+    def _encode_bytes(self, text: bytes) -> list[int]:
+        """The ids of bytes, which may be no UTF-8."""
+        return self._unstable.encode_bytes(text)
+
+    def _special(self, allowed: Any, disallowed: Any) -> tuple[Set[str], Set[str]]:
+        """The special tokens that are allowed, and the texts that are an error."""
+        if isinstance(allowed, str) and allowed == "all":
+            allowed = self.special_tokens_set
+        if not isinstance(allowed, (set, frozenset)) or not all(isinstance(one, str) for one in allowed):
+            raise TypeError("allowed_special is 'all' or a set of str")
+        if isinstance(disallowed, str) and disallowed == "all":
+            disallowed = self.special_tokens_set - allowed
+        return self.special_tokens_set.intersection(allowed), frozenset(disallowed)
+
+    def _encoded(self, encode: Any, text: str, allowed_special: Any, disallowed_special: Any) -> Any:
+        """What `encode` makes of a text, or the error that tiktoken raises."""
+        if allowed_special is NONE and isinstance(disallowed_special, str) and disallowed_special == "all":
+            allowed, refused = None, None  # its own convention, which is this one
+        else:
+            allowed, refused = self._special(allowed_special, disallowed_special)
+        if refused is None or refused <= self._special_tokens.keys():
+            try:
+                return encode(text, allowed_special=allowed, disallowed_special=refused)
+            except ValueError:
+                pass  # whether tiktoken would mind is found out below: it looks into surrogates as they are
+        allowed, refused = self._special(allowed_special, disallowed_special)
+        refuse(text, refused)
+        return encode(text, allowed_special=allowed, disallowed_special=())
+
+
+def restore(name: str, pattern: str, ranks: dict[bytes, int], special: dict[str, int]) -> Encoding:
+    return Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)

@@ -1,0 +1,63 @@
+"""Opening: files and standard input as bytes, mapped into memory where that can be; and whether more is waiting in one.
+
+    with opened("-") as file:
+        mapped(file)                               # a memoryview of all that is left of it
+
+In: a path, or "-" for standard input. Out: a file, or its bytes. Invariant: nothing that was read before is read again, and what is
+mapped stays when the file is closed. Rejected: mapping small files (reading one is faster, and keeps no descriptor).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+__all__ = ["STANDARD_INPUT", "mapped", "may_wait", "nothing_is_there", "opened"]
+
+STANDARD_INPUT = "-"
+SMALL = 1 << 20  # files below this are read
+
+
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """A file, or standard input."""
+    if path != STANDARD_INPUT:
+        with open(path, "rb") as file:
+            yield file
+    elif sys.stdin is None:
+        raise OSError("standard input is closed")
+    else:
+        yield sys.stdin.buffer
+
+
+def mapped(file: BinaryIO) -> memoryview:
+    """What is left of a file: mapped where it can be and is not small, else read. It stays when the file is closed."""
+    import mmap
+
+    try:
+        start = file.tell()  # a part of standard input may have been read before us
+        if os.fstat(file.fileno()).st_size - start < SMALL:
+            return memoryview(file.read())
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))[start:]
+    except (OSError, ValueError):  # a pipe, a terminal, a device
+        return memoryview(file.read())
+
+
+def may_wait(file: BinaryIO) -> bool:
+    """Whether reading may wait for someone to write: anything but a file on a disk."""
+    import stat
+
+    return not stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+
+
+def nothing_is_there(file: BinaryIO) -> bool:
+    """Whether reading would wait now; where the system does not say, it is taken not to."""
+    import select
+
+    try:
+        return not select.select([file], [], [], 0)[0]
+    except (OSError, ValueError):
+        return False

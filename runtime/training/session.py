@@ -1,0 +1,272 @@
+"""One training from texts to a Description: counting, merging, and the checkpoints between.
+
+    session = Session(settings, cutting("gpt2", rule)); session.count(batches(text)); session.merge(report); session.description()
+
+    counting   the lexer cuts each text, and distinct pieces are counted, by as many threads as are wanted
+    merging    from the most frequent pair on, until there are as many tokens as wanted, or no pair is frequent enough
+
+Where training starts from a vocabulary there is, pieces begin as the tokens that it makes of them, and its tokens keep their ids. Invariant:
+what comes out hangs on the texts and the settings, not on threads, batches, or where it was interrupted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..lexer import cores
+from ..vocabularies.ranks import merges_by_rank
+from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError, buffers
+from .checkpoint import Checkpoint, CheckpointError
+from .progress import Progress
+from .pure import PureCounter, PureMerger
+from .rules import Rule
+
+if TYPE_CHECKING:
+    from .cutting import Cutting
+    from .source import Batch
+
+__all__ = ["Session", "Settings"]
+
+WORK = 1 << 24  # places looked at between two looks at the clock
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What decides the result, beside the texts and what cuts them.
+
+    base   the vocabulary that is extended, with its added tokens; None: the bytes
+    """
+
+    rule: Rule
+    vocabulary_size: int
+    special: tuple[str, ...] = ()
+    min_frequency: int = 0
+    max_token_length: int | None = None
+    initial_alphabet: bytes = bytes(range(256))
+    limit_alphabet: int | None = None
+    base: Description | None = None
+    name: str | None = None
+
+    def as_json(self, cutting: Cutting) -> dict[str, Any]:
+        """All of it but the size that is wanted, which may be another when a training goes on."""
+        return {
+            "rule": self.rule.name, "special": list(self.special), "min_frequency": self.min_frequency,
+            "max_token_length": self.max_token_length, "initial_alphabet": self.initial_alphabet.hex(), "limit_alphabet": self.limit_alphabet,
+            "base": None if self.base is None else self.base.digest, "dialect": cutting.dialect, "unicode": cutting.unicode,
+            "steps": [dict(step) for step in cutting.lexer.steps],
+        }  # fmt: skip
+
+
+@dataclass(slots=True)
+class Session:
+    """A training. `threads`: as everywhere, 0 is as many as there are cores."""
+
+    settings: Settings
+    cutting: Cutting
+    threads: int = 0
+    length: int = 0  # bytes or characters of text
+    pieces: bytes = b""
+    lengths: bytes = b""
+    counts: bytes = b""
+    merged: tuple[bytes, bytes] = (b"", b"")  # merges that were done before this session, and how often each pair was there
+    start: Vocabulary | None = field(default=None, init=False)
+    added: dict[str, int] = field(default_factory=dict, init=False)
+    merger: Any = field(default=None, init=False)
+
+    # --- counting ---
+
+    def count(self, batches: Iterable[Batch], report: Callable[[Progress], object] | None = None) -> None:
+        """Count the pieces of all texts."""
+        lexer = self.cutting.lexer
+        workers = self.threads or cores()
+        counter: Any
+        if lexer.tier == "pure":
+            counter = PureCounter(lexer._machine)
+        else:
+            from .. import _native
+
+            assert isinstance(lexer._machine, _native.Machine)
+            counter = _native.Counter(lexer._machine, os.urandom(16))
+        for batch in batches:
+            counter.add(batch.texts, workers, 0, batch.mapped)
+            self.length += sum(map(len, batch.texts))
+            if report is not None:
+                report(Progress("counting", batch.position, batch.total, self.length))
+        self.pieces, self.lengths, self.counts = counter.finish()
+
+    def distinct(self) -> dict[str, int]:
+        """What was counted: {piece: count} would be large; their numbers, for a report."""
+        return {"pieces": sum(array("Q", self.counts)), "distinct": len(self.lengths) // 4, "bytes": len(self.pieces)}
+
+    # --- merging ---
+
+    def begin(self) -> None:
+        """Make what the pieces start as, with the merges that were done before."""
+        self.start, self.added = self.first_vocabulary()
+        vocabulary = with_merges(self.start, self.merged[0])
+        settings = self.settings
+        arguments = (
+            settings.rule.smaller_first, len(vocabulary), self.size(), settings.rule.longest(settings.max_token_length),
+            max(settings.min_frequency, 1),
+        )  # fmt: skip
+        if self.cutting.lexer.tier == "pure":
+            self.merger = PureMerger(vocabulary, *arguments)
+        else:
+            from .. import _native
+
+            machine: Any = self.cutting.lexer._machine
+            encoder = _native.Encoder(machine, {}, vocabulary.blob, vocabulary.starts, vocabulary.merges, vocabulary.whole)
+            self.merger = _native.Merger(encoder, *arguments)
+        self.merger.add(self.pieces, self.lengths, self.counts)
+
+    def size(self) -> int:
+        """Ids of the vocabulary without special tokens that come behind it."""
+        settings = self.settings
+        if settings.base is not None:
+            known = {token.content for token in settings.base.added}
+            return settings.vocabulary_size - len([content for content in settings.special if content not in known])
+        return settings.vocabulary_size - (0 if settings.rule.special_first else len(settings.special))
+
+    def merges(self) -> tuple[bytes, bytes]:
+        """All merges as ids, and how often each pair was there."""
+        made = self.merger.merges() if self.merger is not None else (b"", b"")
+        return self.merged[0] + made[0], self.merged[1] + made[1]
+
+    def first_vocabulary(self) -> tuple[Vocabulary, dict[str, int]]:
+        """The tokens before the first merge, and special tokens that come before them."""
+        settings = self.settings
+        if settings.base is not None:
+            added = {token.content: token.id for token in settings.base.added}
+            return extensible(settings.base.vocabulary, max(added.values(), default=-1) + 1), added
+        chosen = settings.rule.bytes_in_order(self.chosen_bytes())
+        first = {content: number for number, content in enumerate(settings.special)} if settings.rule.special_first else {}
+        tokens = [*(b"" for _ in first), *(bytes([byte]) for byte in chosen)]
+        if len(tokens) > self.size():
+            raise ValueError(f"vocab_size is {settings.vocabulary_size}; bytes and special tokens alone are {len(tokens)}")
+        return Vocabulary.from_merges(tokens, []), first
+
+    def chosen_bytes(self) -> list[int]:
+        """The bytes that are tokens: of a trainer that chooses them, the initial ones, and those that were met; of too many, the most frequent."""
+        settings = self.settings
+        if not settings.rule.chooses_bytes:
+            return list(range(256))
+        initial = set(settings.initial_alphabet)
+        times: Counter[int] = Counter(dict.fromkeys(initial, 0))
+        if len(initial) < 256 or settings.limit_alphabet is not None:
+            times.update(byte_counts(self.pieces, self.lengths, self.counts))
+        chosen = sorted(times, key=lambda byte: (byte not in initial, -times[byte], byte))
+        return chosen if settings.limit_alphabet is None else chosen[: max(settings.limit_alphabet, 0)]
+
+    def merge(self, report: Callable[[Progress], object] | None = None) -> bool:
+        """Merge for a moment: whether there is more to do."""
+        if self.merger is None:
+            self.begin()
+        more: bool = self.merger.run(self.size(), WORK)
+        if report is not None and self.start is not None:
+            triples, counts = self.merges()
+            if counts:
+                last = memoryview(triples).cast("I")[-3:].tolist()
+                pair = tuple(spelled(self.start, triples, number) for number in last[:2])
+                done, total = len(counts) // 8, self.size() - len(self.start)
+                report(Progress("merging", done, total, self.length, memoryview(counts).cast("Q")[-1], (pair[0], pair[1])))
+        return more
+
+    # --- checkpoints ---
+
+    def checkpoint(self) -> Checkpoint:
+        """All that is needed to go on, once counting is done."""
+        settings = self.settings.as_json(self.cutting) | {"length": self.length}
+        return Checkpoint(settings, self.pieces, self.lengths, self.counts, *self.merges())
+
+    def resume(self, found: Checkpoint, where: str) -> None:
+        """Take what was counted."""
+        wanted = self.settings.as_json(self.cutting)
+        for key, value in wanted.items():
+            if found.settings.get(key) != value:
+                raise CheckpointError(f"{where}: was made with {key} {found.settings.get(key)!r}, not {value!r}")
+        self.length = found.settings["length"]
+        self.pieces, self.lengths, self.counts = found.pieces, found.lengths, found.counts
+        self.merged = (found.merges, found.merge_counts)
+
+    # --- the result ---
+
+    def description(self) -> Description:
+        """The tokenizer that was learned."""
+        assert self.start is not None
+        settings, rule = self.settings, self.settings.rule
+        vocabulary = with_merges(self.start, self.merges()[0])
+        added = dict(self.added)
+        following = len(vocabulary)
+        for content in settings.special:
+            if content not in added:
+                added[content] = following
+                following += 1
+        check_special(vocabulary, added)
+        tokens = tuple(AddedToken(number, content) for content, number in sorted(added.items(), key=lambda item: item[1]))
+        digest = hashlib.sha256(vocabulary.blob + vocabulary.starts + (vocabulary.merges or b"") + repr(tokens).encode()).hexdigest()
+        return Description(
+            vocabulary=vocabulary, pre_tokenizer=self.cutting.pre_tokenizer, dialect=self.cutting.dialect, unicode=self.cutting.unicode,
+            family=self.cutting.family, added=tokens, decoded={token.id: token.content.encode() for token in tokens},
+            convention=rule.convention, name=settings.name or digest[:12], format=rule.format, digest=digest,
+        )  # fmt: skip
+
+
+def byte_counts(pieces: bytes, lengths: bytes, counts: bytes) -> Mapping[int, int]:
+    """How often each byte occurs in all texts."""
+    found: Counter[int] = Counter()
+    at = 0
+    for length, count in zip(array("I", lengths), array("Q", counts), strict=True):
+        for byte in pieces[at : at + length]:
+            found[byte] += count
+        at += length
+    return found
+
+
+def with_merges(start: Vocabulary, triples: bytes) -> Vocabulary:
+    """A vocabulary with more merges, and the tokens that they make."""
+    if not triples:
+        return start
+    assert start.merges is not None
+    tokens = start.tokens()
+    flat = memoryview(triples).cast("I").tolist()
+    for left, right in zip(flat[::3], flat[1::3], strict=True):
+        tokens.append(tokens[left] + tokens[right])
+    return Vocabulary(*buffers(tokens), start.merges + triples, start.whole)
+
+
+def extensible(vocabulary: Vocabulary, ids: int) -> Vocabulary:
+    """One that says what merges, and in which the ids below are taken."""
+    merges = vocabulary.merges if vocabulary.merges is not None else merges_by_rank(vocabulary)
+    holes = max(ids - len(vocabulary), 0)
+    starts = vocabulary.starts + vocabulary.starts[-4:] * holes
+    return Vocabulary(vocabulary.blob, starts, merges, vocabulary.whole)
+
+
+def spelled(start: Vocabulary, triples: bytes, number: int) -> bytes:
+    """The bytes of a token, by the merges that made it."""
+    flat = memoryview(triples).cast("I")
+    first = len(start)
+    open_tokens, done = [number], b""
+    while open_tokens:
+        number = open_tokens.pop()
+        if number < first:
+            done += start.token_bytes(number)
+        else:
+            at = 3 * (number - first)
+            open_tokens += [flat[at + 1], flat[at]]
+    return done
+
+
+def check_special(vocabulary: Vocabulary, added: Mapping[str, int]) -> None:
+    for content in added:
+        number = vocabulary.ids.get(content.encode())
+        if number is not None and number != added[content]:
+            raise VocabularyError(f"special token {content!r} was also learned from the text, as token {number}; choose another name")
+
+

@@ -1,0 +1,70 @@
+"""C programs of tests: built with the compiler that is there, and run.
+
+    program = build(folder / "harness", [ROOT / "tests/bpe_harness.c"], "-O1", needs=ADDRESS)
+    assert "no difference" in run(program, "600")
+
+In: sources, options, and what the program needs of compiler, linker and kernel (`needs`: options, too). Out: the program, or a skip that
+says what is missing. Invariant: only a program of one empty function decides what is missing, built and run with `needs`; so a mistake in
+our own sources is always a failure. Rejected: to read from the compiler's messages why it failed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+__all__ = ["ADDRESS", "ROOT", "THREAD", "C", "build", "compiler", "lacks", "run"]
+
+ROOT = Path(__file__).resolve().parent.parent
+C = ROOT / "generated/c"
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-g")
+ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+THREAD = ("-pthread", "-fsanitize=thread")
+
+
+def compiler(*names: str) -> str:
+    """The first that is there; any, if none is named."""
+    for name in names or ("cc", "gcc", "clang"):
+        found = shutil.which(name)
+        if found is not None:
+            return found
+    pytest.skip(f"no {' or '.join(names)}" if names else "no C compiler")
+
+
+@cache
+def lacks(command: str, needs: tuple[str, ...], program: str = "int main(void) { return 0; }\n") -> str:
+    """Why a program that does nothing cannot be built and run with these options; or nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, output = Path(folder, "empty.c"), Path(folder, "empty")
+        source.write_text(program)
+        built = subprocess.run([command, *needs, str(source), "-o", str(output)], check=False, capture_output=True, text=True)
+        if built.returncode != 0:
+            return f"{command} builds nothing with {' '.join(needs)}"
+        if subprocess.run([str(output), "-runs=0"], check=False, capture_output=True).returncode != 0:
+            return f"nothing that {command} builds with {' '.join(needs)} runs here"
+    return ""
+
+
+def build(program: Path, sources: Iterable[Path], *options: str, needs: tuple[str, ...] = (), by: str | None = None) -> Path:
+    by = by if by is not None else compiler()
+    missing = lacks(by, needs) if needs else ""
+    if missing:
+        pytest.skip(missing)
+    command = [by, *WARNINGS, *options, *needs, *map(str, sources), "-o", str(program)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return program
+
+
+def run(*command: object, folder: Path | None = None, timeout: float | None = None) -> str:
+    """What a program says, to both streams."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, check=False, capture_output=True, text=True, cwd=folder, timeout=timeout)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    return done.stdout + done.stderr

@@ -1,0 +1,199 @@
+"""Training against its definition: the native core and the pure one, over random texts of few letters, so that ties and overlaps abound."""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bitlex
+from bitlex.training.pure import PureCounter, PureMerger
+from bitlex.training.session import byte_counts
+from bitlex.vocabulary import Vocabulary
+from training_definition import learn
+
+native = pytest.importorskip("bitlex._native")
+BYTES = [bytes([byte]) for byte in range(256)]
+EVERYTHING = 1 << 60
+
+
+def merger(lexer: bitlex.Lexer, vocabulary: Vocabulary, kind: str, *arguments: Any) -> Any:
+    if kind == "pure":
+        return PureMerger(vocabulary, *arguments)
+    encoder = native.Encoder(lexer._machine, {}, vocabulary.blob, vocabulary.starts, vocabulary.merges, vocabulary.whole)
+    return native.Merger(encoder, *arguments)
+
+
+def counted(lexer: bitlex.Lexer, texts: list[Any], kind: str, threads: int = 1, blocks: int = 0) -> tuple[bytes, bytes, bytes]:
+    counter = PureCounter(lexer._machine) if kind == "pure" else native.Counter(lexer._machine, bytes(range(16)))
+    counter.add(texts, threads, blocks)
+    return counter.finish()
+
+
+def triples(made: Any) -> list[tuple[int, int, int]]:
+    merges, counts = made.merges()
+    flat = array("I", merges)
+    assert list(flat[2::3]) == list(range(flat[2], flat[2] + len(flat) // 3)) if flat else True
+    return list(zip(flat[::3], flat[1::3], array("Q", counts), strict=True))
+
+
+def random_texts(seed: int, count: int) -> Iterator[str]:
+    chance = random.Random(seed)
+    for _ in range(count):
+        letters = chance.choice(["a", "ab", "ab ", "abc ", "aé ", "the ino", "ab\u4e2d "])
+        yield "".join(chance.choices(letters, k=chance.choice([0, 1, 2, 5, 30, 200, 700])))
+
+
+@pytest.mark.parametrize("kind", ["native", "pure"])
+@pytest.mark.parametrize("smaller_first", [False, True])
+def test_definition(kind: str, smaller_first: bool) -> None:
+    chance = random.Random(5)
+    lexers = [bitlex.lexer("gpt2"), bitlex.compile(None), bitlex.compile(r"a+|.", behavior="removed", invert=True)]
+    for text in random_texts(7 + smaller_first, 120):
+        lexer = chance.choice(lexers)
+        most, longest, least = chance.choice([3, 40, 1000]), chance.choice([1 << 30, 5, 3]), chance.choice([1, 2, 3])
+        pieces = [piece.encode() for piece in lexer.split(text)]
+        expected = learn(pieces, most, smaller_first=smaller_first, tokens=BYTES, longest=longest, least=least)
+        made = merger(lexer, Vocabulary.from_merges(BYTES, []), kind, smaller_first, 256, 256 + most, longest, least)
+        made.add(*counted(lexer, [text], kind))
+        while made.run(chance.choice([1, 7, most]), EVERYTHING):
+            pass
+        assert triples(made) == expected, (text, most, longest, least)
+
+
+@pytest.mark.parametrize("kind", ["native", "pure"])
+def test_definition_with_long_pieces_and_large_counts(kind: str) -> None:
+    """Pieces longer than what a cell says of its distance, and counts that need more than 32 bits."""
+    chance = random.Random(3)
+    lexer = bitlex.compile(None)
+    for _ in range(4):
+        words = ["".join(chance.choices("abc", k=size)).encode() for size in (5000, 2047, 2048, 2046, 40, 3, 2, 1)]
+        words = list(dict.fromkeys(words))
+        times = [chance.choice([1, 2, 3]) for _ in words]
+        pieces = [word for word, count in zip(words, times, strict=True) for _ in range(count)]
+        expected = learn(pieces, 60, smaller_first=False, tokens=BYTES)
+        scale = (1 << 34) + 12345
+        made = merger(lexer, Vocabulary.from_merges(BYTES, []), kind, False, 256, 316, 1 << 30, 1)
+        lengths, counts = array("I", map(len, words)), array("Q", [count * scale for count in times])
+        made.add(b"".join(words), lengths.tobytes(), counts.tobytes())
+        made.run(60, EVERYTHING)
+        assert triples(made) == [(left, right, count * scale) for left, right, count in expected]
+
+
+@pytest.mark.parametrize("kind", ["native", "pure"])
+def test_bytes_that_are_no_tokens_are_left_out(kind: str) -> None:
+    lexer = bitlex.compile(r"[a-z]+|\s+|.")
+    tokens = [b"", b"c", b"a"]
+    for text in ("abcabc", "babab ca", "ac bbb b", "bacbacbac aabbcc"):
+        pieces = [piece.encode() for piece in lexer.split(text)]
+        made = merger(lexer, Vocabulary.from_merges(tokens, []), kind, True, 3, 9, 1 << 30, 1)
+        made.add(*counted(lexer, [text], kind))
+        made.run(9, EVERYTHING)
+        assert triples(made) == learn(pieces, 6, smaller_first=True, tokens=tokens)
+
+
+@pytest.mark.parametrize("kind", ["native", "pure"])
+def test_going_on_from_merges(kind: str) -> None:
+    """Training that starts with what was merged before ends as if it had never stopped."""
+    lexer = bitlex.lexer("gpt2")
+    for text in random_texts(11, 30):
+        whole = merger(lexer, Vocabulary.from_merges(BYTES, []), kind, False, 256, 300, 1 << 30, 1)
+        found = counted(lexer, [text], kind)
+        whole.add(*found)
+        whole.run(100, EVERYTHING)
+        expected = triples(whole)
+        for done in (1, 5, 20):
+            tokens, merges = list(BYTES), []
+            for left, right, _ in expected[:done]:
+                merges.append((tokens[left], tokens[right]))
+                tokens.append(tokens[left] + tokens[right])
+            rest = merger(lexer, Vocabulary.from_merges(tokens, merges), kind, False, len(tokens), 300, 1 << 30, 1)
+            rest.add(*found)
+            rest.run(100, EVERYTHING)
+            assert expected[:done] + triples(rest) == expected
+
+
+def test_counting() -> None:
+    """Pieces of all lengths, by threads and in parts, in the order in which they were met."""
+    chance = random.Random(1)
+    for name in ("gpt2", "cl100k", "deepseek_v3", "lines"):
+        lexer = bitlex.compile(r"[^\n]*\n|[^\n]+") if name == "lines" else bitlex.lexer(name)
+        texts: list[Any] = []
+        for _ in range(40):
+            letters = chance.choice(["ab \n", "abcdefghij    \n", "é中\U0001f600 a\n", "0123456789 "])
+            texts.append("".join(chance.choices(letters, k=chance.choice([0, 1, 100, 3000, 60000]))))
+        texts[3] = texts[3].encode()
+        texts[5] = memoryview(b"\xff\xfe bytes that are \x80 no UTF-8" * 20)
+        expected: Counter[bytes] = Counter()
+        for text in texts:
+            expected.update(lexer.split(text.encode() if isinstance(text, str) else bytes(text)))
+        for threads, blocks in ((1, 0), (3, 1), (2, 0)):
+            pieces, lengths, counts = counted(lexer, texts, "native", threads, blocks)
+            at, found = 0, {}
+            for length, count in zip(array("I", lengths), array("Q", counts), strict=True):
+                found[pieces[at : at + length]] = count
+                at += length
+            assert list(found.items()) == list(expected.items())
+        assert counted(lexer, texts, "pure") == (pieces, lengths, counts)
+        assert byte_counts(pieces, lengths, counts) == Counter(
+            byte for piece, count in expected.items() for byte in piece for _ in range(count)
+        )
+
+
+def test_counting_many_distinct_pieces() -> None:
+    """More than the table in front holds, several times, and added in several calls."""
+    lexer = bitlex.lexer("gpt2")
+    texts = [" ".join(f"{number * 7919 % 50021:x}{'long' * (number % 9)}" for number in range(at, at + 20000)) for at in range(0, 100000, 10000)]
+    expected = Counter(piece for text in texts for piece in lexer.split(text.encode()))
+    counter = native.Counter(lexer._machine, b"k" * 16)
+    for text in texts:
+        counter.add([text], 2, 1)
+    assert counter.memory() > 0
+    pieces, lengths, counts = counter.finish()
+    assert pieces == b"".join(expected)
+    assert list(array("I", lengths)) == [len(piece) for piece in expected]
+    assert list(array("Q", counts)) == list(expected.values())
+    with pytest.raises(RuntimeError):
+        counter.add(["no more"])
+
+
+def test_any_hash_key_gives_the_same() -> None:
+    lexer = bitlex.lexer("gpt2")
+    text = Path(__file__).read_text(encoding="utf-8")
+    found = set()
+    for key in (bytes(16), bytes(range(16)), b"\xff" * 16):
+        counter = native.Counter(lexer._machine, key)
+        counter.add([text])
+        found.add(counter.finish())
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("rule", ["minbpe", "rustbpe", "huggingface"])
+def test_the_pure_tier(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it, without the extension: the same tokenizer."""
+    text = Path(__file__).read_text(encoding="utf-8")
+    expected = bitlex.train(text, 500, tie_break=rule, special_tokens=["<s>"], min_frequency=3)
+    monkeypatch.setenv("BITLEX_TIER", "pure")
+    found = bitlex.train(text, 500, tie_break=rule, special_tokens=["<s>"], min_frequency=3)
+    assert found.lexer.tier == "pure" and found.description == expected.description
+    assert bitlex.train(text, 520, extend=found).vocabulary_size == 520
+
+
+def test_wrong_arguments() -> None:
+    lexer = bitlex.lexer("gpt2")
+    with pytest.raises(TypeError, match=r"texts\[1\]"):
+        native.Counter(lexer._machine, bytes(16)).add(["a", 1])
+    with pytest.raises(ValueError, match="threads"):
+        native.Counter(lexer._machine, bytes(16)).add(["a"], 0)
+    with pytest.raises(ValueError, match="16 bytes"):
+        native.Counter(lexer._machine, b"short")
+    made = merger(lexer, Vocabulary.from_merges(BYTES, []), "native", False, 256, 300, 9, 1)
+    with pytest.raises(ValueError, match="lengths"):
+        made.add(b"abc", array("I", [2]).tobytes(), array("Q", [1]).tobytes())
+    with pytest.raises(ValueError, match="first_id"):
+        merger(lexer, Vocabulary.from_merges(BYTES, []), "native", False, 255, 300, 9, 1)

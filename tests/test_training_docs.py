@@ -1,0 +1,29 @@
+"""docs/training.md runs as written."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs/training.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    shutil.copy(ROOT / "README.md", tmp_path)
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    run = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    for number, block in enumerate(blocks):
+        test = doctest.DocTestParser().get_doctest(block, names, f"block {number}", "docs/training.md", None)
+        run.run(test, clear_globs=False)
+        names = test.globs
+    assert run.summarize(verbose=False) == (0, run.tries) and run.tries > 30
+    assert {"mine.model", "mine.vocab", "mine.bitlex", "mine.tiktoken", "tokenizer.json"} <= set(os.listdir())

@@ -1,0 +1,341 @@
+"""What training leaves on the disk: files that others read, checkpoints that a killed training goes on from, the tutorial's tokenizer."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiktoken
+import tiktoken.load
+import tokenizers
+
+import bitlex
+from bitlex.training import checkpoint
+from bitlex.training.plots import compression_by_size
+from bitlex.training.progress import Display, Progress
+from bitlex.training.report import report
+from bitlex.vocabularies import load
+from bitlex.vocabularies.ranks import merges_by_rank
+from bitlex.vocabularies.writing import contents, write
+
+HERE = Path(__file__).resolve().parent
+PROSE = "\n".join((HERE.parent / name).read_text(encoding="utf-8") for name in ("README.md", "docs/lanes.md", "tests/test_lexer.py"))
+HARD = ["", " ", "aaa   bbb\n\n", "it's the 12345 \u4e2d\u6587 caf\u00e9 \U0001f600", PROSE[:5000], "<|end|>x<|end|>", "\u0120\u00ff \x00"]
+
+
+def trained(rule: str = "minbpe", size: int = 700, **options: Any) -> bitlex.Tokenizer:
+    return bitlex.train(PROSE, size, tie_break=rule, special_tokens=["<|end|>"], **options)  # type: ignore[arg-type]
+
+
+# --- files --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", ["minbpe", "rustbpe", "huggingface"])
+def test_tokenizer_json(rule: str, tmp_path: Path) -> None:
+    ours = trained(rule)
+    write(ours.description, tmp_path / "tokenizer.json")
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    again = bitlex.Tokenizer.from_file(tmp_path / "tokenizer.json")
+    assert theirs.get_vocab_size() == ours.vocabulary_size == again.vocabulary_size
+    for text in HARD:
+        expected = ours.encode(text, allowed_special="all")
+        assert theirs.encode(text).ids == expected == again.encode(text)
+        assert theirs.decode(expected, skip_special_tokens=False) == text
+
+
+@pytest.mark.parametrize("rule", ["minbpe", "huggingface"])
+def test_tiktoken(rule: str, tmp_path: Path) -> None:
+    ours = trained(rule, pattern=bitlex.compile(bitlex.lexer("gpt2").pattern))
+    write(ours.description, tmp_path / "mine.tiktoken")
+    theirs = tiktoken.Encoding(
+        "mine", pat_str=ours.lexer.pattern, mergeable_ranks=tiktoken.load.load_tiktoken_bpe(str(tmp_path / "mine.tiktoken")), special_tokens=dict(ours.special_tokens)
+    )
+    again = bitlex.Tokenizer.from_file(tmp_path / "mine.tiktoken", family="gpt2", special=dict(ours.special_tokens))
+    for text in HARD:
+        assert theirs.encode(text, allowed_special="all") == ours.encode(text, allowed_special="all") == again.encode(text, allowed_special="all")
+
+
+def test_model_of_minbpe(tmp_path: Path) -> None:
+    ours = trained(pattern=r"\w+|\W")
+    write(ours.description, tmp_path / "mine.model")
+    again = bitlex.Tokenizer.from_file(tmp_path / "mine.model")
+    lines = (tmp_path / "mine.model").read_text().splitlines()
+    assert lines[:4] == ["minbpe v1", r"\w+|\W", "1", "<|end|> 699"] and len(lines) == 4 + 699 - 256
+    assert "[t][h] -> [th]" in (tmp_path / "mine.vocab").read_text()
+    for text in HARD:
+        assert again.encode(text, allowed_special="all") == ours.encode(text, allowed_special="all")
+
+
+def test_a_vocabulary_of_ranks_as_merges(tmp_path: Path) -> None:
+    ours = trained()
+    write(ours.description, tmp_path / "mine.tiktoken")
+    ranks = load(tmp_path / "mine.tiktoken", family="gpt2")
+    assert merges_by_rank(ranks.vocabulary) == ours.description.vocabulary.merges
+    write(ranks, tmp_path / "tokenizer.json")
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for text in HARD:
+        assert theirs.encode(text).ids == ours.encode_ordinary(text)
+
+
+def test_what_a_file_cannot_say_is_refused(tmp_path: Path) -> None:
+    def refused(tokenizer: bitlex.Tokenizer, name: str) -> str:
+        with pytest.raises(bitlex.VocabularyError) as raised:
+            write(tokenizer.description, tmp_path / name)
+        assert not list(tmp_path.iterdir())
+        return str(raised.value)
+
+    assert "oniguruma" in refused(bitlex.train("", 256, pattern="cl100k"), "tokenizer.json")
+    assert "'0" in refused(bitlex.train("", 256, pattern="gpt2"), "mine.model")
+    assert "white space" in refused(bitlex.train("", 257, pattern=r"\w+", special_tokens=["a b"]), "mine.model")
+    assert "one regular expression" in refused(bitlex.train("", 256, pattern="deepseek_v3"), "mine.model")
+    assert "first 256" in refused(bitlex.train("ab", 258, tie_break="huggingface", pattern=r"\w+"), "mine.model")
+    backwards = bitlex.vocabularies.Vocabulary.from_merges([b"a", b"b", b"c", b"ab", b"bc"], [(b"b", b"c"), (b"a", b"b")])
+    from dataclasses import replace
+
+    description = replace(bitlex.train("", 256).description, vocabulary=backwards)
+    with pytest.raises(bitlex.VocabularyError, match="merge 0"):
+        contents(description, "x.tiktoken", "tiktoken")
+    with pytest.raises(ValueError, match="say what to write"):
+        write(description, tmp_path / "x.unknown")
+
+
+# --- arguments and sources ----------------------------------------------------------------------------------------------------
+
+
+def test_sources(tmp_path: Path) -> None:
+    lines = PROSE.split("\n")
+    (tmp_path / "a.txt").write_text(PROSE, encoding="utf-8")
+    with gzip.open(tmp_path / "b.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps({"page": {"text": line}}) + "\n" for line in lines)
+    digest = bitlex.train(PROSE, 600).description.digest
+    assert bitlex.train(PROSE.encode(), 600).description.digest == digest
+    assert bitlex.train(tmp_path / "a.txt", 600).description.digest == digest
+    assert bitlex.train([tmp_path / "a*.txt"], 600).description.digest == digest
+    assert bitlex.train(iter([PROSE]), 600).description.digest == digest
+    each = bitlex.train(lines, 600).description.digest
+    assert bitlex.train(tmp_path / "b.jsonl.gz", 600, field="page.text").description.digest == each
+    assert bitlex.train([tmp_path / "b.jsonl.gz"], 600, field="page.text", threads=3).description.digest == each
+    with pytest.raises(ValueError, match="line 1"):
+        bitlex.train(tmp_path / "b.jsonl.gz", 600)
+    for wrong in (3, [3]):
+        with pytest.raises(TypeError, match="expected"):
+            bitlex.train(wrong, 600)
+
+
+def test_a_large_file_is_mapped(tmp_path: Path) -> None:
+    """And its pages are let go while it is read: what comes out is the same."""
+    text = (PROSE * (3 * 2**20 // len(PROSE))).encode()
+    (tmp_path / "a.txt").write_bytes(text)
+    assert bitlex.train(tmp_path / "a.txt", 600, threads=2).description.digest == bitlex.train(text, 600).description.digest
+    assert (tmp_path / "a.txt").read_bytes() == text
+
+
+def test_arguments() -> None:
+    for options, message in (
+        ({"tie_break": "other"}, "tie_break is 'other'"), ({"initial_alphabet": b"a"}, "go with tie_break"), ({"threads": -1}, "threads is -1"),
+        ({"special_tokens": ["a", "a"]}, "not distinct"), ({"special_tokens": [""]}, "empty"), ({"pattern": "(a"}, "not closed"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            bitlex.train("text", 300, **options)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="alone are 257"):
+        bitlex.train("text", 256, special_tokens=["<s>"], tie_break="huggingface")
+    with pytest.raises(bitlex.VocabularyError, match="also learned"):
+        bitlex.train("ab ab", 300, special_tokens=["ab"])
+    assert bitlex.train("ab ab", 300).vocabulary_size == 256 + 2  # no pair is left
+
+
+def test_extending(tmp_path: Path) -> None:
+    """All ids stay; what is learned is what training would go on with."""
+    small, whole = trained(size=400), trained(size=500)
+    more = bitlex.train(PROSE, 500, extend=small)
+    assert more.description.vocabulary.tokens()[:399] == small.description.vocabulary.tokens()
+    assert more.special_tokens == {"<|end|>": 399} and more.vocabulary_size == 500
+    assert more.description.vocabulary.tokens()[400:] == whole.description.vocabulary.tokens()[399:499]
+    assert more.decode(more.encode(PROSE)) == PROSE
+    write(small.description, tmp_path / "small.tiktoken")
+    ranks = bitlex.Tokenizer.from_file(tmp_path / "small.tiktoken", family="gpt2", special={"<|end|>": 399})
+    assert bitlex.train(PROSE, 500, extend=ranks).description.vocabulary.tokens() == more.description.vocabulary.tokens()
+    with pytest.raises(ValueError, match="pattern goes without extend"):
+        bitlex.train(PROSE, 500, extend=ranks, pattern="gpt2")
+
+
+def test_report_and_progress(tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    tokenizer = bitlex.train(PROSE, 400, progress=seen.append)
+    assert [one.phase for one in seen] == ["counting", "merging"] and seen[-1].done == seen[-1].total == 144
+    assert seen[-1].pair is not None and b"".join(seen[-1].pair) == tokenizer.token_bytes(399)
+    shown = Display(None, True)
+    shown(seen[0])
+    assert "MB/s" in shown.text(seen[0], 1.0) and "144 of 144" in shown.text(seen[1], 1.0)
+    found = report(tokenizer, [PROSE, PROSE.encode()])
+    assert found.tokens == 2 * tokenizer.count(PROSE) and found.length == 2 * len(PROSE.encode())
+    assert found.compression > report(bitlex.train(PROSE, 300), PROSE).compression > 1.0
+    sizes = compression_by_size(tokenizer, PROSE)
+    assert sizes[-1] == (400, pytest.approx(found.compression)) and sizes == sorted(sizes)
+    assert len(found.rows()) == 10
+
+
+# --- checkpoints --------------------------------------------------------------------------------------------------------------
+
+
+def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
+    expected = trained().description
+
+    class Enough(Exception):
+        pass
+
+    def stop(now: Progress) -> None:
+        if now.phase == "merging":
+            raise Enough
+
+    path = tmp_path / "checkpoint"
+    with pytest.raises(Enough):
+        trained(size=400, checkpoint=path, progress=stop)
+    found = checkpoint.read(path)
+    assert len(found.merge_counts) // 8 == 400 - 257
+    again = bitlex.train("not read again", 700, special_tokens=["<|end|>"], checkpoint=path, resume=True)
+    assert again.description.vocabulary == expected.vocabulary and again.description.digest == expected.digest
+    with pytest.raises(ValueError, match="was made with rule 'minbpe', not 'rustbpe'"):
+        trained("rustbpe", checkpoint=path, resume=True)
+    data = bytearray(path.read_bytes())
+    chance = random.Random(1)
+    for at in [*chance.sample(range(len(data)), 40), 0, len(data) - 1]:
+        edited = bytes(data[:at]) + bytes([data[at] ^ 1]) + bytes(data[at + 1 :])
+        for wrong in (edited, bytes(data[:at])):
+            path.write_bytes(wrong)
+            with pytest.raises(checkpoint.CheckpointError, match="not as it was written"):
+                checkpoint.read(path)
+
+
+PROGRAM = """
+import sys, time
+from pathlib import Path
+import bitlex.training.session as session
+session.WORK = 1
+from bitlex.cli import run
+import bitlex.training as training
+training.PAUSE = 0.0
+run()
+"""
+
+
+def bitlex_train(folder: Path, *arguments: str, program: str = PROGRAM) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", program, "train", "in.txt", "--quiet", "-o", "out.bitlex", *arguments], cwd=folder, stderr=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_killed_at_any_time(number: signal.Signals, tmp_path: Path) -> None:
+    """Whatever is there under its name is whole, and training goes on from it to the very same tokenizer."""
+    (tmp_path / "in.txt").write_text(PROSE, encoding="utf-8")
+    done = bitlex_train(tmp_path, "--vocab-size", "2000")
+    assert done.wait() == 0, done.stderr and done.stderr.read()
+    expected = bitlex.Tokenizer.from_file(tmp_path / "out.bitlex").description.digest
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.bitlex"]
+    (tmp_path / "out.bitlex").unlink()
+    chance = random.Random(int(number))
+    for _ in range(4):
+        started = bitlex_train(tmp_path, "--vocab-size", "2000", "--resume")
+        kept = tmp_path / "out.bitlex.checkpoint"
+        deadline = time.monotonic() + 60
+        while not kept.exists() and started.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(chance.random() * 0.1)
+        started.send_signal(number)
+        started.wait()
+        if kept.exists():
+            checkpoint.read(kept)
+        if (tmp_path / "out.bitlex").exists():  # it was sooner
+            assert bitlex.Tokenizer.from_file(tmp_path / "out.bitlex").description.digest == expected
+    assert bitlex_train(tmp_path, "--vocab-size", "2000", "--resume").wait() == 0
+    assert bitlex.Tokenizer.from_file(tmp_path / "out.bitlex").description.digest == expected
+    left = {path.name for path in tmp_path.iterdir()} - {"in.txt", "out.bitlex"}
+    assert all(name.startswith(".") for name in left) and (number == signal.SIGKILL or not left)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text(PROSE, encoding="utf-8")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", "bitlex", "train", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    for output in ("a.bitlex", "a.tiktoken", "a.model", "tokenizer.json"):
+        done = run("in.txt", "--vocab-size", "400", "-o", output, "--held-out", "in.txt", "--special", "<|end|>")
+        assert done.returncode == 0, done.stderr
+        assert "400, 1 of them special" in done.stdout and "bytes per token" in done.stdout
+        assert not list(tmp_path.glob("*.checkpoint"))
+    assert bitlex.Tokenizer.from_file(tmp_path / "a.bitlex").description.vocabulary == bitlex.train(PROSE, 400, special_tokens=["<|end|>"]).description.vocabulary
+    assert bitlex.Tokenizer.from_file(tmp_path / "a.model").special_tokens == {"<|end|>": 399}
+    done = run("in.txt", "--vocab-size", "500", "--extend", "a.bitlex", "-o", "b.bitlex", "--quiet")
+    assert (done.returncode, done.stdout) == (0, "")
+    for arguments, message in (
+        (("in.txt", "--vocab-size", "400", "-o", "no/a.bitlex"), "is not there"), (("in.txt", "--vocab-size", "400", "-o", "in.txt"), "an input and the output"),
+        (("in.txt", "--vocab-size", "400", "-o", "c.json", "--pattern", "cl100k"), "oniguruma"), (("no.txt", "--vocab-size", "400", "-o", "c"), "no.txt"),
+        (("in.txt", "--vocab-size", "10", "-o", "c"), "alone are 256"),
+    ):  # fmt: skip
+        done = run(*arguments)
+        assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1
+    assert (tmp_path / "in.txt").read_text(encoding="utf-8") == PROSE
+
+
+# --- the tutorial -------------------------------------------------------------------------------------------------------------
+
+
+def test_regex_tokenizer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tokenizer = bitlex.RegexTokenizer()
+    text = "aaabdaaabac"
+    tokenizer.train(text, 256 + 3, verbose=True)
+    assert capsys.readouterr().out.splitlines()[0] == "merge 1/3: (97, 97) -> 256 (b'aa') had 4 occurrences"
+    assert tokenizer.encode(text) == [258, 100, 258, 97, 99] and tokenizer.decode([258, 100, 258, 97, 99]) == text
+    special = {"<|end of text|>": 1000, "<|\u00e9\n|>": 1001, " <|": 1002, '"': 1003}
+    tokenizer.register_special_tokens(special)
+    for content, number in special.items():
+        assert tokenizer.encode(f"aa{content}aa", allowed_special="all") == [256, number, 256]
+        assert tokenizer.encode(f"aa{content}aa", allowed_special={content}) == [256, number, 256]
+        assert number not in tokenizer.encode(f"aa{content}aa", allowed_special="none")
+        with pytest.raises(ValueError, match="special token"):
+            tokenizer.encode(f"aa{content}aa")
+    with pytest.raises(ValueError, match="may be 'all'"):
+        tokenizer.encode("a", allowed_special="some")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no token"):
+        tokenizer.decode([999])
+    tokenizer.save(tmp_path / "mine")
+    loaded = bitlex.RegexTokenizer()
+    loaded.load(tmp_path / "mine.model")
+    for name in ("pattern", "merges", "vocab", "special_tokens"):
+        assert getattr(loaded, name) == getattr(tokenizer, name)
+    assert bitlex.Tokenizer.from_file(tmp_path / "mine.model").special_tokens == special
+    with pytest.raises(ValueError, match="white space"):
+        tokenizer.save(tmp_path / "old", version=1)
+    tokenizer.register_special_tokens({"<|end|>": 1000})
+    tokenizer.save(tmp_path / "old", version=1)
+    loaded.load(tmp_path / "old.model")
+    assert loaded.special_tokens == {"<|end|>": 1000} and loaded.merges == tokenizer.merges
+    with pytest.raises(ValueError, match="has pairs for"):
+        tokenizer.train("ab", 400)
+    with pytest.raises(ValueError, match="256"):
+        tokenizer.train("ab", 255)
+    assert os.listdir(tmp_path)
+
+
+def test_a_model_that_was_cut_or_edited(tmp_path: Path) -> None:
+    """Every length, and every byte changed: an error with its line."""
+    tokenizer = bitlex.RegexTokenizer()
+    tokenizer.train("the cat, the dog and the other things", 262)
+    tokenizer.register_special_tokens({"<|a b|>": 300})
+    tokenizer.save(tmp_path / "mine")
+    path = tmp_path / "mine.model"
+    data = path.read_bytes()
+    for at in range(len(data)):
+        for wrong in (data[:at], data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :], data[:at] + data[at + 1 :]):
+            path.write_bytes(wrong)
+            with pytest.raises(ValueError, match=r"line [0-9]+|is not UTF-8"):
+                bitlex.RegexTokenizer().load(path)

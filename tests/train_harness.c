@@ -1,0 +1,159 @@
+/* train_harness.c - training in C against its definition, on random pieces of few letters; for sanitizers, and with rounds, tables and
+ * distances of tiny sizes, so that all of them begin again, grow and overflow all the time. What is compared is every merge and every count.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train.h"
+
+#define WORDS 60
+#define LONGEST_WORD 90
+#define MERGES 60
+
+static uint64_t state;
+
+static uint32_t chance(uint32_t below)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(state >> 33) % below;
+}
+
+static void expect(int right, const char *what)
+{
+    if (right) return;
+    printf("wrong: %s\n", what);
+    exit(1);
+}
+
+typedef struct {
+    uint32_t ids[LONGEST_WORD], length;
+    uint64_t count;
+} word;
+
+static word words[WORDS];
+static size_t word_count;
+static uint32_t lengths[256 + MERGES];
+
+/* The definition: all pairs, counted anew; 0 if there is none. */
+static int next_by_definition(train_rule rule, uint32_t longest, uint64_t least, train_merge *made)
+{
+    static uint64_t counts[256 + MERGES][256 + MERGES];
+    memset(counts, 0, sizeof counts);
+    made->count = 0;
+    for (size_t i = 0; i < word_count; i++) {
+        for (uint32_t k = 0; k + 1 < words[i].length; k++) counts[words[i].ids[k]][words[i].ids[k + 1]] += words[i].count;
+    }
+    for (size_t i = 0; i < word_count; i++) {
+        for (uint32_t k = 0; k + 1 < words[i].length; k++) {
+            const uint32_t left = words[i].ids[k], right = words[i].ids[k + 1];
+            const uint64_t count = counts[left][right];
+            if (count < least || lengths[left] + lengths[right] > longest) continue;
+            if (count > made->count || (count == made->count && rule == TRAIN_SMALLER &&
+                                        (left < made->left || (left == made->left && right < made->right)))) {
+                made->count = count;
+                made->left = left;
+                made->right = right;
+            }
+        }
+    }
+    return made->count > 0;
+}
+
+static void merge_words(const train_merge *m)
+{
+    lengths[m->id] = lengths[m->left] + lengths[m->right];
+    for (size_t i = 0; i < word_count; i++) {
+        uint32_t to = 0;
+        for (uint32_t k = 0; k < words[i].length; k++, to++) {
+            const int both = words[i].ids[k] == m->left && k + 1 < words[i].length && words[i].ids[k + 1] == m->right;
+            words[i].ids[to] = both ? m->id : words[i].ids[k];
+            k += (uint32_t)both;
+        }
+        words[i].length = to;
+    }
+}
+
+/* Count random pieces, a few times, by one table or several, and read them back. */
+static void make_words(train_counts **tables, size_t table_count, uint8_t *bytes, uint32_t *found_lengths, uint64_t *found_counts)
+{
+    const uint32_t letters = 1 + chance(4);
+    uint8_t text[4096];
+    uint64_t place = 0, size = 0;
+    for (uint32_t repeat = 0, repeats = 1 + chance(30); repeat < repeats; repeat++) {
+        uint32_t starts[64], ends[64], n = 0, at = 0, count = chance(20);
+        while (n < count) {
+            const uint32_t length = chance(6) == 0 ? chance(LONGEST_WORD) : chance(5);
+            starts[n] = at;
+            for (uint32_t k = 0; k < length; k++) text[at++] = (uint8_t)('a' + chance(letters));
+            ends[n++] = at;
+        }
+        {
+            uint8_t *exact = malloc(at > 0 ? at : 1); /* so that a look behind the end is found out */
+            memcpy(exact, text, at);
+            expect(train_count(tables[repeat % table_count], exact, at, place, starts, ends, n) == 0, "memory");
+            expect(train_count_settle(tables[repeat % table_count]) == 0, "memory");
+            free(exact);
+        }
+        place += at;
+    }
+    for (size_t i = 1; i < table_count; i++) expect(train_counts_add(tables[0], tables[i]) == 0, "memory");
+    word_count = train_counts_finish(tables[0], &size);
+    expect(word_count <= 4096 && size <= 1 << 20, "size");
+    expect(train_counts_write(tables[0], bytes, found_lengths, found_counts) == 0, "memory");
+}
+
+static void compare(uint64_t seed)
+{
+    static uint8_t bytes[1 << 20];
+    static uint32_t found_lengths[4096];
+    static uint64_t found_counts[4096];
+    const uint64_t key[2] = {seed, ~seed};
+    const size_t table_count = 1 + chance(3);
+    const train_rule rule = chance(2) ? TRAIN_SMALLER : TRAIN_FIRST;
+    const uint32_t longest = chance(3) == 0 ? 2 + chance(6) : UINT32_MAX, merges = 1 + chance(MERGES);
+    const uint64_t least = 1 + chance(3), scale = chance(3) == 0 ? UINT64_C(0x123456789) : 1;
+    train_counts *tables[3];
+    bpe_vocabulary v;
+    uint32_t starts[257];
+    uint8_t all[256];
+    uint64_t work = 0;
+    train_merger *t;
+    uint8_t *p = bytes;
+    for (int i = 0; i < 257; i++) starts[i] = (uint32_t)i;
+    for (int i = 0; i < 256; i++) all[i] = (uint8_t)i, lengths[i] = 1;
+    for (size_t i = 0; i < table_count; i++) expect((tables[i] = train_counts_new(key)) != NULL, "memory");
+    make_words(tables, table_count, bytes, found_lengths, found_counts);
+    for (size_t i = 0; i < table_count; i++) train_counts_free(tables[i]);
+    if (word_count > WORDS) word_count = WORDS;
+    expect(bpe_build(&v, starts, all, 256, (const uint32_t[3]){0, 0, 0}, 0, 0) == 0, "memory");
+    expect((t = train_merger_new(&v, rule, 256, 256 + merges, longest, least * scale)) != NULL, "memory");
+    for (size_t i = 0; i < word_count; i++) {
+        words[i].length = found_lengths[i];
+        words[i].count = found_counts[i] * scale;
+        for (uint32_t k = 0; k < found_lengths[i]; k++) words[i].ids[k] = p[k];
+        expect(train_merger_add(t, p, found_lengths[i], words[i].count) == 0, "memory");
+        p += found_lengths[i];
+    }
+    for (uint32_t n = 0; n < merges; n++) {
+        train_merge expected, made;
+        const int there = next_by_definition(rule, longest, least * scale, &expected);
+        expect(train_merger_next(t, &made, &work) == there, "whether there is one more");
+        if (!there) break;
+        expect(made.left == expected.left && made.right == expected.right && made.count == expected.count && made.id == 256 + n, "the merge");
+        merge_words(&made);
+    }
+    train_merger_free(t);
+    bpe_close(&v);
+}
+
+int main(int count, char **arguments)
+{
+    const unsigned long rounds = count > 1 ? strtoul(arguments[1], NULL, 10) : 100;
+    for (unsigned long seed = 1; seed <= rounds; seed++) {
+        state = seed * 7919;
+        compare(seed);
+    }
+    printf("%lu times no difference\n", rounds);
+    return 0;
+}
