@@ -1,8 +1,10 @@
-/* stream_harness.c - streams in plain C, under sanitizers: random parts of random texts against bitlex_next_pairs of the whole.
+/* stream_harness.c - streams in plain C, under sanitizers: random parts of random texts against bitlex_next_pairs of the whole; and, of random
+ * vocabularies, the ids that bpe_final says are final against those of random continuations.
  *
  * Every part lies at the end of memory of its own size, and so do the offsets, so that a read or write beyond them is seen.
  */
 #include "bitlex_stream.h"
+#include "bpe.h"
 #include "cl100k.h"
 #include "clip.h"
 #include "deepseek_llm.h"
@@ -79,7 +81,7 @@ static void check(const bitlex_machine *emitted, int vectors, uint32_t turns)
     static uint8_t text[40000];
     static uint64_t want[2 * 40010], found[2 * 40010];
     bitlex_machine machine = *emitted;
-    void *lanes = aligned_alloc(64, (bitlex_lanes_size() + 63) / 64 * 64), *scratch = NULL, *whole_scratch = NULL;
+    void *lanes = malloc(bitlex_lanes_size()), *scratch = NULL, *whole_scratch = NULL;
     const size_t each = machine.drops ? 2 : 1;
     if (vectors) bitlex_accelerate(&machine, lanes, BITLEX_AVX512);
     if (machine.lanes != NULL) {
@@ -117,6 +119,42 @@ static void check(const bitlex_machine *emitted, int vectors, uint32_t turns)
     free(lanes);
 }
 
+/* A rank file of the letters a, b, c and random tokens of these. */
+static void check_final(uint32_t turns)
+{
+    static uint8_t bytes[4096], text[5000];
+    static uint32_t starts[260], ids[5000 + BPE_PADDING], all[5000 + BPE_PADDING];
+    size_t advanced = 0;
+    while (turns-- > 0) {
+        uint32_t tokens = 3, longest = 2 + random_below(5), i, j, length, more;
+        size_t count, found, stop_count, stops[2];
+        bpe_vocabulary v;
+        memcpy(bytes, "abc", 3);
+        for (i = 0; i <= 3; i++) starts[i] = i;
+        for (i = 0; i < 30; i++) { /* distinct ones */
+            const uint32_t size = 2 + random_below(longest - 1), at = starts[tokens];
+            for (j = 0; j < size; j++) bytes[at + j] = (uint8_t)('a' + random_below(3));
+            for (j = 0; j < tokens && !(starts[j + 1] - starts[j] == size && memcmp(bytes + starts[j], bytes + at, size) == 0); j++) {}
+            if (j == tokens) starts[++tokens] = at + size;
+        }
+        if (bpe_build(&v, starts, bytes, tokens, NULL, 0, 0) < 0) fail("bpe_build", "no memory");
+        length = 2 * v.longest + 1 + random_below(random_below(2) ? 20 : 1000);
+        more = random_below(40);
+        for (i = 0; i < length + more; i++) text[i] = (uint8_t)('a' + (random_below(3) ? random_below(3) : 0));
+        stops[0] = 1 + random_below(length);
+        stops[1] = length;
+        stop_count = random_below(3);
+        found = bpe_final(&v, text, length, stops, stop_count, ids, &count);
+        advanced += found;
+        for (i = 0; found > 0 && i < 2 + (stop_count > 0); i++) { /* it goes on, ends where it is, or at a stop */
+            const size_t end = i == 0 ? length + more : i == 1 ? length : stops[0];
+            if (bpe_merge(&v, BPE_AUTOMATIC, text, end, all) < count || memcmp(ids, all, count * sizeof *ids) != 0) fail("bpe_final", "ids that are not final");
+        }
+        bpe_close(&v);
+    }
+    if (advanced == 0) fail("bpe_final", "nothing is final");
+}
+
 int main(int count, char **arguments)
 {
     static const bitlex_machine *const machines[] = {&bitlex_cl100k, &bitlex_clip, &bitlex_deepseek_llm, &bitlex_falcon, &bitlex_o200k, &bitlex_tiny_aya};
@@ -127,6 +165,7 @@ int main(int count, char **arguments)
         check(machines[i], 0, turns);
         check(machines[i], 1, turns);
     }
+    check_final(turns);
     puts("no difference");
     return 0;
 }
