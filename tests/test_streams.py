@@ -11,11 +11,13 @@ import os
 import random
 from collections.abc import AsyncIterator, Iterator
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import bitlex
+from compilers import ADDRESS, ROOT, C, build, run
 
 SLOW = bool(os.environ.get("BITLEX_SLOW"))
 FAMILIES = bitlex.families()
@@ -210,3 +212,12 @@ def test_asynchronous_parts() -> None:
         return [piece async for pieces in bitlex.lexer("cl100k").stream().aiterate(parts()) for piece in pieces]
 
     assert asyncio.run(read()) == ["na\u00efve".encode(), " \u4e2d".encode(), b" it", b"'s"]
+
+
+@pytest.mark.parametrize(("options", "needs"), [(("-O3", "-Wpedantic"), ()), (("-O1",), ADDRESS)], ids=["optimized", "sanitized"])
+def test_streams_in_c(options: tuple[str, ...], needs: tuple[str, ...], tmp_path: Path) -> None:
+    families = ("cl100k", "clip", "deepseek_llm", "falcon", "o200k", "tiny_aya")
+    lexers = [C / f"{name}.c" for name in ("bitlex", "bitlex_lanes", "bitlex_stream", *families)]
+    sources = [ROOT / "tests/stream_harness.c", *lexers, *sorted((ROOT / "runtime").glob("bpe_*.c"))]
+    harness = build(tmp_path / "harness", sources, *options, f"-I{C}", f"-I{ROOT / 'runtime'}", needs=needs)
+    assert "no difference" in run(harness, "40" if needs else "150")

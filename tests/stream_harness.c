@@ -1,0 +1,171 @@
+/* stream_harness.c - streams in plain C, under sanitizers: random parts of random texts against bitlex_next_pairs of the whole; and, of random
+ * vocabularies, the ids that bpe_final says are final against those of random continuations.
+ *
+ * Every part lies at the end of memory of its own size, and so do the offsets, so that a read or write beyond them is seen.
+ */
+#include "bitlex_stream.h"
+#include "bpe.h"
+#include "cl100k.h"
+#include "clip.h"
+#include "deepseek_llm.h"
+#include "falcon.h"
+#include "o200k.h"
+#include "tiny_aya.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t seed = 1;
+
+static uint32_t random_below(uint32_t n)
+{
+    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (uint32_t)(seed >> 33) % n;
+}
+
+static const char *const WORDS[] = {"a", "S", "'", " ", "\n", "\r", "1", "12", ".", "/", "_", "\xe4\xb8\xad", "\xcc\x81", "\xc3\xa9", "\t",
+                                    "\xf0\x9f\x98\x80", "\xe4\xb8", "\xf0", "\xff", "\x80", "word"};
+
+static size_t make_text(uint8_t *text, size_t most)
+{
+    size_t length = 0, want = random_below(random_below(20) == 0 ? (uint32_t)most : 60);
+    while (length < want) {
+        const char *word = WORDS[random_below(sizeof WORDS / sizeof *WORDS)];
+        uint32_t times = random_below(4) ? 1 : random_below(8) ? random_below(6) : random_below(200);
+        for (; times > 0 && length + strlen(word) <= most; times--) {
+            memcpy(text + length, word, strlen(word));
+            length += strlen(word);
+        }
+        if (length + 8 > most) break;
+    }
+    return length;
+}
+
+static void fail(const char *name, const char *what)
+{
+    printf("%s: %s, seed %llu\n", name, what, (unsigned long long)seed);
+    exit(1);
+}
+
+/* Read a part whole: as many offsets as were found before and now. */
+static size_t feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const uint8_t *from, size_t length, uint64_t *found, size_t have,
+                   uint64_t **more)
+{
+    const size_t each = s->machine->drops ? 2 : 1;
+    uint8_t *part = malloc(length + !length);
+    size_t done = 0, used;
+    memcpy(part, from, length);
+    while (done < length) {
+        const size_t room = length - done + s->count + BITLEX_STREAM_ROOM;
+        uint64_t *out = malloc(room * each * sizeof *out);
+        const size_t n = bitlex_stream_feed(s, cursor, scratch, part + done, length - done, BITLEX_UTF8, &used, out, room);
+        memcpy(found + have * each, out, n * each * sizeof *out);
+        have += n;
+        done += used;
+        free(out);
+        if (s->full) { /* as a caller does: room for twice as many places */
+            s->room *= 2;
+            s->more = *more = realloc(*more, s->room * sizeof **more);
+        } else if (used == 0) {
+            fail("feed", "nothing is read");
+        }
+    }
+    free(part);
+    return have;
+}
+
+static void check(const bitlex_machine *emitted, int vectors, uint32_t turns)
+{
+    static bitlex_cursor cursor, whole_cursor;
+    static uint8_t text[40000];
+    static uint64_t want[2 * 40010], found[2 * 40010];
+    bitlex_machine machine = *emitted;
+    void *lanes = malloc(bitlex_lanes_size()), *scratch = NULL, *whole_scratch = NULL;
+    const size_t each = machine.drops ? 2 : 1;
+    if (vectors) bitlex_accelerate(&machine, lanes, BITLEX_AVX512);
+    if (machine.lanes != NULL) {
+        scratch = malloc((size_t)bitlex_scratch_size(&machine, BITLEX_BLOCK));
+        whole_scratch = malloc((size_t)bitlex_scratch_size(&machine, BITLEX_BLOCK));
+    }
+    bitlex_begin(&cursor, &machine, "", 0, BITLEX_UTF8, NULL);
+    while (turns-- > 0) {
+        const size_t length = make_text(text, sizeof text);
+        const uint32_t most = random_below(3) ? 1 + random_below(100) : 1 + random_below(20000);
+        size_t expected = 0, have = 0, at = 0, n;
+        uint64_t *more = NULL, *last;
+        bitlex_stream stream, copy;
+        bitlex_begin(&whole_cursor, &machine, text, length, BITLEX_UTF8, whole_scratch);
+        while ((n = machine.drops ? bitlex_next_pairs(&whole_cursor, want + 2 * expected, 512) : bitlex_next(&whole_cursor, want + expected, 512)) != 0) expected += n;
+        if (bitlex_stream_begin(&stream, &machine, NULL, 0) != 0) fail(machine.name, "no stream");
+        while (at < length) {
+            const size_t part = length - at < most ? length - at : 1 + random_below(most);
+            have = feed(&stream, &cursor, scratch, text + at, part < length - at ? part : length - at, found, have, &more);
+            at += part < length - at ? part : length - at;
+            copy = stream; /* a struct like any other */
+            memset(&stream, 0xAA, sizeof stream);
+            stream = copy;
+        }
+        last = malloc((stream.count + 5) * each * sizeof *last);
+        n = bitlex_stream_finish(&stream, last);
+        memcpy(found + have * each, last, n * each * sizeof *last);
+        have += n;
+        free(last);
+        free(more);
+        if (have != expected || memcmp(want, found, have * each * sizeof *want) != 0) fail(machine.name, "another text's offsets");
+    }
+    free(scratch);
+    free(whole_scratch);
+    free(lanes);
+}
+
+/* A rank file of the letters a, b, c and random tokens of these. */
+static void check_final(uint32_t turns)
+{
+    static uint8_t bytes[4096], text[5000];
+    static uint32_t starts[260], ids[5000 + BPE_PADDING], all[5000 + BPE_PADDING];
+    size_t advanced = 0;
+    while (turns-- > 0) {
+        uint32_t tokens = 3, longest = 2 + random_below(5), i, j, length, more;
+        size_t count, found, stop_count, stops[2];
+        bpe_vocabulary v;
+        memcpy(bytes, "abc", 3);
+        for (i = 0; i <= 3; i++) starts[i] = i;
+        for (i = 0; i < 30; i++) { /* distinct ones */
+            const uint32_t size = 2 + random_below(longest - 1), at = starts[tokens];
+            for (j = 0; j < size; j++) bytes[at + j] = (uint8_t)('a' + random_below(3));
+            for (j = 0; j < tokens && !(starts[j + 1] - starts[j] == size && memcmp(bytes + starts[j], bytes + at, size) == 0); j++) {}
+            if (j == tokens) starts[++tokens] = at + size;
+        }
+        if (bpe_build(&v, starts, bytes, tokens, NULL, 0, 0) < 0) fail("bpe_build", "no memory");
+        length = 2 * v.longest + 1 + random_below(random_below(2) ? 20 : 1000);
+        more = random_below(40);
+        for (i = 0; i < length + more; i++) text[i] = (uint8_t)('a' + (random_below(3) ? random_below(3) : 0));
+        stops[0] = 1 + random_below(length);
+        stops[1] = length;
+        stop_count = random_below(3);
+        found = bpe_final(&v, text, length, stops, stop_count, ids, &count);
+        advanced += found;
+        for (i = 0; found > 0 && i < 2 + (stop_count > 0); i++) { /* it goes on, ends where it is, or at a stop */
+            const size_t end = i == 0 ? length + more : i == 1 ? length : stops[0];
+            if (bpe_merge(&v, BPE_AUTOMATIC, text, end, all) < count || memcmp(ids, all, count * sizeof *ids) != 0) fail("bpe_final", "ids that are not final");
+        }
+        bpe_close(&v);
+    }
+    if (advanced == 0) fail("bpe_final", "nothing is final");
+}
+
+int main(int count, char **arguments)
+{
+    static const bitlex_machine *const machines[] = {&bitlex_cl100k, &bitlex_clip, &bitlex_deepseek_llm, &bitlex_falcon, &bitlex_o200k, &bitlex_tiny_aya};
+    const uint32_t turns = count > 1 ? (uint32_t)atoi(arguments[1]) : 300;
+    size_t i;
+    if (sizeof(bitlex_stream) > 256) fail("bitlex_stream", "more than 256 bytes");
+    for (i = 0; i < sizeof machines / sizeof *machines; i++) {
+        check(machines[i], 0, turns);
+        check(machines[i], 1, turns);
+    }
+    check_final(turns);
+    puts("no difference");
+    return 0;
+}
