@@ -30,6 +30,13 @@ BITLEX_INLINE void NAME(store)(void *p, V v)
     _mm256_storeu_si256((__m256i *)p + 1, v.high);
 }
 BITLEX_INLINE V NAME(all)(uint8_t byte) { return NAME(pair)(_mm256_set1_epi8((char)byte), _mm256_set1_epi8((char)byte)); }
+/* Of an origin that compilers cannot see: they would make a constant anew in each turn of a loop, rather than keep it. */
+BITLEX_INLINE V NAME(constant)(uint8_t byte)
+{
+    __m256i all = _mm256_set1_epi8((char)byte);
+    __asm__("" : "+x"(all));
+    return NAME(pair)(all, all);
+}
 BITLEX_INLINE V NAME(add)(V a, V b) { return NAME(pair)(_mm256_add_epi8(a.low, b.low), _mm256_add_epi8(a.high, b.high)); }
 BITLEX_INLINE V NAME(and)(V a, V b) { return NAME(pair)(_mm256_and_si256(a.low, b.low), _mm256_and_si256(a.high, b.high)); }
 BITLEX_INLINE V NAME(or)(V a, V b) { return NAME(pair)(_mm256_or_si256(a.low, b.low), _mm256_or_si256(a.high, b.high)); }
@@ -42,9 +49,7 @@ BITLEX_INLINE V NAME(right)(V v, int by) { return NAME(pair)(_mm256_srli_epi16(v
 BITLEX_INLINE V NAME(equal)(V a, V b) { return NAME(pair)(_mm256_cmpeq_epi8(a.low, b.low), _mm256_cmpeq_epi8(a.high, b.high)); }
 BITLEX_INLINE V NAME(at_least)(V a, V b)
 {
-    const __m256i sign = _mm256_set1_epi8(-128), one = _mm256_set1_epi8(1); /* compilers do with constants what can be done */
-    return NAME(pair)(_mm256_cmpgt_epi8(_mm256_xor_si256(a.low, sign), _mm256_xor_si256(_mm256_sub_epi8(b.low, one), sign)),
-                      _mm256_cmpgt_epi8(_mm256_xor_si256(a.high, sign), _mm256_xor_si256(_mm256_sub_epi8(b.high, one), sign)));
+    return NAME(pair)(_mm256_cmpeq_epi8(_mm256_max_epu8(a.low, b.low), a.low), _mm256_cmpeq_epi8(_mm256_max_epu8(a.high, b.high), a.high));
 }
 BITLEX_INLINE V NAME(high)(V v)
 {
@@ -161,6 +166,15 @@ BITLEX_INLINE V NAME(entry)(const bitlex_lanes *lanes, const uint8_t *table, V i
 }
 BITLEX_INLINE V NAME(permute)(const uint8_t *table, V index) { return NAME(rows)(table, NAME(and)(index, NAME(all)(63)), 4); }
 
+/* The eight stretches of 512 code points that a chunk of the BMP has: most of those of one column have the same, and are known as bits. */
+BITLEX_INLINE V NAME(stretch)(const bitlex_lanes *lanes, V chunk, V row)
+{
+    static const uint8_t each[16] = {1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0};
+    const V bit = NAME(look_up)(each, NAME(and)(NAME(right)(row, 3), NAME(constant)(7)));
+    const M there = NAME(equal)(NAME(and)(NAME(look_up)(lanes->wide_eighths, chunk), bit), bit);
+    return NAME(choose)(there, NAME(look_up)(lanes->wide_code, chunk), NAME(constant)(BITLEX_LOOK_DEEPER));
+}
+
 /* 0 to 15 as they are, as far as a look-up is concerned, and 0 from it for all others: bit 7 is set. */
 BITLEX_INLINE __m256i NAME(window)(__m256i at) { return _mm256_adds_epu8(at, _mm256_set1_epi8(112)); }
 
@@ -248,58 +262,106 @@ BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, c
 #define PLACES_7(v) PLACES_6(v), PLACES_6((v) << 8 | 7)
 static const uint64_t places_avx2[256] = {PLACES_7(UINT64_C(0))};
 
-/* The bytes at p where a bit is, side by side; those behind; and those behind these. Of eight bits, the numbers of the bytes wanted are the
- * places of the bits, and the bytes are among the 16 from there on. */
+/* The eight bytes at p, those wanted to the front. */
+BITLEX_INLINE void NAME(pack_eight)(uint8_t *to, const uint8_t *p, __m128i from)
+{
+    _mm_storel_epi64((__m128i *)(void *)to, _mm_shuffle_epi8(_mm_loadl_epi64((const __m128i *)(const void *)p), from));
+}
+/* The bytes at p where a bit is, side by side; and, if there is a place for them, those behind, and those behind these. Of eight bits, the
+ * places are the numbers of the bytes wanted. */
+BITLEX_INLINE void NAME(pack_some)(uint8_t *to, uint8_t *to_second, uint8_t *to_third, uint64_t places, const uint8_t *p)
+{
+    uint8_t bits[8]; /* through memory, where each byte is one instruction */
+    size_t done = 0;
+    uint32_t i;
+    memcpy(bits, &places, 8);
+    __asm__("" : "+m"(bits));
+    for (i = 0; i < 8; i++, p += 8) {
+        const __m128i from = _mm_loadl_epi64((const __m128i *)(const void *)(places_avx2 + bits[i]));
+        NAME(pack_eight)(to + done, p, from);
+        if (to_second) NAME(pack_eight)(to_second + done, p + 1, from);
+        if (to_third) NAME(pack_eight)(to_third + done, p + 2, from);
+        done += (uint32_t)__builtin_popcount(bits[i]);
+        __asm__("" : "+r"(done)); /* compilers would take all eight apart at once, with too few registers for that */
+    }
+}
 BITLEX_INLINE void NAME(pack_three)(uint8_t *to, uint8_t *to_second, uint8_t *to_third, uint64_t places, const uint8_t *p, V here, V second,
                                     V third)
 {
-    const __m128i one = _mm_set1_epi8(1);
-    size_t done = 0;
-    uint32_t i;
     (void)here, (void)second, (void)third;
-    for (i = 0; i < 64; i += 8, places >>= 8) {
-        const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
-        __m128i from = _mm_loadl_epi64((const __m128i *)(const void *)(places_avx2 + (places & 0xFF)));
-        _mm_storel_epi64((__m128i *)(void *)(to + done), _mm_shuffle_epi8(bytes, from));
-        from = _mm_add_epi8(from, one);
-        _mm_storel_epi64((__m128i *)(void *)(to_second + done), _mm_shuffle_epi8(bytes, from));
-        from = _mm_add_epi8(from, one);
-        _mm_storel_epi64((__m128i *)(void *)(to_third + done), _mm_shuffle_epi8(bytes, from));
-        done += (uint32_t)__builtin_popcount((uint32_t)(places & 0xFF));
-        __asm__("" : "+r"(places), "+r"(done)); /* compilers would take all eight apart at once, with too few registers for that */
-    }
+    NAME(pack_some)(to, to_second, to_third, places, p);
+}
+BITLEX_INLINE void NAME(pack_two)(uint8_t *to, uint8_t *to_second, uint64_t places, const uint8_t *p, V here, V second)
+{
+    (void)here, (void)second;
+    NAME(pack_some)(to, to_second, NULL, places, p);
 }
 BITLEX_INLINE void NAME(pack)(uint8_t *to, uint64_t places, const uint8_t *p, V here)
 {
-    uint32_t i;
     (void)here;
-    for (i = 0; i < 64; i += 8, places >>= 8) {
-        const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)(p + i));
-        const __m128i from = _mm_loadl_epi64((const __m128i *)(const void *)(places_avx2 + (places & 0xFF)));
-        _mm_storel_epi64((__m128i *)(void *)to, _mm_shuffle_epi8(bytes, from));
-        to += (uint32_t)__builtin_popcount((uint32_t)(places & 0xFF));
-    }
+    NAME(pack_some)(to, NULL, NULL, places, p);
+}
+
+/* 22 characters of three bytes, 66 bytes: the first bytes side by side, the second and the third, whatever they are. Comes back: where they
+ * are such a character, well-formed, as bits. Places three apart differ in their low four bits, so what is wanted of three vectors
+ * of 16 is put into one as it lies there, and then in order; in the upper half, the last two bytes come from a vector that
+ * starts two bytes later. */
+BITLEX_INLINE __m256i NAME(every_third)(__m256i a, __m256i b, __m256i c, __m256i from_b, __m256i from_c, __m256i order)
+{
+    return _mm256_shuffle_epi8(_mm256_blendv_epi8(_mm256_blendv_epi8(a, b, from_b), c, from_c), order);
+}
+BITLEX_INLINE uint32_t NAME(pack_threes)(uint8_t *to, uint8_t *to_second, uint8_t *to_third, const uint8_t *p)
+{
+    const __m256i a = NAME(gather)(p, 48), b = NAME(gather)(p + 16, 34), c = NAME(row)(p + 32);
+    const __m256i first = NAME(every_third)(
+        a, b, c, _mm256_setr_epi8(0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+        _mm256_setr_epi8(0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+        _mm256_setr_epi8(0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+    const __m256i second = NAME(every_third)(
+        a, b, c, _mm256_setr_epi8(-1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 0),
+        _mm256_setr_epi8(0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+        _mm256_setr_epi8(1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 1, 4, 7, 10, 13, 14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+    const __m256i third = NAME(every_third)(
+        a, b, c, _mm256_setr_epi8(0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1),
+        _mm256_setr_epi8(-1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+        _mm256_setr_epi8(2, 5, 8, 11, 14, 1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+    const __m256i lead = _mm256_cmpeq_epi8(_mm256_and_si256(first, _mm256_set1_epi8(-16)), _mm256_set1_epi8(-32));
+    const __m256i inside = _mm256_cmpgt_epi8(_mm256_set1_epi8(-64), _mm256_max_epi8(second, third));
+    const __m256i early = _mm256_cmpeq_epi8(first, _mm256_set1_epi8(-32)), late = _mm256_cmpeq_epi8(first, _mm256_set1_epi8(-19));
+    const __m256i wrong = _mm256_blendv_epi8(early, late, _mm256_cmpgt_epi8(second, _mm256_set1_epi8(-97))); /* E0 80..9F, ED A0..BF */
+    NAME(store_half)(to, first);
+    NAME(store_half)(to_second, second);
+    NAME(store_half)(to_third, third);
+    return (uint32_t)_mm256_movemask_epi8(_mm256_andnot_si256(wrong, _mm256_and_si256(lead, inside)));
 }
 BITLEX_INLINE M NAME(inside)(V v)
 {
-    const __m256i first_lead = _mm256_set1_epi8(-64); /* with sign, bytes inside a character are the least */
-    return NAME(pair)(_mm256_cmpgt_epi8(first_lead, v.low), _mm256_cmpgt_epi8(first_lead, v.high));
+    const V first_lead = NAME(constant)(0xC0); /* with sign, bytes inside a character are the least */
+    return NAME(pair)(_mm256_cmpgt_epi8(first_lead.low, v.low), _mm256_cmpgt_epi8(first_lead.high, v.high));
 }
-/* Two of the leads allow the byte behind only from some value on, or up to there. */
+/* Leads to which the byte behind belongs, as bits: what the halves of the lead and the upper half of the byte have in common. 1: C2..CF;
+ * 2: D0..DF; 4: E0, and from A0 on; 8: ED, and up to 9F; 16: E1..EF else. 32: F0, and from 90 on; 64: F4, and up to 8F; 128: F1..F3. */
+static const uint8_t lead_kinds_avx2[3][16] = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 28, 224},
+                                          {38, 146, 147, 147, 83, 19, 19, 19, 19, 19, 19, 19, 19, 11, 19, 19},
+                                          {0, 0, 0, 0, 0, 0, 0, 0, 219, 187, 183, 183, 0, 0, 0, 0}};
+BITLEX_INLINE V NAME(kinds)(V here, V second)
+{
+    const V half = NAME(constant)(15);
+    const V upper = NAME(look_up)(lead_kinds_avx2[0], NAME(and)(NAME(right)(here, 4), half));
+    const V lower = NAME(look_up)(lead_kinds_avx2[1], NAME(and)(here, half));
+    return NAME(and)(NAME(and)(upper, lower), NAME(look_up)(lead_kinds_avx2[2], NAME(and)(NAME(right)(second, 4), half)));
+}
 BITLEX_INLINE M NAME(followed)(V here, V second)
 {
-    const M leads = NAME(without)(NAME(at_least)(here, NAME(all)(0xC2)), NAME(at_least)(here, NAME(all)(0xF0)));
-    const M early = NAME(equal)(here, NAME(all)(0xE0)), late = NAME(equal)(here, NAME(all)(0xED));
-    const M wrong = NAME(choose)(NAME(at_least)(second, NAME(all)(0xA0)), late, early);
-    return NAME(without)(NAME(and)(leads, NAME(inside)(second)), wrong);
+    const V kinds = NAME(and)(NAME(kinds)(here, second), NAME(constant)(31));
+    return NAME(pair)(_mm256_cmpgt_epi8(kinds.low, _mm256_setzero_si256()), _mm256_cmpgt_epi8(kinds.high, _mm256_setzero_si256()));
 }
-BITLEX_INLINE M NAME(followed_four)(V here, V second)
+/* The same where there is no lead of more than two bytes. */
+BITLEX_INLINE M NAME(followed_two)(V here, V second)
 {
-    const M leads = NAME(without)(NAME(at_least)(here, NAME(all)(0xF0)), NAME(at_least)(here, NAME(all)(0xF5)));
-    const M early = NAME(equal)(here, NAME(all)(0xF0)), late = NAME(equal)(here, NAME(all)(0xF4));
-    const M wrong = NAME(choose)(NAME(at_least)(second, NAME(all)(0x90)), late, early);
-    return NAME(without)(NAME(and)(leads, NAME(inside)(second)), wrong);
+    return NAME(and)(NAME(at_least)(here, NAME(constant)(0xC2)), NAME(inside)(second));
 }
+BITLEX_INLINE M NAME(followed_four)(V here, V second) { return NAME(at_least)(NAME(kinds)(here, second), NAME(constant)(32)); }
 BITLEX_INLINE __m256i NAME(of_half)(uint32_t bits)
 {
     const __m256i bytes = _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
@@ -316,6 +378,7 @@ BITLEX_INLINE M NAME(of)(uint64_t bits) { return NAME(pair)(NAME(of_half)((uint3
 #define MASKED 1
 #define SPARE 1
 #define PACKS 1
+#define ALONE 1
 #define TWICE 0
 #define DEEP 0
 #define W __m256i
@@ -330,9 +393,10 @@ BITLEX_INLINE M NAME(of)(uint64_t bits) { return NAME(pair)(NAME(of_half)((uint3
 #define v_narrow16 NAME(narrow16)
 #define v_narrow32 NAME(narrow32)
 #define v_entry(table, index) NAME(entry)(lanes, table, index)
+#define v_stretch(chunk, row) NAME(stretch)(lanes, chunk, row)
 #define v_permute NAME(permute)
 #define v_prepare NAME(prepare)
-#define v_all NAME(all)
+#define v_all NAME(constant)
 #define v_add NAME(add)
 #define v_and NAME(and)
 #define v_or NAME(or)
@@ -352,33 +416,58 @@ BITLEX_INLINE M NAME(of)(uint64_t bits) { return NAME(pair)(NAME(of_half)((uint3
 #define m_bits NAME(bits)
 #define m_inside NAME(inside)
 #define m_followed NAME(followed)
+#define m_followed_two NAME(followed_two)
 #define m_followed_four NAME(followed_four)
 #define m_of NAME(of)
 #define m_gather(bits, places) _pext_u64(bits, places)
 #define m_spread(bits, places) _pdep_u64(bits, places)
 #define v_pack NAME(pack)
+#define v_pack_two NAME(pack_two)
 #define v_pack_three NAME(pack_three)
+#define v_pack_threes NAME(pack_threes)
 
 #include "bitlex_kernel.h"
 
 /* Eight are stored for each byte, of which the next byte overwrites what is too much. No branch: where pieces end is hard to predict. */
+BITLEX_INLINE void NAME(ends_of_word)(uint64_t left, uint32_t base, uint32_t *out)
+{
+    __m256i from = _mm256_set1_epi32((int)base);
+    uint32_t i;
+    for (i = 0; i < 8; i++, left >>= 8) {
+        __m128i places = _mm_loadl_epi64((const __m128i *)(const void *)(places_avx2 + (left & 0xFF)));
+        _mm256_storeu_si256((__m256i *)(void *)out, _mm256_add_epi32(from, _mm256_cvtepu8_epi32(places)));
+        out += (uint32_t)__builtin_popcount((uint32_t)(left & 0xFF));
+        from = _mm256_add_epi32(from, _mm256_set1_epi32(8));
+    }
+}
+
+#define FEW 5 /* as many are stored one by one, whether there are so many or not */
 static size_t ends32_avx2(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint32_t *out, size_t room)
 {
     size_t done = 0;
-    uint32_t w, i;
-    for (w = *word; w < last && room - done >= 64; w++) {
-        __m256i from = _mm256_set1_epi32((int)(uint32_t)(base + 64 * (uint64_t)w));
-        uint64_t left = words[w];
-        for (i = 0; i < 8; i++, left >>= 8) {
-            __m128i places = _mm_loadl_epi64((const __m128i *)(const void *)(places_avx2 + (left & 0xFF)));
-            _mm256_storeu_si256((__m256i *)(void *)(out + done), _mm256_add_epi32(from, _mm256_cvtepu8_epi32(places)));
-            done += (uint32_t)__builtin_popcount((uint32_t)(left & 0xFF));
-            from = _mm256_add_epi32(from, _mm256_set1_epi32(8));
+    uint32_t w = *word, i, count = 0;
+    for (i = w; i < last && i < w + 4; i++) count += (uint32_t)__builtin_popcountll(words[i]);
+    if (count > 4 * FEW) { /* a text of short pieces */
+        for (; w < last && room - done >= 64; w++) {
+            NAME(ends_of_word)(words[w], (uint32_t)(base + 64 * (uint64_t)w), out + done);
+            done += (uint32_t)__builtin_popcountll(words[w]);
         }
+    }
+    for (; w < last && room - done >= 64; w++) {
+        const uint32_t from = (uint32_t)(base + 64 * (uint64_t)w);
+        uint64_t left = words[w];
+        count = (uint32_t)__builtin_popcountll(left);
+        if (count > FEW) {
+            NAME(ends_of_word)(left, from, out + done);
+        } else {
+            for (i = 0; i < FEW; i++, left &= left - 1) out[done + i] = from + (uint32_t)_tzcnt_u64(left);
+        }
+        done += count;
     }
     *word = w;
     return done;
 }
+#undef FEW
 
 static size_t ends64_avx2(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint64_t *out, size_t room)
 {
@@ -417,24 +506,44 @@ static int pack_table_avx2(const uint8_t *table, uint32_t meanings, uint8_t *pac
     return 1;
 }
 
+/* Of every 4,096 code points of the BMP, the column that most of the eight stretches of one column have, and which these are; surrogates,
+ * of which texts have none, aside. */
+static void fill_wide_avx2(bitlex_lanes *lanes)
+{
+    uint32_t chunk, i, k;
+    for (chunk = 0; chunk < 16; chunk++) {
+        const uint8_t *eight = lanes->stretch[0] + 8 * chunk;
+        const uint32_t count = chunk == 0xD ? 4 : 8;
+        uint32_t most = 0;
+        for (i = 0; i < count; i++) {
+            uint32_t same = 0;
+            for (k = 0; k < count; k++) same |= (uint32_t)(eight[k] == eight[i]) << k;
+            if (eight[i] == BITLEX_LOOK_DEEPER || __builtin_popcount(same) <= __builtin_popcount(most)) continue;
+            most = same;
+            lanes->wide_code[chunk] = eight[i];
+        }
+        lanes->wide_eighths[chunk] = (uint8_t)most;
+    }
+}
+
 /* Every table that is read by vectors. */
 static void prepare_tables_avx2(bitlex_lanes *lanes)
 {
-    uint8_t *tables[3], packed[3][128];
+    uint8_t *tables[2], packed[2][128];
     uint32_t i, meanings;
     tables[0] = lanes->direct;
     tables[1] = lanes->direct + 128;
-    tables[2] = lanes->stretch[0]; /* the other one is not used here */
     lanes->packed = 0;
     for (meanings = 2; meanings > 0; meanings--) {
-        for (i = 0; i < 3 && pack_table_avx2(tables[i], meanings, packed[i]); i++) {}
-        if (i == 3) lanes->packed = meanings;
+        for (i = 0; i < 2 && pack_table_avx2(tables[i], meanings, packed[i]); i++) {}
+        if (i == 2) lanes->packed = meanings;
     }
-    for (i = 0; i < 3; i++) {
+    for (i = 0; i < 2; i++) {
         if (lanes->packed != 0) pack_table_avx2(tables[i], lanes->packed, packed[i]);
         if (lanes->packed != 0) memcpy(tables[i], packed[i], 128);
         else prepare_avx2(tables[i], 128);
     }
+    fill_wide_avx2(lanes);
     prepare_avx2(lanes->cell_row, 64);
     prepare_avx2(lanes->inside_row, 64);
 }

@@ -124,6 +124,7 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 #define MASKED 0
 #define SPARE 0
 #define PACKS 1
+#define ALONE 0
 #define W V
 #define WIDTH 64
 #define w_gather NAME(gather)
@@ -206,7 +207,6 @@ BITLEX_INLINE void NAME(pack_three)(uint8_t *to, uint8_t *to_second, uint8_t *to
     NAME(pack)(to_second, places, p + 1, second);
     NAME(pack)(to_third, places, p + 2, third);
 }
-
 /* The codes of a row, which is given a place. */
 static V NAME(meet)(const bitlex_lanes *lanes, bitlex_recent *recent, uint32_t chunk, uint32_t row)
 {
@@ -239,7 +239,8 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V c
     code = v_choose(wanted, v_entry(lanes->stretch[0], stretch), code);
     if (m_any(astral)) {
         const M next = m_and(m_equal(v_and(chunk, v_all(0xF0)), v_all(0x10)), astral);
-        code = v_choose(next, v_entry(lanes->stretch[1], stretch), v_choose(astral, unknown, code));
+        code = v_choose(astral, v_choose(m_high(chunk), v_entry(lanes->chunk + 128, chunk), v_entry(lanes->chunk, chunk)), code);
+        code = v_choose(next, v_entry(lanes->stretch[1], stretch), code);
         number = v_choose(next, v_entry(recent->number[1], stretch), v_choose(astral, v_all(BITLEX_UNKNOWN), number));
     }
     wanted = m_and(wanted, m_equal(code, unknown));

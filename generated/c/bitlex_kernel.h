@@ -13,7 +13,11 @@
  *                           bits as a mask), v_pack (store the bytes of the bits that are set side by side), v_pack_three (and those
  *                           behind, and those behind these), m_gather (the bits where others are, side by side), m_spread (the other
  *                           way round)
- *     DEEP                  whether it has a way of its own to look up characters that are not ASCII, named `deep`
+ *                           And if there are such: v_pack_threes (22 characters of three bytes, if that is what they are),
+ *                           v_pack_two and m_followed_two (as above, where no lead is of more than two bytes)
+ *     ALONE                 whether characters are decoded one by one where they are few
+ *     DEEP                  whether it has a way of its own to look up characters that are not ASCII, named `deep`; if not, v_stretch
+ *                           (the code of characters of the BMP in large stretches of one column, or LOOK_DEEPER)
  *     TWICE                 whether passes are run with two guesses: v_entries_both (one table, two indices of one code)
  *
  * Tables are in memory, as v_prepare and, where there is one, prepare_tables left them. v_entry looks up in 128 bytes by an index
@@ -47,14 +51,14 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V c
     if (__builtin_popcountll(left) > FEW) {
         M same;
         if (m_any(wide)) {
-            V found = v_entry(lanes->stretch[0], v_or(v_left(v_and(chunk, v_all(15)), 3), v_and(v_right(row, 3), v_all(7))));
+            V found = v_stretch(chunk, row);
             code = v_choose(wide, found, code);
             wanted = m_without(wanted, m_without(wide, m_equal(found, v_all(BITLEX_LOOK_DEEPER))));
             if (!m_any(wanted)) return code;
         }
         for (i = 0; i < AT_HAND; i++) {
             same = m_and(m_and(m_equal(chunk, v_all(recent->chunk[i])), m_equal(row, v_all(recent->row[i]))), wanted);
-            code = v_choose(same, v_permute(recent->codes[i], low), code);
+            code = v_choose(same, recent->only[i] != BITLEX_LOOK_DEEPER ? v_all(recent->only[i]) : v_permute(recent->codes[i], low), code);
             wanted = m_without(wanted, same);
             if (!m_any(wanted)) return code;
         }
@@ -65,6 +69,7 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V c
             recent->chunk[old] = chunks[at];
             recent->row[old] = rows[at];
             v_store(recent->codes[old], v_permute(lanes->cell_row, v_load(cells_of(lanes->machine, chunks[at], rows[at]))));
+            recent->only[old] = memcmp(recent->codes[old], recent->codes[old] + 1, 63) == 0 ? recent->codes[old][0] : BITLEX_LOOK_DEEPER;
             v_prepare(recent->codes[old], 64);
             same = m_and(m_and(m_equal(chunk, v_all(chunks[at])), m_equal(row, v_all(rows[at]))), wanted);
             code = v_choose(same, v_permute(recent->codes[old], low), code);
@@ -181,12 +186,13 @@ BITLEX_INLINE void NAME(read_points)(const bitlex_lanes *lanes, bitlex_lane_memo
     V row = v_choose(threes, second, here), low = v_choose(threes, third, second);
     uint64_t huge = 0;
     if (m_any(fours)) {
-        const M beyond = m_at_least(here, v_all(0xF4)); /* U+100000 and more are so rare that they may cost */
+        const M beyond = m_at_least(here, v_all(0xF4)); /* U+100000 and more: mostly of one column, and so rare that they may cost */
         chunk = v_choose(fours, v_or(v_left(v_and(here, v_all(3)), 6), v_and(second, v_all(0x3F))), chunk);
         row = v_choose(fours, third, row);
         low = v_choose(fours, v_load(memory->fourth + at), low);
-        huge = m_bits(beyond);
         leads = m_without(leads, beyond);
+        if (lanes->last_plane == BITLEX_LOOK_DEEPER) huge = m_bits(beyond);
+        else code = v_choose(beyond, v_all(lanes->last_plane), code);
     }
     v_store(memory->codes + at, NAME(deep)(lanes, &memory->recent, code, leads, m_without(threes, fours), chunk, row, low));
     for (; huge; huge &= huge - 1) {
@@ -196,14 +202,38 @@ BITLEX_INLINE void NAME(read_points)(const bitlex_lanes *lanes, bitlex_lane_memo
     }
 }
 
+#if ALONE
+/* Pack 64 bytes of which few are not ASCII: the characters that these are get U+0000 for now, and their codes when all others have theirs.
+ * Comes back: where characters start. */
+static uint64_t NAME(pack_few)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *p, uint64_t beyond, uint32_t count,
+                               uint64_t *inner)
+{
+    uint64_t inside = *inner, left = beyond & ~inside;
+    uint32_t i = memory->found_alone, length;
+    *inner = 0;
+    while (left) {
+        const uint32_t at = first_bit(left), code = code_of(lanes, bitlex_decode(p + at, p + at + 4, &length));
+        const uint64_t behind = (UINT64_C(1) << length) - 2, before = (UINT64_C(1) << at) - 1;
+        memory->alone[memory->found_alone++] = (count + at - (uint32_t)__builtin_popcountll(inside & before)) << 8 | code;
+        inside |= behind << at;
+        if (at > 60) *inner = behind >> (64 - at);
+        left = left & (left - 1) & ~inside;
+    }
+    v_pack(memory->codes + count, ~inside, p, v_load(p));
+    for (; i < memory->found_alone; i++) memory->codes[memory->alone[i] >> 8] = 0;
+    return ~inside;
+}
+#endif
+
 /* Characters that are not ASCII come to stand side by side, each by its bytes: the first bytes of all of them, the second, and so on.
  * Which bytes belong to the lead before, and whether they are all it asks for, is found by words of bits. What is ill-formed becomes
  * U+FFFD. Reads the bytes from..to, and up to 71 behind; `inner` says which of the first belong to a character before. */
-static uint32_t NAME(pack_part)(bitlex_lane_memory *memory, const uint8_t *p, uint32_t from, uint32_t to, uint32_t count,
-                                uint64_t *inner_bits)
+static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *p, uint32_t from, uint32_t to,
+                                uint32_t count, uint64_t *inner_bits)
 {
     uint64_t inner = *inner_bits;
     uint32_t at;
+    (void)lanes;
     for (at = from; at < to; at += 64, p += 64) {
         V here = v_load(p), second, third;
         const uint64_t beyond = m_bits(m_high(here));
@@ -216,9 +246,41 @@ static uint32_t NAME(pack_part)(bitlex_lane_memory *memory, const uint8_t *p, ui
             count += 64;
             continue;
         }
+#if ALONE
+        if (__builtin_popcountll(beyond) <= BITLEX_FEW) {
+            memory->places[at / 64] = NAME(pack_few)(lanes, memory, p, beyond, count, &inner);
+            count += (uint32_t)__builtin_popcountll(memory->places[at / 64]);
+            continue;
+        }
+#endif
+#ifdef v_pack_threes
+        if (beyond == ~UINT64_C(0)) { /* characters of three bytes throughout? */
+            const uint32_t phase = (uint32_t)__builtin_popcountll(inner), all = phase ? 21 : 22;
+            const uint32_t wrong = ~v_pack_threes(memory->codes + count, memory->turned + count, memory->states + count, p + phase);
+            if ((wrong & ((1u << all) - 1)) == 0) {
+                memory->places[at / 64] = UINT64_C(0x9249249249249249) << phase;
+                inner = (UINT64_C(1) << (phase ? phase - 1 : 2)) - 1;
+                count += all;
+                continue;
+            }
+        }
+#endif
         second = v_load(p + 1);
-        third = v_load(p + 2);
         threes = m_at_least(here, v_all(0xE0));
+#ifdef v_pack_two
+        if (!m_any(threes)) { /* no character of three bytes or four */
+            one = m_bits(m_followed_two(here, second));
+            inside = inner | one << 1;
+            if ((beyond & ~(inside | one)) == 0) {
+                v_pack_two(memory->codes + count, memory->turned + count, ~inside, p, here, second);
+                memory->places[at / 64] = ~inside;
+                count += (uint32_t)__builtin_popcountll(~inside);
+                inner = one >> 63;
+                continue;
+            }
+        }
+#endif
+        third = v_load(p + 2);
         /* Leads of two or three bytes to which the next byte belongs, and those to which two belong. */
         one = m_bits(m_followed(here, second));
         two = one & m_bits(m_and(threes, m_inside(third)));
@@ -258,6 +320,7 @@ static uint32_t NAME(pack_utf8)(const bitlex_lanes *lanes, bitlex_lane_memory *m
     const uint32_t near = safe < units ? (uint32_t)safe : (units + 63) / 64 * 64; /* from here on a copy is read, with zeros behind */
     uint64_t inner = 0;
     uint32_t at, ascii, count;
+    memory->found_alone = 0;
     for (at = 0; at < near; at += 64) {
         const V here = v_load(text + at);
         PREFETCH(text + at);
@@ -266,12 +329,12 @@ static uint32_t NAME(pack_utf8)(const bitlex_lanes *lanes, bitlex_lane_memory *m
         memory->places[at / 64] = ~UINT64_C(0);
     }
     ascii = at;
-    count = NAME(pack_part)(memory, text + at, at, near, at, &inner);
+    count = NAME(pack_part)(lanes, memory, text + at, at, near, at, &inner);
     if (near < units) {
         uint8_t copy[192];
         memset(copy, 0, sizeof copy);
         memcpy(copy, text + near, size - near);
-        count = NAME(pack_part)(memory, copy, near, units, count, &inner);
+        count = NAME(pack_part)(lanes, memory, copy, near, units, count, &inner);
     }
     if (units % 64 != 0) { /* what is behind the block was read, too */
         uint64_t *last = memory->places + units / 64;
@@ -289,6 +352,7 @@ static uint32_t NAME(pack_utf8)(const bitlex_lanes *lanes, bitlex_lane_memory *m
             v_store(memory->codes + at, code);
         }
     }
+    for (at = 0; at < memory->found_alone; at++) memory->codes[memory->alone[at] >> 8] = (uint8_t)memory->alone[at];
     return count;
 }
 

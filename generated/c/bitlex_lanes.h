@@ -14,6 +14,7 @@
 #define BITLEX_STEPS (((BITLEX_BLOCK + BITLEX_LANES - 1) / BITLEX_LANES + 15) / 16 * 16 + 16) /* code units of a part, at most */
 #define BITLEX_LANE_UNITS (BITLEX_LANES * BITLEX_STEPS)
 #define BITLEX_RECENT 8      /* rows of 64 code points that are kept at hand, at most */
+#define BITLEX_FEW 8         /* bytes of 64 that are not ASCII, of which characters are decoded one by one, at most */
 #define BITLEX_PAGE 128      /* entries of a table that are looked up at once */
 #define BITLEX_PAGES 32      /* of a table, at most; and as many as the loops for AVX2 and NEON are made for */
 #define BITLEX_BACKWARD_PAGES 4
@@ -26,6 +27,7 @@
 typedef struct {
     uint8_t codes[BITLEX_RECENT][64];
     uint8_t chunk[BITLEX_RECENT], row[BITLEX_RECENT]; /* which rows they are: bits 12..19 and 6..11, as they came */
+    uint8_t only[BITLEX_RECENT]; /* the code that all of a row have, or LOOK_DEEPER */
     uint8_t held[BITLEX_RECENT]; /* or their numbers, of eight bits: rows are numbered as they are met */
     uint8_t place[256];          /* number -> which of the rows at hand, or 0x80 and more */
     uint8_t number[2][128];      /* 512 code points of the BMP, or of the plane behind it -> number of their first row, or UNKNOWN */
@@ -55,6 +57,7 @@ typedef struct bitlex_lane_memory {
     uint32_t far; /* how often to look far ahead at once: see bitlex.c */
     uint64_t starts[BITLEX_LANE_UNITS / 64 + 2], drops[BITLEX_LANE_UNITS / 64 + 2]; /* a bit for each unit */
     uint64_t places[BITLEX_LANE_UNITS / 64 + 2]; /* where characters start, if they were packed */
+    uint32_t alone[BITLEX_LANE_UNITS / 64 * BITLEX_FEW], found_alone; /* characters decoded one by one: 256 times their number, and code */
     uint32_t words, started, dropped; /* their words in use, and how many bits these have */
 } bitlex_lane_memory;
 
@@ -78,10 +81,13 @@ struct bitlex_lanes {
     uint8_t inside[64];                      /* low six bits of a byte inside a code point -> code of column */
     uint8_t cell_row[BITLEX_SYMBOLS], inside_row[64]; /* the last two once more: these and those below are read by vectors only */
     uint8_t stretch[2][128]; /* 512 code points of the BMP, or of the plane behind it -> code of their one column, or LOOK_DEEPER */
+    uint8_t chunk[256];      /* 4,096 code points -> code of their one column, or LOOK_DEEPER */
+    uint8_t wide_code[16], wide_eighths[16]; /* the same of the BMP, for AVX2: see bitlex_avx2.h */
     uint8_t backward_number[BITLEX_SYMBOLS], forward_number[BITLEX_SYMBOLS]; /* of states of the machine, in these tables */
     uint8_t backward_state[BITLEX_SYMBOLS], forward_state[BITLEX_SYMBOLS];   /* the other way round */
     uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or the size of sums, see fill_terms */
     uint32_t packed; /* how direct and stretch are packed, if they are: see bitlex_avx2.h */
+    uint8_t last_plane; /* the code of the column of U+100000 and all behind, or LOOK_DEEPER */
     uint32_t identity, label_identity; /* codes of the column of what is no code point, and of its label */
     const bitlex_machine *machine;
     /* Read a block; run the backward automaton over it from each of the states, which are replaced by those on its left. */

@@ -317,6 +317,23 @@ static uint8_t common_code(const bitlex_lanes *lanes, uint32_t point)
     return i == 512 ? code : BITLEX_LOOK_DEEPER;
 }
 
+/* The same of all `count` of them, as far as blocks of the table of code points tell: looking at each would take milliseconds. */
+static uint8_t code_of_blocks(const bitlex_lanes *lanes, uint32_t point, uint32_t count)
+{
+    const bitlex_machine *m = lanes->machine;
+    const uint32_t size = 1u << m->shift, code = code_of(lanes, point);
+    uint32_t at, i, known = UINT32_MAX;
+    if (size > count) return BITLEX_LOOK_DEEPER;
+    for (at = 0; at < count; at += size) {
+        const uint32_t block = m->stage1[(point + at) >> m->shift];
+        if (block == known) continue;
+        known = block;
+        for (i = 0; i < size && code_of(lanes, point + at + i) == code; i++) {}
+        if (i < size) return BITLEX_LOOK_DEEPER;
+    }
+    return (uint8_t)code;
+}
+
 static void fill_codes(bitlex_lanes *lanes, const uint8_t *code_of_column)
 {
     const bitlex_machine *m = lanes->machine;
@@ -328,6 +345,8 @@ static void fill_codes(bitlex_lanes *lanes, const uint8_t *code_of_column)
     }
     for (i = 0; i < 256; i++) lanes->direct[i] = code_of(lanes, i);
     for (i = 0; i < 256; i++) lanes->stretch[i / 128][i % 128] = common_code(lanes, i << 9);
+    for (i = 0; i < 256; i++) lanes->chunk[i] = code_of_blocks(lanes, i << 12, 1u << 12);
+    lanes->last_plane = code_of_blocks(lanes, 0x100000, 0x10000);
 }
 
 /* What comes of a symbol in a state, also of the last one, the identity: the next state, and flags for what is put out. */

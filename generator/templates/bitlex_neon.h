@@ -140,6 +140,8 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
 #define v_entry NAME(entry)
 #define v_entries NAME(entries)
 #define v_entries_twice NAME(entries_twice)
+#define v_stretch(chunk, row) \
+    NAME(entry)(lanes->stretch[0], v_or(v_left(v_and(chunk, v_all(15)), 3), v_and(v_right(row, 3), v_all(7))))
 #define v_permute NAME(permute)
 #define v_offset NAME(offset)
 #define v_prepare(table, size) ((void)0)

@@ -1,4 +1,5 @@
 /* bitlex_no_names.h - private: what bitlex_kernel.h was given is taken back, for the next instruction set. */
+#undef ALONE
 #undef DEEP
 #undef EACH_SIZE
 #undef M
@@ -21,6 +22,7 @@
 #undef m_everywhere
 #undef m_followed
 #undef m_followed_four
+#undef m_followed_two
 #undef m_gather
 #undef m_high
 #undef m_inside
@@ -45,10 +47,13 @@
 #undef v_or
 #undef v_pack
 #undef v_pack_three
+#undef v_pack_threes
+#undef v_pack_two
 #undef v_permute
 #undef v_prepare
 #undef v_right
 #undef v_store
+#undef v_stretch
 #undef w_gather
 #undef w_load
 #undef w_store
