@@ -22,7 +22,7 @@
 #include <stdlib.h>
 
 #define NARROW 32       /* bytes of a window, at least */
-#define FAR 24          /* bytes that one which starts at a token goes back and ahead, at first */
+#define REACH 24          /* bytes that one which starts at a token goes back and ahead, at first */
 #define IDS 2048        /* of the windows that are merged at a time, together */
 #define MOST_AHEAD 2048 /* bytes, if longer windows are needed again and again */
 #define ASK (1u << 20)  /* bytes from one question to the next, whether to go on */
@@ -106,7 +106,7 @@ static size_t merge_ahead(const state *s, size_t width, size_t most, bpe_job *jo
 
 size_t bpe_merge_windows(const bpe_vocabulary *v, const uint8_t *piece, size_t length, uint32_t *out, bpe_watch *watch)
 {
-    state s = {.v = v, .piece = piece, .length = length, .out = out, .back = FAR, .ahead = FAR};
+    state s = {.v = v, .piece = piece, .length = length, .out = out, .back = REACH, .ahead = REACH};
     size_t width = NARROW, most = IDS / NARROW, ask = ASK, i;
     uint32_t ids[IDS];
     bpe_job jobs[IDS / NARROW];
@@ -140,7 +140,7 @@ size_t bpe_merge_windows(const bpe_vocabulary *v, const uint8_t *piece, size_t l
             else if (s.ahead < MOST_AHEAD) s.ahead *= 2;
             most = most > 2 ? most / 2 : 1;
         } else {
-            s.back = s.ahead = FAR;
+            s.back = s.ahead = REACH;
             if (failed == 0 && most == IDS / width && width > NARROW) width = NARROW;
             most = 2 * most < IDS / width ? 2 * most : IDS / width;
         }
