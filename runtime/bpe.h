@@ -41,7 +41,7 @@ typedef struct {
     const uint32_t *ids;           /* open addressing by the bytes of a token: its id, or BPE_NONE */
     const bpe_pair_line *pairs;    /* [pairs_mask + 1] */
     const uint32_t *byte_pairs;    /* [65536] by two bytes, the left one lower: rank of the merge of their tokens, or BPE_NONE */
-    const uint32_t *rank_tokens;   /* [rank_count] what a merge makes; its rank, if ranks_are_ids */
+    const uint32_t *rank_tokens;   /* [rank_count] what a merge makes; none if ranks_are_ids: the token of that rank */
     const uint64_t *merged;        /* bits by id: known to be what its bytes merge to */
     const uint64_t *token_filter;  /* bits by hash: whether a piece may be a token */
     const uint64_t *char_joints;   /* bits by hash of two characters, and by three bytes: see bpe_joints.h */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define PARTS 12
-#define MAGIC UINT64_C(0x3245504258454C54) /* also tells the order of bytes */
+#define MAGIC UINT64_C(0x3345504258454C54) /* also tells the order of bytes */
 
 typedef struct {
     uint64_t magic, size;
@@ -44,7 +44,7 @@ static void part_sizes(const image_header *h, uint64_t bytes, uint64_t sizes[PAR
     sizes[4] = ((uint64_t)h->ids_mask + 1) * 4;
     sizes[5] = ((uint64_t)h->pairs_mask + 1) * sizeof(bpe_pair_line);
     sizes[6] = 65536 * 4;
-    sizes[7] = (uint64_t)h->rank_count * 4;
+    sizes[7] = h->ranks_are_ids ? 0 : (uint64_t)h->rank_count * 4;
     sizes[8] = ((uint64_t)h->token_count + 63) / 64 * 8;
     sizes[9] = (UINT64_C(1) << TOKEN_FILTER_BITS) / 8;
     sizes[10] = (UINT64_C(1) << CHAR_JOINT_BITS) / 8;
@@ -113,7 +113,7 @@ int bpe_open(bpe_vocabulary *v, void *image, size_t size)
     for (i = 0; i < 256; i++) {
         if (v->byte_tokens[i] >= v->token_count && v->byte_tokens[i] != BPE_NONE) return -1;
     }
-    for (i = 0; i < v->rank_count; i++) {
+    for (i = 0; !v->ranks_are_ids && i < v->rank_count; i++) {
         if (v->rank_tokens[i] >= v->token_count) return -1;
     }
     return 0;
@@ -285,7 +285,7 @@ int bpe_build(bpe_vocabulary *v, const uint32_t *starts, const uint8_t *bytes, u
         memcpy((void *)(uintptr_t)v->bytes, bytes, starts[token_count]);
         memcpy((void *)(uintptr_t)v->merged, merged, bits * sizeof *merged);
         rank_tokens = (uint32_t *)(uintptr_t)v->rank_tokens;
-        for (i = 0; i < h.rank_count; i++) rank_tokens[i] = merges == NULL ? i : merges[3 * i + 2];
+        for (i = 0; merges != NULL && i < rank_count; i++) rank_tokens[i] = merges[3 * i + 2];
         put_tokens(v);
         put_merges(v, packed, count);
         if (merges != NULL) try_tokens(v);

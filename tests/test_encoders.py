@@ -383,7 +383,7 @@ def test_single_tokens(tokenizer: Tokenizer) -> None:
             with pytest.raises(TypeError):
                 encoder.token(wrong)  # type: ignore[arg-type]
         assert encoder.find(b"the") == 257 and encoder.find(b"tha") is None and encoder.find(b"") is None
-        with pytest.raises(ValueError, match=r"^method is 'quick'; it may be 'automatic', 'sweep', 'heap', 'backtrack' or 'prefixes'$"):
+        with pytest.raises(ValueError, match=r"^method is 'quick'; it may be 'automatic', 'sweep', 'heap', 'windows', 'backtrack' or 'prefixes'$"):
             encoder.merge(b"the", "quick")
 
 
