@@ -211,7 +211,7 @@ def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
     path.write_bytes(data + bytes(1))
     with pytest.raises(checkpoint.CheckpointError, match="not as it was written"):
         checkpoint.read(path)
-    for at in [*chance.sample(range(len(data)), 40), *range(len(data) - 8, len(data)), *range(0, 32)]:
+    for at in [*chance.sample(range(len(data)), 40), *range(len(data) - 8, len(data)), *range(32)]:
         edited = bytes(data[:at]) + bytes([data[at] ^ 1]) + bytes(data[at + 1 :])
         for wrong in (edited, bytes(data[:at])):
             path.write_bytes(wrong)
