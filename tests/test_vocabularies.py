@@ -547,7 +547,7 @@ def test_minbpe(pattern: str) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"minbpe v2\n\n0\n", "x: line 1: 'minbpe v2' is not 'minbpe v1'"),
+        (b"minbpe v3\n\n0\n", "x: line 1: 'minbpe v3' is neither 'minbpe v1' nor 'minbpe v2'"),
         (b"minbpe v1\n", "x: ends after line 1; a pattern and the number of special tokens should follow"),
         (b"minbpe v1\n\nx\n", "x: line 3: 'x' is not a number"),
         (b"minbpe v1\n\n2\n<a> 300\n", "x: ends after line 4, before the 2 special tokens that line 3 tells of"),
