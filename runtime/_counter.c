@@ -1,7 +1,7 @@
 /* _counter.c - texts in; out, their distinct pieces and how often each was met: train_count.c, with a lexer before it and threads.
  *
- * Each thread has a table of its own, takes the next text, or the next part of a long one, and counts what the lexer finds in it while that
- * is in the cache. The tables stay from call to call and are put together at the end. A piece that lies across a cut is counted when
+ * Each thread has a table of its own, takes the next text, or the next part of a long one, and counts what the lexer finds in it while
+ * that is in the cache. The tables stay from call to call and are put together at the end. A piece that lies across a cut is counted when
  * the parts around it are known, as in _many.c.
  *
  * Invariant: what comes out does not depend on threads, parts or calls: where a piece was first met counts as a place in all texts, one after
@@ -108,7 +108,8 @@ static Outcome count_pieces(Worker *w, train_counts *table, Stretch *s)
                 from = 1;
                 skips = 0;
             }
-            if (train_count(table, s->text + p->base, s->length - p->base, s->place + p->base, p->starts + from, p->ends + from, p->count - from) < 0) {
+            if (train_count(table, s->text + p->base, s->length - p->base, s->place + p->base, p->starts + from, p->ends + from,
+                            p->count - from) < 0) {
                 outcome = NO_MEMORY;
             } else if (!bitlex_py_may_go_on(w, s->last - begin)) {
                 outcome = INTERRUPTED;
@@ -126,7 +127,8 @@ static void let_pages_go(const Stretch *s)
 {
 #if defined(__linux__)
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uint64_t start = s->begins_inside ? s->from.block * BITLEX_BLOCK : 0, end = s->ends_inside ? s->to.block * BITLEX_BLOCK : s->length;
+    const uint64_t start = s->begins_inside ? s->from.block * BITLEX_BLOCK : 0;
+    const uint64_t end = s->ends_inside ? s->to.block * BITLEX_BLOCK : s->length;
     const uintptr_t from = ((uintptr_t)s->text + start) / page * page, to = ((uintptr_t)s->text + end) / page * page;
     if (from < to) madvise((void *)from, to - from, MADV_DONTNEED);
 #else
@@ -258,7 +260,16 @@ static int count_texts(Counter *self, const Utf8 *texts, Py_ssize_t count, Py_ss
 /* One call at a time; none after the end, or after one that failed in its midst. */
 static int begin(Counter *self)
 {
-    if (!self->busy) return self->busy = 1, 0;
+    int busy;
+#ifdef Py_GIL_DISABLED
+    Py_BEGIN_CRITICAL_SECTION(self);
+#endif
+    busy = self->busy;
+    self->busy = 1;
+#ifdef Py_GIL_DISABLED
+    Py_END_CRITICAL_SECTION();
+#endif
+    if (!busy) return 0;
     PyErr_SetString(PyExc_RuntimeError, "this counter is in use, or has ended");
     return -1;
 }

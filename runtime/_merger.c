@@ -20,7 +20,16 @@ typedef struct {
 
 static int begin(Merger *self)
 {
-    if (!self->busy) return self->busy = 1, 0;
+    int busy;
+#ifdef Py_GIL_DISABLED
+    Py_BEGIN_CRITICAL_SECTION(self);
+#endif
+    busy = self->busy;
+    self->busy = 1;
+#ifdef Py_GIL_DISABLED
+    Py_END_CRITICAL_SECTION();
+#endif
+    if (!busy) return 0;
     PyErr_SetString(PyExc_RuntimeError, "this merger is in use, or had no memory");
     return -1;
 }
@@ -145,7 +154,8 @@ static PyObject *merger_new(PyTypeObject *type, PyObject *arguments, PyObject *n
     unsigned int first, ids, longest;
     unsigned long long least;
     Merger *self;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O!pIIIK:Merger", names, state->encoder, &encoder, &smaller, &first, &ids, &longest, &least)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O!pIIIK:Merger", names, state->encoder, &encoder, &smaller, &first, &ids, &longest,
+                                     &least)) {
         return NULL;
     }
     if (first < ((Encoder *)encoder)->vocabulary.token_count || ids > BPE_TOKENS - 2) {
@@ -174,9 +184,10 @@ static void merger_dealloc(Merger *self)
 
 static PyMethodDef merger_methods[] = {
     {"add", (PyCFunction)merger_add, METH_VARARGS, "add(pieces, lengths, counts), as Counter.finish gives them"},
-    {"run", (PyCFunction)merger_run, METH_VARARGS, "run(most, work) -> whether there may be more: merge up to so many pairs, or look at so many places"},
+    {"run", (PyCFunction)merger_run, METH_VARARGS,
+     "run(most, work) -> whether there may be more: merge up to so many pairs, or look at so many places"},
     {"merges", (PyCFunction)merger_merges, METH_VARARGS,
-     "merges(start=0) -> (left id, right id and id of both of each merge from there on, as uint32, how often each pair was there, as uint64)"},
+     "merges(start=0) -> (of each merge from there on, left id, right id and id of both, uint32; how often the pair was there, uint64)"},
     {"memory", (PyCFunction)merger_memory, METH_NOARGS, "memory() -> bytes in use"},
     {NULL, NULL, 0, NULL},
 };

@@ -154,7 +154,10 @@ static inline int same_piece(const entry *a, const entry *b)
 
 /* --- the large table -------------------------------------------------------------------------------------------------------- */
 
-static inline entry *entry_at(const train_counts *c, size_t number) { return c->blocks[number >> BLOCK_BITS] + (number & (((size_t)1 << BLOCK_BITS) - 1)); }
+static inline entry *entry_at(const train_counts *c, size_t number)
+{
+    return c->blocks[number >> BLOCK_BITS] + (number & (((size_t)1 << BLOCK_BITS) - 1));
+}
 
 static int grow_index(train_counts *c)
 {
@@ -175,13 +178,14 @@ static int grow_index(train_counts *c)
 }
 
 /* One more in a list of pointers, doubled when it is full. */
-static int reserve(void **list, size_t *room, size_t count)
+static int reserve(void *array, size_t *room, size_t count)
 {
-    void *grown;
+    void *list;
     if (count < *room) return 0;
-    grown = realloc(*list, (*room * 2 + 16) * sizeof(void *));
-    if (grown == NULL) return -1;
-    *list = grown;
+    memcpy(&list, array, sizeof list);
+    list = realloc(list, (*room * 2 + 16) * sizeof(void *));
+    if (list == NULL) return -1;
+    memcpy(array, &list, sizeof list);
     *room = *room * 2 + 16;
     return 0;
 }
@@ -194,7 +198,7 @@ static int keep_bytes(train_counts *c, entry *e)
     if (length > c->chunk_size - c->chunk_used) {
         const size_t size = length > CHUNK / 4 ? (size_t)length : CHUNK;
         uint8_t *chunk;
-        if (reserve((void **)&c->chunks, &c->chunk_room, c->chunk_count) < 0) return -1;
+        if (reserve(&c->chunks, &c->chunk_room, c->chunk_count) < 0) return -1;
         if ((chunk = malloc(size)) == NULL) return -1;
         c->arena += size;
         if (size != CHUNK && c->chunk_count > 0) { /* of its own, before the one that is being filled */
@@ -231,7 +235,7 @@ static int add(train_counts *c, const entry *e, uint64_t hash)
     if (c->used + 1 >= UINT32_MAX) return -1;
     if ((c->used & (((size_t)1 << BLOCK_BITS) - 1)) == 0) {
         const size_t block = c->used >> BLOCK_BITS;
-        if (reserve((void **)&c->blocks, &c->block_room, block) < 0) return -1;
+        if (reserve(&c->blocks, &c->block_room, block) < 0) return -1;
         if ((c->blocks[block] = malloc(sizeof(entry) << BLOCK_BITS)) == NULL) return -1;
     }
     to = entry_at(c, c->used);
@@ -263,7 +267,7 @@ static int add_waiting(train_counts *c)
     return 0;
 }
 
-static inline int wait(train_counts *c, const entry *e)
+static inline int put_off(train_counts *c, const entry *e)
 {
     c->waiting[c->waits++].piece = *e;
     return c->waits < WAITING ? 0 : add_waiting(c);
@@ -271,7 +275,8 @@ static inline int wait(train_counts *c, const entry *e)
 
 static inline entry *front_of(const train_counts *c, uint64_t low, uint64_t high)
 {
-    return c->front + (((low ^ c->key[0]) * UINT64_C(0x9E3779B97F4A7C15) + (high ^ c->key[1]) * UINT64_C(0xD6E8FEB86659FD93)) >> (64 - FRONT_BITS));
+    const uint64_t hash = (low ^ c->key[0]) * UINT64_C(0x9E3779B97F4A7C15) + (high ^ c->key[1]) * UINT64_C(0xD6E8FEB86659FD93);
+    return c->front + (hash >> (64 - FRONT_BITS));
 }
 
 int train_count(train_counts *c, const uint8_t *text, uint64_t readable, uint64_t place, const uint32_t *starts, const uint32_t *ends,
@@ -305,7 +310,7 @@ int train_count(train_counts *c, const uint8_t *text, uint64_t readable, uint64_
             if (at != NULL && at->low == e.low && at->high == e.high) {
                 at->count++;
             } else if (e.high != 0) { /* a piece of nothing is none */
-                if ((at == NULL || at->count > 0) && wait(c, at == NULL ? &e : at) < 0) return -1;
+                if ((at == NULL || at->count > 0) && put_off(c, at == NULL ? &e : at) < 0) return -1;
                 if (at != NULL) *at = e;
             }
         }
@@ -330,7 +335,7 @@ int train_count_settle(train_counts *c) { return add_waiting(c); }
 static int empty_front(train_counts *c)
 {
     for (size_t i = 0; i < (size_t)1 << FRONT_BITS; i++) {
-        if (c->front[i].count > 0 && wait(c, c->front + i) < 0) return -1;
+        if (c->front[i].count > 0 && put_off(c, c->front + i) < 0) return -1;
         memset(c->front + i, 0, sizeof *c->front);
     }
     return add_waiting(c);
@@ -340,7 +345,7 @@ int train_counts_add(train_counts *c, train_counts *other)
 {
     if (empty_front(other) < 0) return -1;
     for (size_t i = 0; i < other->used; i++) {
-        if (wait(c, entry_at(other, i)) < 0) return -1;
+        if (put_off(c, entry_at(other, i)) < 0) return -1;
     }
     if (add_waiting(c) < 0) return -1;
     free_entries(other);

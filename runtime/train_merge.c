@@ -105,11 +105,12 @@ struct train_merger {
 /* One more in an array that doubles. */
 static int reserve(void *array, size_t *room, size_t count, size_t size)
 {
-    void **list = array, *grown;
+    void *list;
     if (count < *room) return 0;
-    grown = realloc(*list, (*room * 2 + 1024) * size);
-    if (grown == NULL) return -1;
-    *list = grown;
+    memcpy(&list, array, sizeof list);
+    list = realloc(list, (*room * 2 + 1024) * size);
+    if (list == NULL) return -1;
+    memcpy(array, &list, sizeof list);
     *room = *room * 2 + 1024;
     return 0;
 }
@@ -173,8 +174,8 @@ void train_merger_free(train_merger *t)
 
 size_t train_merger_memory(const train_merger *t)
 {
-    return t->cell_room * sizeof *t->cells + t->pair_room * sizeof *t->pairs + t->heap_room * sizeof *t->heap + t->chunk_cells * sizeof(uint32_t) +
-           (t->found_room[0] + t->found_room[1]) * sizeof(found);
+    return t->cell_room * sizeof *t->cells + t->pair_room * sizeof *t->pairs + t->heap_room * sizeof *t->heap +
+           t->chunk_cells * sizeof(uint32_t) + (t->found_room[0] + t->found_room[1]) * sizeof(found);
 }
 
 /* --- pieces ------------------------------------------------------------------------------------------------------------------ */
@@ -332,7 +333,10 @@ static int push_pair(train_merger *t, uint32_t number, uint64_t count)
     return push(t, (waiting){count, t->rule == TRAIN_SMALLER ? pair_key(p->left, p->right) : p->places[0], number});
 }
 
-static inline int may_merge(const train_merger *t, uint32_t left, uint32_t right) { return t->lengths[left] + t->lengths[right] <= t->longest; }
+static inline int may_merge(const train_merger *t, uint32_t left, uint32_t right)
+{
+    return t->lengths[left] + t->lengths[right] <= t->longest;
+}
 
 /* --- rounds ------------------------------------------------------------------------------------------------------------------------ */
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import bitlex
+from bitlex.training.growing import byte_counts
 from bitlex.training.pure import PureCounter, PureMerger
-from bitlex.training.session import byte_counts
 from bitlex.vocabulary import Vocabulary
 from training_definition import learn
 

@@ -54,7 +54,8 @@ def their_ids(made: tokenizers.Tokenizer) -> dict[str, int]:
 def our_ids(tokenizer: bitlex.Tokenizer) -> dict[str, int]:
     from bitlex.vocabularies.writing import huggingface
 
-    return json.loads(huggingface(tokenizer.description))["model"]["vocab"]
+    found: dict[str, int] = json.loads(huggingface(tokenizer.description))["model"]["vocab"]
+    return found
 
 
 @pytest.mark.parametrize("size", [300, 512, 2000])

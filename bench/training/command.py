@@ -3,10 +3,10 @@
     python -m bench training corpus.txt --size 8192
     python -m bench training corpus.txt --size 50000 --rounds 1 --python build/peers/bin/python --trainer gigatoken --trainer "bitlex huggingface"
 
-Each run is a process of its own, which has learned from a few lines before, and trainers take turns. Time goes from the file on the disk to the vocabulary in memory, the least of all
-rounds; packages that want a text get the whole file as one, so that line breaks are cut as they are in it. Trainers of one rule must learn
-the same tokens in the same order, or the run fails. Memory is the peak of the process, with the interpreter, which is what it is before
-training begins. What is not installed is left out, and said.
+Each run is a process of its own, which has learned from a few lines before, and trainers take turns. Time goes from the file on the disk to
+the vocabulary in memory, the least of all rounds; packages that want a text get the whole file as one, so that line breaks are cut as they
+are in it. Trainers of one rule must learn the same tokens in the same order, or the run fails. Memory is the peak of the process, with the
+interpreter, which is what it is before training begins. What is not installed is left out, and said.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from .worker import TRAINERS
 
-__all__ = ["Run", "main", "run", "table"]
+__all__ = ["TRAINERS", "Run", "main", "run", "table"]
 
 WORKER = Path(__file__).resolve().parent / "worker.py"
 ALIKE = (("bitlex huggingface", "gigatoken", "tokenizers"), ("bitlex rustbpe", "rustbpe"), ("bitlex minbpe",))
@@ -63,7 +63,7 @@ def run(name: str, options: argparse.Namespace) -> dict[str, float | str] | None
 
 
 def table(runs: list[Run]) -> str:
-    """Markdown; × is how much longer than the fastest of bitlex."""
+    """Markdown, with how much longer each takes than the fastest of bitlex."""
     ours = min((one.seconds for one in runs if one.name.startswith("bitlex")), default=float("nan"))
     lines = ["| trainer | seconds | × | MB at peak | MB before |", "| --- | ---: | ---: | ---: | ---: |"]
     for one in runs:

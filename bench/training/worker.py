@@ -2,8 +2,9 @@
 
     python bench/training/worker.py rustbpe corpus.txt 8192 1
 
-Out: seconds from the file on the disk to the vocabulary in memory, in a process that has trained before, on a few lines; the peak of resident memory before and after, in bytes; and a digest of
-the tokens in the order of their merges. Runs in the environment of the trainer, so it imports nothing of the benchmark.
+Out: seconds from the file on the disk to the vocabulary in memory, in a process that has learned from a few lines before; the peak of
+resident memory before and after, in bytes; and a digest of the tokens in the order of their merges. Runs in the environment of the
+trainer, so it imports nothing of the benchmark.
 """
 
 from __future__ import annotations

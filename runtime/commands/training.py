@@ -29,7 +29,7 @@ output (-o):
 rules (--tie-break), which say what is merged when two pairs are equally frequent, and how ids are given:
   minbpe        the pair that comes first in the text; special tokens have the highest ids
   rustbpe       the pair of smaller ids; the same
-  huggingface   the same, as the BpeTrainer of Hugging Face does: special tokens have the lowest ids, then come the bytes by their characters
+  huggingface   the same, as the BpeTrainer of Hugging Face does: special tokens have the lowest ids, then come the bytes
 """
 EXAMPLES = """\
 examples:
@@ -47,19 +47,19 @@ def add(commands: Commands) -> None:
     mine.add_argument("--vocab-size", type=int, required=True, metavar="N", help="how many ids: bytes, merges and special tokens")
     mine.add_argument("-o", "--output", required=True, metavar="FILE", help="the tokenizer; see below")
     mine.add_argument("--input", choices=FORMS, help="what the files are (default: what their names say)")
-    mine.add_argument("--field", default="text", metavar="NAME.NAME", help="where a document is, in jsonl and parquet (default: %(default)s)")
+    mine.add_argument("--field", default="text", metavar="NAME.NAME", help="where a document is in jsonl and parquet")
     which = mine.add_mutually_exclusive_group()
     which.add_argument("--pattern", help="a family, as 'bitlex families' lists them, or a regular expression (default: gpt2)")
     which.add_argument("--extend", metavar="TOKENIZER", help="go on from this tokenizer, whose ids stay")
     mine.add_argument("--special", action="append", default=[], metavar="NAME", help="a special token; may be given several times")
-    mine.add_argument("--tie-break", choices=("minbpe", "rustbpe", "huggingface"), default="minbpe", help="see below (default: %(default)s)")
+    mine.add_argument("--tie-break", choices=("minbpe", "rustbpe", "huggingface"), default="minbpe", help="see below")
     mine.add_argument("--min-frequency", type=int, default=0, metavar="N", help="merge no pair that occurs less often")
     mine.add_argument("--max-token-length", type=int, metavar="N", help="make no token of more bytes")
     mine.add_argument("--limit-alphabet", type=int, metavar="N", help="with huggingface: keep only the most frequent bytes")
     mine.add_argument("--seen-bytes", action="store_true", help="with huggingface: only bytes that occur are tokens")
     mine.add_argument("--threads", type=int, default=0, metavar="N", help="how many count; 0, the default: as many as there are cores")
     mine.add_argument("--resume", action="store_true", help="go on from OUTPUT.checkpoint, if it is there")
-    mine.add_argument("--held-out", action="append", default=[], metavar="FILE", help="report compression on this; may be given several times")
+    mine.add_argument("--held-out", action="append", default=[], metavar="FILE", help="report compression on this; as often as needed")
     mine.add_argument("--plots", metavar="FOLDER", help="draw token lengths and compression there (needs matplotlib)")
     mine.add_argument("--verbose", action="store_true", help="show the pair just merged")
     mine.add_argument("--quiet", action="store_true", help="show no progress on the terminal, and print no report")

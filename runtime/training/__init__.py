@@ -45,7 +45,7 @@ def train(
     min_frequency     a pair that occurs less often is not merged
     tie_break         which of equally frequent pairs is merged, and all else, as in: "minbpe" (the first in the text), "rustbpe" (of the
                       smallest ids), "huggingface" (the same, of other ids: see rules.py)
-    max_token_length  the longest token in bytes, as the BpeTrainer of Hugging Face has it: one of this very length is not made there, either
+    max_token_length  the longest token in bytes. With "huggingface" as BpeTrainer has it: one of this very length is not made either
     initial_alphabet, limit_alphabet   with "huggingface": the bytes that are tokens in any case (default: all), and how many may be
     extend      a Tokenizer to go on from, which says the pattern; its ids stay
     threads     that count; 0: as many as there are cores

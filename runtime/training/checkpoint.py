@@ -52,17 +52,24 @@ def write(path: str | os.PathLike[str], made: Checkpoint) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> Checkpoint:
+    """The checkpoint. The checksum does not tell zeros at the end from none, so the lengths are compared, too."""
+    wrong = CheckpointError(f"{os.fspath(path)}: no checkpoint of this version and kind of machine, or not as it was written")
     with open(path, "rb") as file:
         data = memoryview(file.read())
     start = len(MAGIC) + NUMBER.size
-    if data[: len(MAGIC)] != MAGIC or data[len(MAGIC) : start] != NUMBER.pack(checksum(data[start:])):
-        raise CheckpointError(f"{path}: no checkpoint of this version and kind of machine, or not as it was written")
-    (length,) = NUMBER.unpack(data[start : start + NUMBER.size])
-    start += NUMBER.size
-    header = json.loads(bytes(data[start : start + length]))
+    body = start + NUMBER.size
+    if data[: len(MAGIC)] != MAGIC or len(data) < body or data[len(MAGIC) : start] != NUMBER.pack(checksum(data[start:])):
+        raise wrong
+    (length,) = NUMBER.unpack(data[start:body])
+    try:
+        header = json.loads(bytes(data[body : body + length]))
+    except ValueError:
+        raise wrong from None
     parts = []
-    at = start + length
+    at = body + length
     for size in header["sizes"]:
         parts.append(bytes(data[at : at + size]))
         at += size
+    if at != len(data):
+        raise wrong
     return Checkpoint(header["settings"], *parts)

@@ -1,7 +1,7 @@
 """How far a training is: what a caller is told, and what a terminal shows.
 
-    counting   [#####---------------]  25 %  412 MB  95 MB/s
-    merging    [##########----------]  50 %  16,256 of 32,512 merges  count 1,234  ' the' + 'se'  2 s left
+    counting [#####---------------]  25%  412.0 MB  495 MB/s  3 s left
+    merging [##########----------]  50%  16,256 of 32,512, the last 1,234 times  [ the][se]  2 s left
 
 Invariant: as in terminal.py, nothing is written to what is no terminal.
 """
@@ -59,10 +59,10 @@ class Display:
         share = min(now.done / now.total, 1.0) if now.total else 0.0
         filled = int(share * WIDTH)
         bar = f"[{'#' * filled}{'-' * (WIDTH - filled)}] {share:4.0%}  " if now.total else ""
-        if now.phase == "counting":
-            return f"counting {bar}{size(now.length)}  {now.length / max(seconds, 1e-9) / 1e6:,.0f} MB/s"
-        pair = f"  [{visible(now.pair[0])}][{visible(now.pair[1])}]" if self.verbose and now.pair else ""
         left = f"  {seconds / share - seconds:.0f} s left" if share else ""
+        if now.phase == "counting":
+            return f"counting {bar}{size(now.length)}  {now.length / max(seconds, 1e-9) / 1e6:,.0f} MB/s{left}"
+        pair = f"  [{visible(now.pair[0])}][{visible(now.pair[1])}]" if self.verbose and now.pair else ""
         return f"merging {bar}{now.done:,} of {now.total:,}, the last {now.count:,} times{pair}{left}"
 
     def clear(self) -> None:

@@ -3,8 +3,8 @@
     counter = PureCounter(machine); counter.add(["the cat, the dog"]); counter.finish()     # pieces, lengths, counts
     merger = PureMerger(vocabulary, ...); merger.add(*counter.finish()); merger.run(1000, work); merger.merges()
 
-Both have the methods of their namesakes in C (`_native.pyi`), and take and give the same buffers. Each pair is kept with the pieces that have
-it; a merge changes the counts of the pairs in these pieces only. Counts only fall after the merge that made a pair, and so does where it
+Both have the methods of their namesakes in C (`_native.pyi`), and take and give the same buffers. Each pair is kept with the pieces that
+have it; a merge changes the counts of the pairs in these pieces only. Counts only fall after the merge that made a pair, and so does where it
 first stands only move back; so what lies on the heap is never less than what it is now, and is put right when it comes to the top.
 
 Invariant: what comes to the top as it is now is the next merge, by the rule. Rejected: counting all pairs again for each merge, which is

@@ -37,7 +37,10 @@ GPT4_SPLIT_PATTERN = (
 
 
 class RegexTokenizer:
-    """A tokenizer to learn with. `pattern`: a regular expression, read as the `regex` module does; None: that of GPT-4; "": nothing cuts."""
+    """A tokenizer to learn with.
+
+    `pattern`: a regular expression, read as the `regex` module does; None: that of GPT-4; "": nothing cuts.
+    """
 
     def __init__(self, pattern: str | None = None) -> None:
         self.pattern = GPT4_SPLIT_PATTERN if pattern is None else pattern

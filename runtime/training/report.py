@@ -1,4 +1,4 @@
-"""What a tokenizer that was trained is worth: how many bytes a token spells in text that it was not trained on, and how long its tokens are.
+"""What a tokenizer that was trained is worth: how many bytes a token spells in text that it was not trained on, how long tokens are.
 
     print(report(tokenizer, ["some text"]).rows())
 

@@ -5,8 +5,8 @@
     counting   the lexer cuts each text, and distinct pieces are counted, by as many threads as are wanted
     merging    from the most frequent pair on, until there are as many tokens as wanted, or no pair is frequent enough
 
-Where training starts from a vocabulary there is, pieces begin as the tokens that it makes of them, and its tokens keep their ids. Invariant:
-what comes out hangs on the texts and the settings, not on threads, batches, or where it was interrupted.
+Where training starts from a vocabulary there is, pieces begin as the tokens that it makes of them, and its tokens keep their ids.
+Invariant: what comes out hangs on the texts and the settings, not on threads, batches, or where it was interrupted.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..lexer import cores
-from ..vocabularies.ranks import merges_by_rank
-from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError, buffers
+from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
 from .checkpoint import Checkpoint, CheckpointError
+from .growing import byte_counts, extensible, spelled, with_merges
 from .progress import Progress
 from .pure import PureCounter, PureMerger
 from .rules import Rule
@@ -57,7 +57,8 @@ class Settings:
         """All of it but the size that is wanted, which may be another when a training goes on."""
         return {
             "rule": self.rule.name, "special": list(self.special), "min_frequency": self.min_frequency,
-            "max_token_length": self.max_token_length, "initial_alphabet": self.initial_alphabet.hex(), "limit_alphabet": self.limit_alphabet,
+            "max_token_length": self.max_token_length, "initial_alphabet": self.initial_alphabet.hex(),
+            "limit_alphabet": self.limit_alphabet,
             "base": None if self.base is None else self.base.digest, "dialect": cutting.dialect, "unicode": cutting.unicode,
             "steps": [dict(step) for step in cutting.lexer.steps],
         }  # fmt: skip
@@ -152,7 +153,7 @@ class Session:
         return Vocabulary.from_merges(tokens, []), first
 
     def chosen_bytes(self) -> list[int]:
-        """The bytes that are tokens: of a trainer that chooses them, the initial ones, and those that were met; of too many, the most frequent."""
+        """The bytes that are tokens. Where the trainer chooses: the initial ones and those that were met; of too many, the most frequent."""
         settings = self.settings
         if not settings.rule.chooses_bytes:
             return list(range(256))
@@ -215,52 +216,6 @@ class Session:
             family=self.cutting.family, added=tokens, decoded={token.id: token.content.encode() for token in tokens},
             convention=rule.convention, name=settings.name or digest[:12], format=rule.format, digest=digest,
         )  # fmt: skip
-
-
-def byte_counts(pieces: bytes, lengths: bytes, counts: bytes) -> Mapping[int, int]:
-    """How often each byte occurs in all texts."""
-    found: Counter[int] = Counter()
-    at = 0
-    for length, count in zip(array("I", lengths), array("Q", counts), strict=True):
-        for byte in pieces[at : at + length]:
-            found[byte] += count
-        at += length
-    return found
-
-
-def with_merges(start: Vocabulary, triples: bytes) -> Vocabulary:
-    """A vocabulary with more merges, and the tokens that they make."""
-    if not triples:
-        return start
-    assert start.merges is not None
-    tokens = start.tokens()
-    flat = memoryview(triples).cast("I").tolist()
-    for left, right in zip(flat[::3], flat[1::3], strict=True):
-        tokens.append(tokens[left] + tokens[right])
-    return Vocabulary(*buffers(tokens), start.merges + triples, start.whole)
-
-
-def extensible(vocabulary: Vocabulary, ids: int) -> Vocabulary:
-    """One that says what merges, and in which the ids below are taken."""
-    merges = vocabulary.merges if vocabulary.merges is not None else merges_by_rank(vocabulary)
-    holes = max(ids - len(vocabulary), 0)
-    starts = vocabulary.starts + vocabulary.starts[-4:] * holes
-    return Vocabulary(vocabulary.blob, starts, merges, vocabulary.whole)
-
-
-def spelled(start: Vocabulary, triples: bytes, number: int) -> bytes:
-    """The bytes of a token, by the merges that made it."""
-    flat = memoryview(triples).cast("I")
-    first = len(start)
-    open_tokens, done = [number], b""
-    while open_tokens:
-        number = open_tokens.pop()
-        if number < first:
-            done += start.token_bytes(number)
-        else:
-            at = 3 * (number - first)
-            open_tokens += [flat[at + 1], flat[at]]
-    return done
 
 
 def check_special(vocabulary: Vocabulary, added: Mapping[str, int]) -> None:

@@ -90,7 +90,8 @@ def checked_lines(data: bytes, where: str) -> list[str]:
         raise VocabularyError(f"{where}: line {last}: ends before the {count} special tokens that line 3 tells of")
     (merges,) = numbers(lines[3 + count], 1, where, 4 + count)
     if 4 + count + merges != len(lines):
-        raise VocabularyError(f"{where}: line {last}: {len(lines) - 4 - count} merges stand before it, not {merges}, as line {4 + count} says")
+        found = len(lines) - 4 - count
+        raise VocabularyError(f"{where}: line {last}: {found} merges stand before it, not {merges}, as line {4 + count} says")
     if data[: data.rindex(b"checksum ")] + checksum_line(data[: data.rindex(b"checksum ")]) != data:
         at = first_malformed(lines, count, where)
         raise VocabularyError(f"{where}: line {at or last}: the file was edited: its checksum is that of another")

@@ -78,8 +78,9 @@ def minbpe(description: Description, *, checked: bool = False) -> bytes:
     special = {token.content: token.id for token in description.added}
     merges = [f"{left} {right}" for left, right in zip(flat[::3], flat[1::3], strict=True)]
     if checked:
-        lines = [CHECKED, json.dumps(pattern), str(len(special)), *(f"{json.dumps(content)} {number}" for content, number in special.items())]
-        data = "".join(line + "\n" for line in [*lines, str(len(merges)), *merges]).encode()
+        quoted = [f"{json.dumps(content)} {number}" for content, number in special.items()]
+        lines = [CHECKED, json.dumps(pattern), str(len(special)), *quoted, str(len(merges)), *merges]
+        data = "".join(line + "\n" for line in lines).encode()
         return data + checksum_line(data)
     for content in special:
         if content.split() != [content]:
@@ -91,7 +92,8 @@ def minbpe(description: Description, *, checked: bool = False) -> bytes:
 def pattern_for_minbpe(description: Description, any_text: bool) -> str:
     steps = description.lexer().steps
     if len(steps) != 1 or steps[0]["kind"] != "Split" or steps[0].get("regex") is None:
-        raise VocabularyError(f"{description.name}: a model of minbpe is cut by one regular expression, this by {description.lexer().pattern}")
+        by = description.lexer().pattern
+        raise VocabularyError(f"{description.name}: a model of minbpe is cut by one regular expression, this by {by}")
     pattern = str(steps[0]["regex"])
     if not any_text and (pattern.strip() != pattern or "\n" in pattern or "\r" in pattern):
         raise VocabularyError(f"{description.name}: the pattern {pattern!r} does not fit a line of a model of minbpe")

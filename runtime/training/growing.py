@@ -1,0 +1,63 @@
+"""Vocabularies that grow: one that there is and more merges in, one with all of them out; and what is needed to choose its first tokens.
+
+    with_merges(Vocabulary.from_merges([b"a", b"b"], []), triples(0, 1, 2))        # a, b and ab
+
+Invariant: tokens keep their ids, and each merge makes the next one.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping
+
+from ..vocabularies.ranks import merges_by_rank
+from ..vocabulary import Vocabulary, buffers
+
+__all__ = ["byte_counts", "extensible", "spelled", "with_merges"]
+
+
+def byte_counts(pieces: bytes, lengths: bytes, counts: bytes) -> Mapping[int, int]:
+    """How often each byte occurs in all texts."""
+    found: Counter[int] = Counter()
+    at = 0
+    for length, count in zip(array("I", lengths), array("Q", counts), strict=True):
+        for byte in pieces[at : at + length]:
+            found[byte] += count
+        at += length
+    return found
+
+
+def with_merges(start: Vocabulary, triples: bytes) -> Vocabulary:
+    """A vocabulary with more merges, and the tokens that they make."""
+    if not triples:
+        return start
+    assert start.merges is not None
+    tokens = start.tokens()
+    flat = memoryview(triples).cast("I").tolist()
+    for left, right in zip(flat[::3], flat[1::3], strict=True):
+        tokens.append(tokens[left] + tokens[right])
+    return Vocabulary(*buffers(tokens), start.merges + triples, start.whole)
+
+
+def extensible(vocabulary: Vocabulary, ids: int) -> Vocabulary:
+    """One that says what merges, and in which the ids below are taken."""
+    merges = vocabulary.merges if vocabulary.merges is not None else merges_by_rank(vocabulary)
+    holes = max(ids - len(vocabulary), 0)
+    starts = vocabulary.starts + vocabulary.starts[-4:] * holes
+    return Vocabulary(vocabulary.blob, starts, merges, vocabulary.whole)
+
+
+def spelled(start: Vocabulary, triples: bytes, number: int) -> bytes:
+    """The bytes of a token, by the merges that made it."""
+    flat = memoryview(triples).cast("I")
+    first = len(start)
+    open_tokens, done = [number], b""
+    while open_tokens:
+        number = open_tokens.pop()
+        if number < first:
+            done += start.token_bytes(number)
+        else:
+            at = 3 * (number - first)
+            open_tokens += [flat[at + 1], flat[at]]
+    return done
