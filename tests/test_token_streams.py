@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
 import random
 import socket
@@ -207,8 +208,6 @@ def test_a_byte_that_is_no_token(tier: str, tmp_path: Path) -> None:
     ],
 )
 def test_texts_that_are_normalized(parts: dict[str, Any], tier: str, tmp_path: Path) -> None:
-    import json
-
     tokens = ("he", "ll", "hell", "hello")
     merges = [["h", "e"], ["l", "l"], ["he", "ll"], ["hell", "o"]]
     specials = [added(260, "<|end|>", special=True), added(261, "<|go|>", special=True)]
@@ -227,8 +226,6 @@ def test_texts_that_are_normalized(parts: dict[str, Any], tier: str, tmp_path: P
 
 
 def test_tokens_with_flags_are_refused(tmp_path: Path) -> None:
-    import json
-
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(tokenizer_json((), (), added_tokens=[added(256, "<s>", lstrip=True)])))
     with pytest.raises(ValueError, match="added tokens that take text around them, or look at it: it encodes whole texts only"):
