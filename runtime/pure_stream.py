@@ -177,7 +177,8 @@ class Stream:
 
     def read(self, text: Any) -> list[int]:
         """Read complete characters."""
-        machine, found = self.machine, []
+        machine = self.machine
+        found: list[int] = []
         cells, places = (machine.read_bytes(text), None) if machine.continuation else machine.read(text)
         base = self.length
         for at, cell in enumerate(cells):

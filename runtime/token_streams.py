@@ -108,8 +108,9 @@ def make_token_stream(
     if lexer._native is not None and len(lexer.states) == 1 and lexer.states[0][0] <= 64:
         from ._native import TokenStream as Native
 
-        chosen = [encoder.specials(dict(tokens)) if tokens else None for tokens in (allowed, disallowed)]
-        return Native(encoder, *chosen, min(hold, (1 << 30) - 1), result)
+        native: Any = encoder
+        found, wrong = (native.specials(dict(tokens)) if tokens else None for tokens in (allowed, disallowed))
+        return Native(native, found, wrong, min(hold, (1 << 30) - 1), result)
     from .generated.python.scan import Machine
 
     machine = lexer._machine if lexer._native is None else Machine(**lexer._tables)

@@ -251,8 +251,8 @@ class Tokenizer:
             raise ValueError(f"result is {result!r}; it may be 'list', 'numpy' or 'offsets'")
         make = make_normalized_stream if self._slow else make_token_stream
         allowed, refused = self._chosen(allowed_special, disallowed_special)
-        tokens = [{content.encode(): self._added[content].id for content in contents} for contents in (allowed, refused)]
-        return TokenStream(make(self, *tokens, HOLD if hold is None else hold, kinds[result]), kinds[result])
+        found, wrong = ({content.encode(): self._added[content].id for content in contents} for contents in (allowed, refused))
+        return TokenStream(make(self, found, wrong, HOLD if hold is None else hold, kinds[result]), kinds[result])
 
     def decode_stream(self, *, errors: str = "replace", skip_special_tokens: bool = False) -> DecodeStream:
         """For ids that come in parts: feed them, and have their text up to the last character that is complete.

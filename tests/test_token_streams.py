@@ -6,22 +6,25 @@ vocabularies in all tiers, and on published ones where BITLEX_DATA has them.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import json
 import os
 import random
+import socket
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
-from small_tokenizers import RANKS, huggingface, rank_file
-from tokenizing import added, tokenizer_json
 
 from bitlex import Tokenizer
 from bitlex.merging import PureEncoder
 from bitlex.pure_token_stream import final
 from bitlex.vocabulary import Vocabulary
+from small_tokenizers import RANKS, huggingface, rank_file
+from tokenizing import added, tokenizer_json
 
 SPECIALS = {"<|end|>": 300, "<|go|>": 301, "<|end|>>": 302}
 ALPHABET = [
@@ -205,8 +208,6 @@ def test_a_byte_that_is_no_token(tier: str, tmp_path: Path) -> None:
     ],
 )
 def test_texts_that_are_normalized(parts: dict[str, Any], tier: str, tmp_path: Path) -> None:
-    import json
-
     tokens = ("he", "ll", "hell", "hello")
     merges = [["h", "e"], ["l", "l"], ["he", "ll"], ["hell", "o"]]
     specials = [added(260, "<|end|>", special=True), added(261, "<|go|>", special=True)]
@@ -225,8 +226,6 @@ def test_texts_that_are_normalized(parts: dict[str, Any], tier: str, tmp_path: P
 
 
 def test_tokens_with_flags_are_refused(tmp_path: Path) -> None:
-    import json
-
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(tokenizer_json((), (), added_tokens=[added(256, "<s>", lstrip=True)])))
     with pytest.raises(ValueError, match="added tokens that take text around them, or look at it: it encodes whole texts only"):
@@ -335,3 +334,47 @@ def test_whole_corpora_in_parts(name: str) -> None:
 
 def digest(numbers: Any) -> str:
     return hashlib.sha256(numbers.tobytes()).hexdigest()
+
+
+def test_the_server_of_the_documentation(tmp_path: Path) -> None:
+    """It is run as it stands there: all ids arrive, and a client that takes nothing is not read from."""
+    code = (Path(__file__).parent.parent / "docs/streams.md").read_text(encoding="utf-8").rpartition("```python\n")[2].partition("\nserver = ")[0]
+    tokenizer = small(tmp_path)
+    scope: dict[str, Any] = {"asyncio": asyncio, "tokenizer": tokenizer}
+    exec(code, scope)
+    text = b"hello world 123 \xe4\xb8\xad " * 60_000
+
+    async def client() -> tuple[bytes, int]:
+        server = await asyncio.start_server(scope["serve"], "127.0.0.1", 0, limit=65536)
+        ours = socket.socket()
+        for one in (server.sockets[0], ours):  # the system shall hold little of what is on its way
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        ours.connect(server.sockets[0].getsockname()[:2])
+        reader, writer = await asyncio.open_connection(sock=ours, limit=65536)
+        writer.transport.set_write_buffer_limits(high=65536)
+        sent = 0
+
+        async def send() -> None:
+            nonlocal sent
+            for at in range(0, len(text), 65536):
+                writer.write(text[at : at + 65536])
+                await writer.drain()
+                sent += 65536
+            writer.write_eof()
+
+        sending = asyncio.create_task(send())
+        before = -1
+        while before != sent:  # until nothing moves: neither is read from
+            before = sent
+            await asyncio.sleep(0.2)
+        stopped = sent
+        ids = await reader.read(-1)
+        await sending
+        writer.close()
+        server.close()
+        return ids, stopped
+
+    ids, stopped = asyncio.run(client())
+    assert numpy.frombuffer(ids, numpy.uint32).tolist() == tokenizer.encode(text)
+    assert stopped < len(text)

@@ -108,7 +108,7 @@ class Encoding:
         self.length += source.length
 
     def copy_parts(self, source: Source, parts: Iterator[Any], output: Output) -> None:
-        """The same of one text that comes in parts. What was written before an error stays, in its line."""
+        """The same of one text that comes in parts. What was written before a mistake in it stays, in its line."""
         try:
             for ids in parts:
                 if ids is None:
@@ -117,8 +117,10 @@ class Encoding:
                 output.extend(ids)
                 self.tokens += len(ids)
                 self.show(source)
-        finally:
+        except InputError:
             output.end()
+            raise
+        output.end()
         self.documents += 1
 
     def show(self, source: Source) -> None:

@@ -1,0 +1,99 @@
+"""`bitlex encode` and `bitlex count` of texts that come in parts: from a pipe that stays open, compressed, too large for memory."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bitlex import Tokenizer
+from small_tokenizers import SPECIAL, huggingface, rank_file
+
+COMMAND = [sys.executable, "-m", "bitlex"]
+TEXT = ("hello world, hello 12345\n caf\u00e9 \u4e2d\U0001f642\n" * 5000).encode()
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows does not say how much memory a process took")
+
+
+@pytest.fixture
+def named(tmp_path: Path) -> list[str]:
+    return ["-t", str(rank_file(tmp_path)), *SPECIAL]
+
+
+@pytest.fixture
+def tokenizer(tmp_path: Path) -> Tokenizer:
+    return Tokenizer.from_file(rank_file(tmp_path), family="cl100k", special={"<|end|>": 300, "<|go|>": 301})
+
+
+def test_ids_come_out_while_the_pipe_is_open(named: list[str], tokenizer: Tokenizer) -> None:
+    with subprocess.Popen([*COMMAND, "encode", *named], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(b"hello wor")
+        first = process.stdout.read(3)
+        process.stdin.write(b"ld 12\xe4\xb8")
+        process.stdin.write(b"\xad")
+        process.stdin.close()
+        ids = list(map(int, (first + process.stdout.read()).split()))
+    assert ids == tokenizer.encode("hello world 12\u4e2d") and process.returncode == 0
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("format", ["npy", "bin", "jsonl", "txt"])
+def test_a_text_in_parts_is_one_document(named: list[str], tokenizer: Tokenizer, tmp_path: Path, format: str, compressed: bool) -> None:
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(TEXT))
+    command = [*COMMAND, "encode", *named, str(tmp_path / "a.txt.gz") if compressed else "-", "--append", "<|end|>", "-o", f"ids.{format}"]
+    subprocess.run(command, input=TEXT, check=True, cwd=tmp_path)
+    whole = tmp_path / "a.txt"
+    whole.write_bytes(TEXT)
+    subprocess.run([*COMMAND, "encode", *named, str(whole), "--append", "<|end|>", "-o", f"same.{format}"], check=True, cwd=tmp_path)
+    assert (tmp_path / f"ids.{format}").read_bytes() == (tmp_path / f"same.{format}").read_bytes()
+    if format == "npy":
+        assert np.load(tmp_path / "ids.npy").tolist() == [*tokenizer.encode(TEXT), 300]
+        assert np.load(tmp_path / "ids.idx.npy").tolist() == [0, len(tokenizer.encode(TEXT)) + 1]
+
+
+def test_counting(named: list[str], tokenizer: Tokenizer) -> None:
+    done = subprocess.run([*COMMAND, "count", *named, "--json"], input=TEXT, capture_output=True, check=True)
+    assert f'"tokens": {len(tokenizer.encode(TEXT))},\n      "documents": 1,\n      "bytes": {len(TEXT)}' in done.stdout.decode()
+
+
+def test_a_mistake_far_on(named: list[str], tmp_path: Path) -> None:
+    """What was settled is out, on a line of its own; a file is not there."""
+    text = b"hello " * 500_000 + b"<|end|>"
+    done = subprocess.run([*COMMAND, "encode", *named], input=text, capture_output=True, check=False)
+    assert done.returncode == 1 and done.stdout.endswith(b"\n") and b"-: the text has the special token '<|end|>', at byte 3000000" in done.stderr
+    done = subprocess.run([*COMMAND, "encode", *named, "-o", "ids.npy"], input=text, capture_output=True, check=False, cwd=tmp_path)
+    assert done.returncode == 1 and not list(tmp_path.glob("*ids*"))
+
+
+def test_tokenizers_that_need_the_whole_text_get_it(tmp_path: Path) -> None:
+    path = huggingface(tmp_path)
+    fields = json.loads(path.read_text())
+    fields["added_tokens"][0]["lstrip"] = True
+    path.write_text(json.dumps(fields))
+    done = subprocess.run([*COMMAND, "encode", "-t", str(path)], input=b"hello <s>", capture_output=True, check=True)
+    assert list(map(int, done.stdout.split())) == Tokenizer.from_file(path).encode("hello <s>")
+
+
+@POSIX
+def test_memory_does_not_grow_with_a_text(named: list[str], tmp_path: Path) -> None:
+    """A pipe of 60 MB takes no more than one of 2 MB, but for 8 MB."""
+    pytest.importorskip("bitlex._native", reason="the C extension was not built")
+
+    def peak(times: int) -> int:
+        with subprocess.Popen([*COMMAND, "encode", *named, "-o", "ids.bin"], stdin=subprocess.PIPE, cwd=tmp_path) as process:
+            assert process.stdin is not None
+            for _ in range(times):
+                process.stdin.write(TEXT * 8)
+            process.stdin.close()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+    assert peak(40) < peak(2) + (8 << 20)
