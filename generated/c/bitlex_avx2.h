@@ -112,7 +112,10 @@ BITLEX_INLINE V NAME(narrow32)(const uint8_t *p, uint32_t shift)
 /* Every row of a table of at most 128 entries, but the first, becomes its difference to the row before. */
 static void NAME(prepare)(uint8_t *table, uint32_t size)
 {
-    while (size-- > 16) table[size] ^= table[size - 16];
+    for (table += size - 16; size > 16; size -= 16, table -= 16) {
+        const __m128i row = _mm_loadu_si128((const __m128i *)(const void *)table);
+        _mm_storeu_si128((__m128i *)(void *)table, _mm_xor_si128(row, _mm_loadu_si128((const __m128i *)(const void *)(table - 16))));
+    }
 }
 BITLEX_INLINE __m256i NAME(row)(const uint8_t *row)
 {

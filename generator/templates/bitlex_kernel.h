@@ -66,10 +66,12 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V c
         v_store(rows, row);
         for (i = 0; (left = m_bits(wanted)) && i < 4; i++) {
             uint32_t at = first_bit(left), old = recent->oldest++ % AT_HAND;
+            V met;
             recent->chunk[old] = chunks[at];
             recent->row[old] = rows[at];
-            v_store(recent->codes[old], v_permute(lanes->cell_row, v_load(cells_of(lanes->machine, chunks[at], rows[at]))));
-            recent->only[old] = memcmp(recent->codes[old], recent->codes[old] + 1, 63) == 0 ? recent->codes[old][0] : BITLEX_LOOK_DEEPER;
+            met = v_permute(lanes->cell_row, v_load(cells_of(lanes->machine, chunks[at], rows[at])));
+            v_store(recent->codes[old], met);
+            recent->only[old] = m_all(m_equal(met, v_all(recent->codes[old][0]))) ? recent->codes[old][0] : BITLEX_LOOK_DEEPER;
             v_prepare(recent->codes[old], 64);
             same = m_and(m_and(m_equal(chunk, v_all(chunks[at])), m_equal(row, v_all(rows[at]))), wanted);
             code = v_choose(same, v_permute(recent->codes[old], low), code);
