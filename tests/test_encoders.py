@@ -240,12 +240,13 @@ def test_merges_of_a_file() -> None:
         return "".join(ALPHABET[byte] for byte in token)
 
     tokens = [*BYTES, b" t", b" th", "é".encode(), b"##", b"####", b"########", b"#" * 16, b"a" * 255 + b" ", b"a" * 255]
-    listed = [(b" ", b"t"), (b" t", b"h"), (b"\xc3", b"\xa9"), (b"########", b"########"), (b"a" * 255, b" ")] * 1 + [(b"#", b"#"), (b"##", b"##")] * 1
+    listed = [(b" ", b"t"), (b" t", b"h"), (b"\xc3", b"\xa9"), (b"########", b"########"), (b"a" * 255, b" "), (b"#", b"#"), (b"##", b"##")]
     vocabulary = Vocabulary.from_merges(tokens, listed)
     good = [[spelled(left), spelled(right)] for left, right in listed]
 
     def parse(merges: list[Any]) -> bytes | None:
-        return native.parse_merges(vocabulary.blob, vocabulary.starts, ALPHABET, merges)
+        found: bytes | None = native.parse_merges(vocabulary.blob, vocabulary.starts, ALPHABET, merges)
+        return found
 
     assert parse(good) == parse([" ".join(pair) for pair in good]) == vocabulary.merges and parse([]) == b""
     assert [to_bytes(text) for pair in good for text in pair] == [part for pair in listed for part in pair]
@@ -259,7 +260,8 @@ def test_merges_of_a_file() -> None:
     for wrong in (vocabulary.starts[:3], b"", np.array([0, 2, 1], np.uint32), np.array([0, 1, 10**6], np.uint32)):
         with pytest.raises(ValueError, match="starts does not fit"):
             native.parse_merges(vocabulary.blob, wrong, ALPHABET, good)
-    for arguments in ((), (b"", b"", ALPHABET, ()), (b"", b"", "abc", [])):
+    misused: list[tuple[Any, ...]] = [(), (b"", b"", ALPHABET, ()), (b"", b"", "abc", [])]
+    for arguments in misused:
         with pytest.raises(TypeError, match="alphabet of 256"):
             native.parse_merges(*arguments)
 
