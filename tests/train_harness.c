@@ -39,7 +39,6 @@ static uint32_t lengths[256 + MERGES];
 static int next_by_definition(train_rule rule, uint32_t longest, uint64_t least, train_merge *made)
 {
     static uint64_t counts[256 + MERGES][256 + MERGES];
-    memset(counts, 0, sizeof counts);
     made->count = 0;
     for (size_t i = 0; i < word_count; i++) {
         for (uint32_t k = 0; k + 1 < words[i].length; k++) counts[words[i].ids[k]][words[i].ids[k + 1]] += words[i].count;
@@ -56,6 +55,9 @@ static int next_by_definition(train_rule rule, uint32_t longest, uint64_t least,
                 made->right = right;
             }
         }
+    }
+    for (size_t i = 0; i < word_count; i++) {
+        for (uint32_t k = 0; k + 1 < words[i].length; k++) counts[words[i].ids[k]][words[i].ids[k + 1]] = 0;
     }
     return made->count > 0;
 }
