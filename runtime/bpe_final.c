@@ -9,8 +9,7 @@
  * They have a border q in common if each of them, from q on, starts with a token that may stand behind the token before q. This is asked of
  * the vocabulary by merging the bytes of both. Beginnings differ near their ends only, so q need not be far back, as a rule.
  *
- * In cl100k no text was found that keeps open more than its last 20 bytes; a vocabulary that is made for it can keep all open, for which
- * there is a limit in whatever feeds this.
+ * A vocabulary that is made for it can keep all of a piece open, for which there is a limit in whatever feeds this.
  */
 #include "bpe.h"
 

@@ -14,8 +14,8 @@
  * What is promised:
  *   - the offsets are those of the whole text, whatever the parts, also where they cut a character in two;
  *   - the stream holds no text: the state of the automaton that reads forward, three bytes at most of a character that is not complete, and
- *     the places at which a piece may or may not start. Those are few for every family of the catalogue, whatever the text (see
- *     docs/streams.md); a gigabyte of spaces is one of them;
+ *     the places at which a piece may or may not start. Those are
+ *     two at most for most families, whatever the text (docs/streams.md): a gigabyte of spaces is one of them, or two;
  *   - nothing is allocated, and a stream may be copied like any struct (with the memory for more places, if it uses any).
  *
  * Rejected: to hold the text that is undecided and to lex it again (a gigabyte of spaces, and quadratic in small parts).
@@ -52,9 +52,8 @@ int bitlex_stream_begin(bitlex_stream *s, const bitlex_machine *machine, uint64_
 /* Read on. Stored are the ends of pieces that nothing can change any more, or the start and the end of each, of a machine that drops:
  * their number comes back. `room`: of how many; fewer units are read at a time than that, *used of them, and the rest is to be fed
  * again. *used is 0 where s->full says that there is no memory for one more place, or where room is BITLEX_STREAM_ROOM and what was given
- * further places, or less. s->full may also say that there are more different sets than a stream has room for (two
- * of 16 are in use with the families of the catalogue). The cursor was begun with the machine; scratch: NULL, or what bitlex_scratch_size says for BITLEX_BLOCK units, the
- * same each time. */
+ * further places, or less. s->full may also say that there are more different sets than a stream has room for. The cursor was begun with
+ * the machine; scratch: NULL, or what bitlex_scratch_size says for BITLEX_BLOCK units, the same each time. */
 size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const void *text, size_t length,
                           bitlex_encoding encoding, size_t *used, uint64_t *out, size_t room);
 
