@@ -10,7 +10,7 @@
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _utf8.c        a str -> its UTF-8
- *     _counter.c     texts -> their distinct pieces; _merger.c: these -> the merges to learn from them
+ *     _train_counter.c  texts -> their distinct pieces; _train_merger.c: these -> the merges to learn from them
  *     _ids.c         ids -> a list or an array
  *     _sources.c     a list or an array -> ids
  *
@@ -180,7 +180,7 @@ PyObject *bitlex_py_find(Encoder *self, PyObject *token);
 PyObject *bitlex_py_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_in_order(Encoder *self, PyObject *unused);
 
-/* --- _counter.c, _merger.c --- */
+/* --- _train_counter.c, _train_merger.c --- */
 
 extern PyType_Spec bitlex_py_counter_spec, bitlex_py_merger_spec;
 

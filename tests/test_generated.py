@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 import re
 import shutil
@@ -151,3 +151,15 @@ def test_a_pattern_of_your_own(tmp_path, capsys):
     assert main(["--pattern", "a", "--name", "not a name", "--out", str(tmp_path)]) == 1
     assert main(["--pattern", "(a", "--out", str(tmp_path)]) == 1
     assert "this group is not closed" in capsys.readouterr().err
+
+
+def test_copies_of_the_loop_do_not_disturb_each_other():
+    """Whoever takes a lexer away has a scan.py beside ours, which reads ill-formed bytes as well."""
+    copies = []
+    for number in range(2):
+        spec = importlib.util.spec_from_file_location("scan", ROOT / "generated/python/scan.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        copies.append(module)
+    for module in (*copies, *reversed(copies)):
+        assert module.decode(b"a\xff\xe4\xb8b")[0] == "a\ufffd\ufffdb"

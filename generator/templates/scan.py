@@ -281,13 +281,14 @@ def replace(error: UnicodeError) -> tuple[str, int]:
     return "\ufffd", error.end
 
 
-codecs.register_error("bitlex.replace", replace)
+REPLACE = f"bitlex.replace.{id(REPLACED):x}"  # of this copy of the file: there may be others in the process, which note for themselves
+codecs.register_error(REPLACE, replace)
 
 
 def decode(data: Any) -> tuple[str, list[int] | None]:
     """Bytes as text, each maximal ill-formed subsequence one U+FFFD; and the byte offset of every character (None: the same)."""
     REPLACED.places = []
-    text = str(memoryview(data), "utf-8", "bitlex.replace")
+    text = str(memoryview(data), "utf-8", REPLACE)
     ill_formed, REPLACED.places = iter(REPLACED.places), []
     if text.isascii():
         return text, None

@@ -1,4 +1,4 @@
-/* _merger.c - distinct pieces in, the merges that are learned from them out: train_merge.c as a Python type.
+/* _train_merger.c - distinct pieces in, the merges that are learned from them out: train_merge.c as a Python type.
  *
  * Invariants: the tables of the Encoder that pieces start with are only read. One call at a time; the GIL is released in all that takes
  * time, and signals are looked at now and then. A call that is interrupted by one can be made again, and goes on.

@@ -1,4 +1,4 @@
-/* _counter.c - texts in; out, their distinct pieces and how often each was met: train_count.c, with a lexer before it and threads.
+/* _train_counter.c - texts in; out, their distinct pieces and how often each was met: train_count.c, with a lexer before it and threads.
  *
  * Each thread has a table of its own, takes the next text, or the next part of a long one, and counts what the lexer finds in it while
  * that is in the cache. The tables stay from call to call and are put together at the end. A piece that lies across a cut is counted when
