@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from compilers import ADDRESS, ROOT, build, run
 
 SOURCES = [ROOT / "tests/train_harness.c", *sorted((ROOT / "runtime").glob("bpe_*.c")), *sorted((ROOT / "runtime").glob("train_*.c"))]
