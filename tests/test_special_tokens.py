@@ -22,6 +22,7 @@ native = pytest.importorskip("bitlex._native", reason="the C extension was not b
 CONTENTS = ("<|end|>", "<|end|>more", "<|fim|>", "[INST]", "é!", "<", "😀x", " lead", "\n\n!")
 ADDED = tuple(AddedToken(300 + at, content) for at, content in enumerate(CONTENTS))
 SPECIAL = {token.content: token.id for token in ADDED}
+DISTINCT = tuple(token for token in ADDED if token.content not in ("<", "<|end|>more"))  # none begins like another
 PATTERN = r"(?s:.+)"
 
 
@@ -63,31 +64,40 @@ def test_what_is_no_special_token() -> None:
         native.Specials({b"a": 1}).find(b"a")
 
 
+def tokenizer_with(added: tuple[AddedToken, ...]) -> Tokenizer:
+    return Tokenizer(describe(TRAINED, added, family=None, pre_tokenizer={"type": "Split", "pattern": {"Regex": PATTERN}, "behavior": "Isolated", "invert": False}))
+
+
 @pytest.fixture(scope="module")
 def ours() -> Tokenizer:
-    return Tokenizer(describe(TRAINED, ADDED, family=None, pre_tokenizer={"type": "Split", "pattern": {"Regex": PATTERN}, "behavior": "Isolated", "invert": False}))
+    return tokenizer_with(ADDED)
+
+
+@pytest.fixture(scope="module")
+def distinct() -> Tokenizer:
+    return tokenizer_with(DISTINCT)
 
 
 @pytest.fixture(scope="module")
 def theirs() -> tiktoken.Encoding:
     ranks = dict(TRAINED.ids)
-    return tiktoken.Encoding("small", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens=SPECIAL)
+    return tiktoken.Encoding("small", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={token.content: token.id for token in DISTINCT})
 
 
 texts = st.lists(st.one_of(st.sampled_from([*CONTENTS, "<|", "|>", "the", "[INS", "😀", "\ud83d", "\ude00x"]), st.characters()), max_size=12).map("".join)
-kinds = st.one_of(st.just("all"), st.sets(st.sampled_from(CONTENTS)))
+kinds = st.one_of(st.just("all"), st.sets(st.sampled_from([token.content for token in DISTINCT])))
 
 
 @settings(max_examples=400, deadline=None)
 @given(text=texts, allowed=kinds, disallowed=st.one_of(kinds, st.none()))
-def test_as_tiktoken(ours: Tokenizer, theirs: tiktoken.Encoding, text: str, allowed: Any, disallowed: Any) -> None:
-    """tiktoken finds a token that starts where another, longer one does, or not, by the order of a set: such texts are left out."""
-    if "<|end|>more" in text or ("<" in text and (allowed == "all" or "<" in allowed or disallowed == "all" or (disallowed and "<" in disallowed) or disallowed is None)):
-        text = text.replace("<", "_")
+def test_as_tiktoken(distinct: Tokenizer, theirs: tiktoken.Encoding, text: str, allowed: Any, disallowed: Any) -> None:
+    """With tokens none of which begins like another: of such, tiktoken takes the first in the order of a hash map, another in each process."""
+    ours = distinct
+    spelled = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # tiktoken refuses before it mends surrogates, ours after
     options = {"allowed_special": allowed} | ({} if disallowed is None else {"disallowed_special": disallowed})
     expected: list[int] | None
     try:
-        expected = theirs.encode(text, **options)
+        expected = theirs.encode(spelled, **options)
     except ValueError:
         expected = None
     for encode in (ours.encode, lambda *a, **o: ours.encode_to_numpy(*a, **o).tolist(), lambda *a, **o: ours.encode_with_offsets(*a, **o)[0].tolist()):
