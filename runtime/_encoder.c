@@ -149,13 +149,6 @@ static PyObject *encoder_encode(Encoder *self, PyObject *const *arguments, Py_ss
     return list;
 }
 
-static PyObject *as_numpy(Encoder *self, PyObject *buffer, Numbers numbers)
-{
-    PyObject *array = buffer == NULL ? NULL : bitlex_py_numpy(PyType_GetModule(Py_TYPE(self)), buffer, numbers);
-    Py_XDECREF(buffer);
-    return array;
-}
-
 static PyObject *encoder_encode_to_numpy(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
     Task task = {.at = 0};
@@ -163,7 +156,7 @@ static PyObject *encoder_encode_to_numpy(Encoder *self, PyObject *const *argumen
     Utf8 u;
     if (encode_text(self, arguments, count, &task, &u) == 0) {
         bitlex_py_utf8_end(&u);
-        array = as_numpy(self, bitlex_py_ids_as_array(state_of(self)->array, &task.ids), IDS);
+        array = bitlex_py_ids_as_numpy((PyObject *)self, &task.ids);
     }
     bitlex_py_free_ids(&task.ids);
     return array;
@@ -210,18 +203,13 @@ static void count_characters(const Utf8 *u, Ids *ids)
 static PyObject *encoder_encode_with_offsets(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
     Task task = {.ids = {.placed = 1}};
-    State *state = state_of(self);
-    PyObject *ids = NULL, *places = NULL, *result = NULL;
+    PyObject *result = NULL;
     Utf8 u;
     if (encode_text(self, arguments, count, &task, &u) == 0) {
         if (u.text.string != NULL) count_characters(&u, &task.ids);
         bitlex_py_utf8_end(&u);
-        places = as_numpy(self, bitlex_py_places_as_array(state->array, &task.ids), WIDE_OFFSETS);
-        if (places != NULL) ids = as_numpy(self, bitlex_py_ids_as_array(state->array, &task.ids), IDS);
-        if (ids != NULL) result = PyTuple_Pack(2, ids, places);
+        result = bitlex_py_ids_and_places((PyObject *)self, &task.ids);
     }
-    Py_XDECREF(ids);
-    Py_XDECREF(places);
     bitlex_py_free_ids(&task.ids);
     return result;
 }
@@ -294,7 +282,7 @@ static PyObject *make_list(Encoder *self, Task *task) { return bitlex_py_ids_as_
 
 static PyObject *make_array(Encoder *self, Task *task)
 {
-    return as_numpy(self, bitlex_py_ids_as_array(state_of(self)->array, &task->ids), IDS);
+    return bitlex_py_ids_as_numpy((PyObject *)self, &task->ids);
 }
 
 static PyObject *make_number(Encoder *self, Task *task)

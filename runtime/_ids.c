@@ -71,30 +71,6 @@ typedef struct {
     Py_ssize_t size;
 } Array;
 
-PyObject *bitlex_py_ids_as_array(PyTypeObject *type, Ids *ids)
-{
-    Array *made = PyObject_New(Array, type);
-    if (made == NULL) return NULL;
-    if (ids->room > ids->used + ids->used / 8 + 64) {
-        uint32_t *fitted = PyMem_RawRealloc(ids->data, (ids->used + 1) * sizeof *fitted);
-        if (fitted != NULL) ids->data = fitted;
-    }
-    made->data = ids->data;
-    made->size = (Py_ssize_t)ids->used * 4;
-    ids->data = NULL;
-    return (PyObject *)made;
-}
-
-PyObject *bitlex_py_places_as_array(PyTypeObject *type, Ids *ids)
-{
-    Array *made = PyObject_New(Array, type);
-    if (made == NULL) return NULL;
-    made->data = ids->places;
-    made->size = (Py_ssize_t)ids->used * 16;
-    ids->places = NULL;
-    return (PyObject *)made;
-}
-
 static void array_dealloc(Array *self)
 {
     PyTypeObject *type = Py_TYPE(self);
@@ -118,3 +94,44 @@ static PyType_Slot array_slots[] = {
 PyType_Spec bitlex_py_array_spec = {
     "bitlex._native.Array", sizeof(Array), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, array_slots};
+
+/* An array of numpy over memory that it takes; what was so far in `taken` is then NULL. */
+static PyObject *as_numpy(PyObject *owner, void **taken, size_t size, Numbers numbers)
+{
+    State *state = PyType_GetModuleState(Py_TYPE(owner));
+    Array *made = PyObject_New(Array, state->array);
+    PyObject *array;
+    if (made == NULL) return NULL;
+    made->data = *taken;
+    made->size = (Py_ssize_t)size;
+    *taken = NULL;
+    array = bitlex_py_numpy(PyType_GetModule(Py_TYPE(owner)), (PyObject *)made, numbers);
+    Py_DECREF(made);
+    return array;
+}
+
+PyObject *bitlex_py_ids_as_numpy(PyObject *owner, Ids *ids)
+{
+    void *data;
+    PyObject *array;
+    if (ids->room > ids->used + ids->used / 8 + 64) {
+        uint32_t *fitted = PyMem_RawRealloc(ids->data, (ids->used + 1) * sizeof *fitted);
+        if (fitted != NULL) ids->data = fitted;
+    }
+    data = ids->data;
+    array = as_numpy(owner, &data, ids->used * 4, IDS);
+    ids->data = data;
+    return array;
+}
+
+PyObject *bitlex_py_ids_and_places(PyObject *owner, Ids *ids)
+{
+    void *data = ids->places;
+    PyObject *places = as_numpy(owner, &data, ids->used * 16, WIDE_OFFSETS), *numbers, *both;
+    ids->places = data;
+    numbers = places == NULL ? NULL : bitlex_py_ids_as_numpy(owner, ids);
+    both = numbers == NULL ? NULL : PyTuple_Pack(2, numbers, places);
+    Py_XDECREF(numbers);
+    Py_XDECREF(places);
+    return both;
+}

@@ -325,30 +325,16 @@ static int read_part(Call *c, const uint8_t *bytes, uint64_t length)
 
 /* --- the type ---------------------------------------------------------------------------------------------------------- */
 
-static PyObject *as_numpy(TokenStream *self, PyObject *buffer, Numbers numbers)
-{
-    PyObject *array = buffer == NULL ? NULL : bitlex_py_numpy(PyType_GetModule(Py_TYPE(self)), buffer, numbers);
-    Py_XDECREF(buffer);
-    return array;
-}
-
 /* What a call gives, whose memory is freed; NULL if it failed. */
 static PyObject *end_call(Call *c, int failed)
 {
     TokenStream *self = c->stream;
-    State *state = PyType_GetModuleState(Py_TYPE(self));
-    PyObject *result = NULL, *ids, *places;
+    PyObject *result = NULL;
     if (c->work != NULL) bitlex_py_end_work(c->work, self->encoder);
     if (failed) self->broken = 1;
     else if (self->result == LISTS) result = bitlex_py_ids_as_list(self->encoder, c->ids.data, c->ids.used);
-    else if (self->result == ARRAYS) result = as_numpy(self, bitlex_py_ids_as_array(state->array, &c->ids), IDS);
-    if (!failed && self->result == PLACED) {
-        places = as_numpy(self, bitlex_py_places_as_array(state->array, &c->ids), WIDE_OFFSETS);
-        ids = places == NULL ? NULL : as_numpy(self, bitlex_py_ids_as_array(state->array, &c->ids), IDS);
-        if (ids != NULL) result = PyTuple_Pack(2, ids, places);
-        Py_XDECREF(ids);
-        Py_XDECREF(places);
-    }
+    else if (self->result == ARRAYS) result = bitlex_py_ids_as_numpy((PyObject *)self, &c->ids);
+    else result = bitlex_py_ids_and_places((PyObject *)self, &c->ids);
     bitlex_py_free_ids(&c->ids);
     return result;
 }

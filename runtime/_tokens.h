@@ -117,10 +117,11 @@ void bitlex_py_free_ids(Ids *ids);
 
 PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count);
 
-/* As an object with a buffer: of uint32, or of the int64 of places. Takes their memory. */
+/* As an array of numpy, of uint32, and as two, the other one of the int64 of places. They take the memory. `owner`: an object of a type
+ * of this module. */
 extern PyType_Spec bitlex_py_array_spec;
-PyObject *bitlex_py_ids_as_array(PyTypeObject *type, Ids *ids);
-PyObject *bitlex_py_places_as_array(PyTypeObject *type, Ids *ids);
+PyObject *bitlex_py_ids_as_numpy(PyObject *owner, Ids *ids);
+PyObject *bitlex_py_ids_and_places(PyObject *owner, Ids *ids);
 
 /* --- _sources.c --- */
 
