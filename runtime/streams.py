@@ -16,6 +16,7 @@ Rejected: an object for each piece with its offsets, as in `lexer.py`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .pure_stream import Stream, too_much
@@ -32,14 +33,18 @@ HOLD = 1 << 24
 Given = TypeVar("Given")
 
 
-class Fed(Generic[Given]):
+class Fed(ABC, Generic[Given]):
     """What all streams can do that are fed parts."""
 
-    def feed(self, part: str | Bytes, /) -> Given:
-        raise NotImplementedError
+    __slots__ = ()
 
+    @abstractmethod
+    def feed(self, part: str | Bytes, /) -> Given:
+        """What is settled now."""
+
+    @abstractmethod
     def finish(self) -> Given:
-        raise NotImplementedError
+        """The rest. The stream is then as new."""
 
     def iterate(self, parts: Iterable[str | Bytes]) -> Iterator[Given]:
         """What each part gives, and the end, but for what is empty. The next part is not asked for before that."""
@@ -66,13 +71,23 @@ def make_stream(lexer: Lexer, hold: int) -> Any:
     """The stream of offsets of a lexer: native where the machine allows that."""
     if hold < 0:
         raise ValueError(f"hold is {hold}; it must be 0 or more")
-    if lexer._native is not None and len(lexer.states) == 1 and lexer.states[0][0] <= 64:
+    if has_native_stream(lexer):
         from ._native import Stream as Native
 
         return Native(lexer._native, min(hold, (1 << 30) - 1))
+    return Stream(pure_machine(lexer), hold)
+
+
+def has_native_stream(lexer: Lexer) -> bool:
+    """Whether bitlex_stream.c runs it: one stage, whose sets of backward states are 64 bits."""
+    return lexer._native is not None and len(lexer.states) == 1 and lexer.states[0][0] <= 64
+
+
+def pure_machine(lexer: Lexer) -> Any:
+    """The lexer's machine in Python."""
     from .generated.python.scan import Machine
 
-    return Stream(lexer._machine if lexer._native is None else Machine(**lexer._tables), hold)
+    return lexer._machine if lexer._native is None else Machine(**lexer._tables)
 
 
 class SpanStream(Fed["Offsets"]):

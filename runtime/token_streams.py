@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from .encoders import mended
 from .lexer import readable
 from .pure_token_stream import PureTokenStream
-from .streams import Fed
+from .streams import Fed, has_native_stream, pure_machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -105,16 +105,13 @@ def make_token_stream(
     if hold < 0:
         raise ValueError(f"hold is {hold}; it must be 0 or more")
     lexer, encoder = tokenizer.lexer, tokenizer._encoder
-    if lexer._native is not None and len(lexer.states) == 1 and lexer.states[0][0] <= 64:
+    if has_native_stream(lexer):
         from ._native import TokenStream as Native
 
         native: Any = encoder
         found, wrong = (native.specials(dict(tokens)) if tokens else None for tokens in (allowed, disallowed))
         return Native(native, found, wrong, min(hold, (1 << 30) - 1), result)
-    from .generated.python.scan import Machine
-
-    machine = lexer._machine if lexer._native is None else Machine(**lexer._tables)
-    return Adapted(PureTokenStream(machine, PieceEncoder(tokenizer), allowed, disallowed, hold), result)
+    return Adapted(PureTokenStream(pure_machine(lexer), PieceEncoder(tokenizer), allowed, disallowed, hold), result)
 
 
 class Characters:

@@ -34,7 +34,7 @@ def compiler(*names: str) -> str:
         found = shutil.which(name)
         if found is not None:
             return found
-    pytest.skip(f"no {' or '.join(names)}" if names else "no C compiler")
+    pytest.skip(f"{' or '.join(names) or 'a C compiler'} is not installed: what it would build is not tried")
 
 
 @cache

@@ -223,7 +223,7 @@ def test_closed_standard_streams() -> None:
 
 def test_a_full_disk_is_reported(file: Path) -> None:
     if not Path("/dev/full").exists():
-        pytest.skip("no /dev/full")
+        pytest.skip("this system has no /dev/full, on which every write fails")
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [*COMMAND, *CL100K, str(file)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False

@@ -268,7 +268,7 @@ def test_a_full_disk(folder: Path, ranks: tuple[str, ...], what: tuple[str, str]
     assert left(folder) == ["a.txt", *["out/bitlex-manifest.jsonl"] * (what[1] == "out/")]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full, on which every write fails")
 @pytest.mark.parametrize("command", ["encode", "decode", "count", "show", "vocab"])
 def test_a_full_disk_behind_standard_output(folder: Path, ranks: tuple[str, ...], command: str) -> None:
     arguments = [ranks[1], *SPECIAL] if command == "vocab" else list(ranks)
