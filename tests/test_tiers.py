@@ -44,12 +44,13 @@ def assert_every_family(output: str, families: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("block", "mode", "length"),
-    [(128, "tuples", 2), (384, "tuples", 1), (128, "alone", 1), (6144, "points", 0)],
+    ("block", "modes"),
+    [(128, [("tuples", 2), ("alone", 1)]), (384, [("tuples", 1)]), (6144, [("points", 0)])],
 )
-def test_tiers(block: int, mode: str, length: int, tmp_path: Path) -> None:
+def test_tiers(block: int, modes: list[tuple[str, int]], tmp_path: Path) -> None:
     tiers = build_tiers(compiler(), ("-O2",), block, FAMILIES, tmp_path)
-    assert_every_family(run(tiers, mode, length), FAMILIES)
+    for mode, length in modes:
+        assert_every_family(run(tiers, mode, length), FAMILIES)
 
 
 @pytest.mark.skipif(not SLOW, reason="many minutes: set BITLEX_SLOW=1")
