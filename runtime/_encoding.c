@@ -4,9 +4,6 @@
  */
 #include "_tokens.h"
 
-#define PIECES 2048 /* at a time */
-#define WIDE 512    /* of pairs, or of a text of more than 4 GiB */
-
 /* One of those that wait lies where it is taken without a lock: for a short text, a lock is a tenth of the call. */
 static Working *take_spare(Encoder *self)
 {
@@ -67,15 +64,6 @@ void bitlex_py_free_work(Working *w)
     PyMem_RawFree(w);
 }
 
-/* Pieces of a text, as they are handed to bpe_encode: by 32-bit places behind `base`. */
-typedef struct {
-    uint64_t base;
-    size_t count, wide_count, wide_at; /* of the pairs that were found and not handed out yet */
-    uint32_t last;                     /* where the last piece ended */
-    uint32_t starts[PIECES + 1], ends[PIECES];
-    uint64_t wide[2 * WIDE];
-} Pieces;
-
 static void split_pairs(Pieces *p, const uint32_t *pairs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -85,8 +73,7 @@ static void split_pairs(Pieces *p, const uint32_t *pairs, size_t n)
     p->count = n;
 }
 
-/* The next pieces, none of them if there are no more: 0, or -1 if one is too long. */
-static int next_pieces(Pieces *p, bitlex_cursor *cursor, int drops, uint64_t length)
+int bitlex_py_next_pieces(Pieces *p, bitlex_cursor *cursor, int drops, uint64_t length)
 {
     if (length < UINT32_MAX && !drops) {
         p->starts[0] = p->last;
@@ -188,7 +175,7 @@ static Encoded encode_ordinary(Working *w, Task *task, const uint8_t *text, uint
     if (begin_text(w, text, length) < 0) return NO_ROOM;
     if (part) bitlex_begin_part(w->cursor, task->from, task->to);
     for (;;) {
-        if (next_pieces(&p, w->cursor, drops, length) < 0) return TOO_LONG;
+        if (bitlex_py_next_pieces(&p, w->cursor, drops, length) < 0) return TOO_LONG;
         if (p.count == 0) return ENCODED;
         task->last = p.base + p.ends[p.count - 1];
         since += p.ends[p.count - 1] - p.starts[0];

@@ -1,7 +1,7 @@
 """The C loop (see generated/c/bitlex.h) as a Python type; _native.h says what it promises."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, final, overload
 
 import numpy as np
@@ -165,16 +165,36 @@ def parse_ranks(data: Buffer, /) -> tuple[bytes, bytes] | None:
 
 @final
 class Counter:
-    """Counts the distinct pieces that a machine cuts texts to. `key`: 16 random bytes. One call at a time."""
+    """Counts the distinct pieces that a machine cuts texts to. `key`: 16 random bytes. One call at a time.
 
-    def __new__(cls, machine: Machine, key: bytes) -> Counter: ...
+    From `limit` bytes on, 0 being none, tables are written to `file`, an open one of the system, as runs. `place`: bytes of texts before.
+    """
+
+    place: int
+    def __new__(cls, machine: Machine, key: bytes, limit: int = 0, file: int = -1, place: int = 0) -> Counter: ...
     def add(self, texts: Iterable[str | Buffer], threads: int = 1, blocks: int = 0, mapped: bool = False, /) -> None:
         """Count the pieces of texts, by as many threads; long ones in parts of `blocks` times BLOCK units and more, 0: as it is worth it.
 
         `mapped`: they are read-only maps of files, whose pages are let go when they were read.
         """
+    def add_part(self, text: str | Buffer, threads: int, blocks: int, mapped: bool, start: int, size: int, /) -> int:
+        """Count the pieces of a text from `start` on, where one ends, up to some place behind so many bytes: where the last one ends.
+
+        The next call of all begins there, until it is the end of the text.
+        """
+    def spill(self, by_place: bool, /) -> list[int]:
+        """Write all that was counted, and keep nothing: where each run ends, from where the file was at first, those before included.
+
+        Runs are in order of hashes, which go with the key, or of places.
+        """
+    def open(self, runs: Buffer, ends: Sequence[int], mapped: bool, /) -> None:
+        """Have runs to read, all in one order. `mapped`: a map of a file, whose pages are let go when they were read."""
+    def read(self, limit: int, /) -> bool:
+        """Count what runs in order of hashes have, until that is `limit` bytes of memory or more, 0 being none: whether there is more."""
+    def take(self, size: int, /) -> tuple[bytes, bytes, bytes]:
+        """The next pieces of runs in order of places, some so many bytes of them, as `finish` gives them; none at the end."""
     def memory(self) -> int:
-        """Bytes in use."""
+        """Bytes in use, and of what is needed beside to put it in order."""
     def finish(self) -> tuple[bytes, bytes, bytes]:
         """Distinct pieces side by side, in the order in which they were met, their lengths (uint32) and counts (uint64). It ends counting."""
 

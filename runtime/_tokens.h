@@ -10,7 +10,7 @@
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _utf8.c        a str -> its UTF-8
- *     _train_counter.c  texts -> their distinct pieces; _train_merger.c: these -> the merges to learn from them
+ *     _train_counter.c  texts -> their distinct pieces; _train_merger.c: these -> the merges to learn; see _training.h
  *     _ids.c         ids -> a list or an array
  *     _sources.c     a list or an array -> ids
  *
@@ -135,6 +135,21 @@ void bitlex_py_source_end(Source *s);
 const uint32_t *bitlex_py_source_block(const Source *s, size_t at, size_t *count, uint32_t room[SOURCE_BLOCK]);
 
 /* --- _encoding.c --- */
+
+#define PIECES 2048 /* at a time */
+#define WIDE 512    /* of pairs, or of a text of more than 4 GiB */
+
+/* Pieces of a text, as they are handed to bpe_encode and train_count: by 32-bit places behind `base`. Zeros but for the arrays, at first. */
+typedef struct {
+    uint64_t base;
+    size_t count, wide_count, wide_at; /* of the pairs that were found and not handed out yet */
+    uint32_t last;                     /* where the last piece ended */
+    uint32_t starts[PIECES + 1], ends[PIECES];
+    uint64_t wide[2 * WIDE];
+} Pieces;
+
+/* The next pieces, none of them if there are no more: 0, or -1 if one is too long. */
+int bitlex_py_next_pieces(Pieces *p, bitlex_cursor *cursor, int drops, uint64_t length);
 
 /* Take what waits for work, or make it: NULL, without an exception, if there is no memory; and let it wait again. */
 Working *bitlex_py_begin_work(Encoder *self);

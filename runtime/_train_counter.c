@@ -1,212 +1,58 @@
-/* _train_counter.c - texts in; out, their distinct pieces and how often each was met: train_count.c, with a lexer before it and threads.
+/* _train_counter.c - the type Counter: texts in; out, their distinct pieces and how often each was met, in the order of the text.
  *
- * Each thread has a table of its own, takes the next text, or the next part of a long one, and counts what the lexer finds in it while
- * that is in the cache. The tables stay from call to call and are put together at the end. A piece that lies across a cut is counted when
- * the parts around it are known, as in _many.c.
+ * It has a table for each thread (train_count.c), which stay from call to call and are put together at the end. What takes more memory
+ * than it may is written to a file, as runs (train_runs.c), and so is all, when it is asked to, for a checkpoint. Another Counter reads them.
  *
- * Invariant: what comes out does not depend on threads, parts or calls: where a piece was first met counts as a place in all texts, one after
- * the other. The text of a call is not looked at after it.
+ *     counter.add(texts); counter.finish()                                       # all fits
+ *     ends = counter.spill(); other.open(mapped, ends); other.read(0); other.finish()     # the same
+ *
+ * Invariant: one call at a time; none after one that failed in its midst.
  */
-#include "_tokens.h"
-#include "_threads.h"
-#include "train.h"
+#include "_training.h"
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#include <unistd.h>
-#endif
-
-#define MOST_THREADS 1024
-#define PIECES 2048        /* at a time */
-#define LONG (1u << 20)    /* bytes from which on a text is cut */
-#define PART_BLOCKS 64     /* of a part, at least, unless the caller says otherwise */
-#define PARTS 64           /* of a text for each thread, at most */
-
-typedef struct {
-    PyObject_HEAD
-    Machine *machine;
-    uint64_t key[2];
-    train_counts *tables[MOST_THREADS];
-    Py_ssize_t table_count;
-    uint64_t place; /* bytes of all texts so far */
-    int busy;
-    int mapped; /* the texts at hand are maps of files */
-} Counter;
-
-/* A text or a part of one, and where the piece ends in whose midst it starts, and where its last one ends. */
-typedef struct {
-    const uint8_t *text;
-    uint64_t length, place, first, last;
-    bitlex_cut from, to;
-    int begins_inside, ends_inside;
-} Stretch;
-
-typedef struct {
-    Job job;
-    Counter *counter;
-    Stretch *stretches;
-    size_t count, next;
-    Py_ssize_t tables; /* taken */
-} Counting;
-
-/* --- in any thread ---------------------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    size_t count;
-    uint64_t base;
-    uint32_t starts[PIECES + 1], ends[PIECES], last;
-    uint64_t wide[2 * PIECES];
-    size_t wide_at, wide_count;
-} Pieces;
-
-/* The next pieces by 32-bit places behind a base; none at the end. A piece of 4 GiB and more stands in `wide`, with a count of none. */
-static int next_pieces(Pieces *p, bitlex_cursor *cursor, int drops, uint64_t length)
-{
-    if (length < UINT32_MAX && !drops) {
-        p->starts[0] = p->last;
-        p->count = bitlex_next32(cursor, p->ends, PIECES);
-        memcpy(p->starts + 1, p->ends, p->count * sizeof *p->ends);
-        if (p->count > 0) p->last = p->ends[p->count - 1];
-        return p->count > 0;
-    }
-    if (p->wide_at == p->wide_count) {
-        p->wide_count = bitlex_next_pairs(cursor, p->wide, PIECES);
-        p->wide_at = 0;
-        if (p->wide_count == 0) return 0;
-    }
-    p->base = p->wide[2 * p->wide_at];
-    for (p->count = 0; p->wide_at < p->wide_count && p->wide[2 * p->wide_at + 1] - p->base < UINT32_MAX; p->wide_at++, p->count++) {
-        p->starts[p->count] = (uint32_t)(p->wide[2 * p->wide_at] - p->base);
-        p->ends[p->count] = (uint32_t)(p->wide[2 * p->wide_at + 1] - p->base);
-    }
-    return p->count > 0;
-}
-
-static Outcome count_pieces(Worker *w, train_counts *table, Stretch *s)
-{
-    const bitlex_machine *machine = w->job->machine;
-    const uint64_t size = machine->stage_count > 1 ? bitlex_scratch_size(machine, s->length) : 0;
-    void *scratch = size > 0 ? PyMem_RawMalloc((size_t)size) : NULL;
-    Pieces *p = PyMem_RawMalloc(sizeof *p);
-    Outcome outcome = GOES_ON;
-    int skips = s->begins_inside; /* the piece that another part starts */
-    if (p == NULL || (size > 0 && scratch == NULL)) outcome = NO_MEMORY;
-    if (outcome == GOES_ON) {
-        p->base = 0;
-        p->last = 0;
-        p->wide_at = p->wide_count = 0;
-        bitlex_restart(w->cursor, s->text, s->length, BITLEX_UTF8, size > 0 ? scratch : scratch_behind(w->cursor));
-        if (s->begins_inside || s->ends_inside) {
-            bitlex_begin_part(w->cursor, s->begins_inside ? &s->from : NULL, s->ends_inside ? &s->to : NULL);
-        }
-        while (outcome == GOES_ON && next_pieces(p, w->cursor, machine->drops != 0, s->length)) {
-            const uint64_t begin = p->base + p->starts[0];
-            size_t from = 0;
-            s->last = p->base + p->ends[p->count - 1];
-            if (skips) {
-                s->first = p->base + p->ends[0];
-                from = 1;
-                skips = 0;
-            }
-            if (train_count(table, s->text + p->base, s->length - p->base, s->place + p->base, p->starts + from, p->ends + from,
-                            p->count - from) < 0) {
-                outcome = NO_MEMORY;
-            } else if (!bitlex_py_may_go_on(w, s->last - begin)) {
-                outcome = INTERRUPTED;
-            }
-        }
-        if (train_count_settle(table) < 0) outcome = NO_MEMORY;
-    }
-    PyMem_RawFree(scratch);
-    PyMem_RawFree(p);
-    return outcome;
-}
-
-/* Let the pages of a file go that were read: they would count as memory of this process, as long as it has room for them. */
-static void let_pages_go(const Stretch *s)
-{
-#if defined(__linux__)
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uint64_t start = s->begins_inside ? s->from.block * BITLEX_BLOCK : 0;
-    const uint64_t end = s->ends_inside ? s->to.block * BITLEX_BLOCK : s->length;
-    const uintptr_t from = ((uintptr_t)s->text + start) / page * page, to = ((uintptr_t)s->text + end) / page * page;
-    if (from < to) madvise((void *)from, to - from, MADV_DONTNEED);
+#if defined(_WIN32)
+#include <io.h>
+#define write _write
+typedef unsigned int write_size;
 #else
-    (void)s;
+#include <unistd.h>
+typedef size_t write_size;
 #endif
-}
 
-static void work_on_stretches(Worker *w)
+#define MOST_WRITTEN (1u << 30) /* bytes at a time */
+
+int bitlex_py_begin_call(PyObject *self, int *busy, const char *why)
 {
-    Counting *counting = (Counting *)w->job;
-    Outcome outcome = GOES_ON;
-    train_counts *table;
-    PyThread_acquire_lock(counting->job.lock, WAIT_LOCK);
-    table = counting->counter->tables[counting->tables++];
-    PyThread_release_lock(counting->job.lock);
-    while (outcome == GOES_ON && bitlex_py_may_go_on(w, 0)) {
-        size_t next;
-        PyThread_acquire_lock(counting->job.lock, WAIT_LOCK);
-        next = counting->next;
-        counting->next += next < counting->count;
-        PyThread_release_lock(counting->job.lock);
-        if (next == counting->count) return;
-        outcome = count_pieces(w, table, counting->stretches + next);
-        if (counting->counter->mapped) let_pages_go(counting->stretches + next);
-    }
-    if (outcome != GOES_ON) bitlex_py_stop(w->job, outcome);
+    int was_busy;
+#ifdef Py_GIL_DISABLED
+    Py_BEGIN_CRITICAL_SECTION(self);
+#else
+    (void)self;
+#endif
+    was_busy = *busy;
+    *busy = 1;
+#ifdef Py_GIL_DISABLED
+    Py_END_CRITICAL_SECTION();
+#endif
+    if (!was_busy) return 0;
+    PyErr_SetString(PyExc_RuntimeError, why);
+    return -1;
 }
 
-/* --- texts ------------------------------------------------------------------------------------------------------------------------ */
+static int begin(Counter *self) { return bitlex_py_begin_call((PyObject *)self, &self->busy, "this counter is in use, or has ended"); }
 
-/* Whether a text is worth it. */
-static int is_cut(const Counter *self, const Utf8 *u, Py_ssize_t threads, Py_ssize_t blocks)
+PyObject *bitlex_py_raise_counting(const Counter *self, int failed)
 {
-    const bitlex_machine *machine = &self->machine->machine;
-    return (threads > 1 || self->mapped) && u->length >= (blocks > 0 ? 1 : LONG) && machine->stage_count == 1 && !machine->drops;
+    if (failed == -1) return PyErr_NoMemory();
+    if (failed == -2) {
+        errno = self->error;
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    PyErr_SetString(PyExc_ValueError, failed == 1 ? "a piece has 4 GiB or more" : "these are no runs as they were written");
+    return NULL;
 }
 
-/* Cut a text: the number of its parts, which are written. */
-static size_t cut_text(bitlex_cursor *cursor, const Utf8 *u, uint64_t place, size_t most, uint64_t part_blocks, Stretch *out)
-{
-    const uint64_t blocks = (u->length - 1) / BITLEX_BLOCK + 1;
-    uint64_t step = blocks / most + 1, block;
-    size_t count = 0;
-    if (step < part_blocks) step = part_blocks;
-    bitlex_restart(cursor, u->bytes, u->length, BITLEX_UTF8, scratch_behind(cursor));
-    memset(out, 0, sizeof *out);
-    for (block = step; block < blocks && count + 1 < most; block += step) {
-        if (!bitlex_find_cut(cursor, block, &out[count].to)) {
-            step *= 2; /* a text in which nothing tells: ever fewer tries */
-            continue;
-        }
-        out[count].ends_inside = 1;
-        memset(out + count + 1, 0, sizeof *out);
-        out[count + 1].from = out[count].to;
-        out[++count].begins_inside = 1;
-    }
-    for (size_t i = 0; i <= count; i++) {
-        out[i].text = u->bytes;
-        out[i].length = u->length;
-        out[i].place = place;
-    }
-    return count + 1;
-}
-
-/* Count the pieces that lie across cuts. */
-static int count_between(train_counts *table, const Stretch *s, size_t count)
-{
-    uint64_t last = 0;
-    for (size_t i = 0; i < count; i++, s++) {
-        if (!s->begins_inside) last = 0;
-        if (s->begins_inside && s->last > 0 && s->first > last &&
-            train_count_piece(table, s->text + last, s->first - last, s->place + last, 1) < 0) return -1;
-        if (s->last > 0) last = s->last;
-    }
-    return 0;
-}
-
-static int make_tables(Counter *self, Py_ssize_t threads)
+int bitlex_py_make_tables(Counter *self, Py_ssize_t threads)
 {
     for (; self->table_count < threads; self->table_count++) {
         if ((self->tables[self->table_count] = train_counts_new(self->key)) == NULL) return -1;
@@ -214,63 +60,87 @@ static int make_tables(Counter *self, Py_ssize_t threads)
     return 0;
 }
 
-/* Count texts that are held: -1 with an exception set. */
-static int count_texts(Counter *self, const Utf8 *texts, Py_ssize_t count, Py_ssize_t threads, Py_ssize_t blocks)
+/* --- writing runs -------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Counter *counter;
+    int locked;
+} Writing;
+
+static int write_all(void *context, const void *bytes, size_t size)
 {
-    const size_t most = PARTS * (size_t)threads;
-    Counting counting = {.job = {.machine = &self->machine->machine, .work = work_on_stretches, .buffer_size = 1}, .counter = self};
-    bitlex_cursor *cursor = bitlex_py_new_cursor(&self->machine->machine);
-    size_t room = (size_t)count;
-    uint64_t bytes = 0;
-    int failed = -1;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        bytes += texts[i].length;
-        if (is_cut(self, texts + i, threads, blocks)) room += most;
-    }
-    if (blocks == 0 && (uint64_t)threads > bytes / RELEASE + 1) threads = (Py_ssize_t)(bytes / RELEASE + 1);
-    counting.stretches = PyMem_RawCalloc(room + 1, sizeof *counting.stretches);
-    if (cursor == NULL || counting.stretches == NULL || make_tables(self, threads) < 0) {
-        PyErr_NoMemory();
-    } else {
-        for (Py_ssize_t i = 0; i < count; i++) {
-            const Utf8 *u = texts + i;
-            Stretch *to = counting.stretches + counting.count;
-            if (u->length == 0) continue;
-            if (is_cut(self, u, threads, blocks)) {
-                counting.count += cut_text(cursor, u, self->place, most, (uint64_t)(blocks > 0 ? blocks : PART_BLOCKS), to);
-            } else {
-                *to = (Stretch){.text = u->bytes, .length = u->length, .place = self->place};
-                counting.count++;
-            }
-            self->place += u->length;
+    Writing *w = context;
+    const char *from = bytes;
+    if (!w->locked) PyThread_acquire_lock(w->counter->lock, WAIT_LOCK);
+    w->locked = 1;
+    while (size > 0) {
+        const Py_ssize_t done = write(w->counter->file, from, (write_size)(size < MOST_WRITTEN ? size : MOST_WRITTEN));
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) {
+            w->counter->error = errno;
+            return -1;
         }
-        failed = bitlex_py_share(&counting.job, (uint64_t)threads);
-        if (!failed && count_between(self->tables[0], counting.stretches, counting.count) < 0) {
-            PyErr_NoMemory();
-            failed = -1;
-        }
+        from += done;
+        size -= (size_t)done;
+        w->counter->written += (uint64_t)done;
     }
-    PyMem_RawFree(counting.stretches);
-    PyMem_RawFree(cursor);
+    return 0;
+}
+
+/* Note where a run ends, which has something in it. */
+static int note_end(Counter *self)
+{
+    if (self->end_count == self->end_room) {
+        uint64_t *grown = PyMem_RawRealloc(self->ends, (2 * self->end_room + 64) * sizeof *grown);
+        if (grown == NULL) return -1;
+        self->ends = grown;
+        self->end_room = 2 * self->end_room + 64;
+    }
+    self->ends[self->end_count++] = self->written;
+    return 0;
+}
+
+int bitlex_py_spill_table(Counter *self, train_counts *table, train_order by)
+{
+    Writing w = {self, 0};
+    int failed = train_counts_spill(table, by, write_all, &w);
+    if (!w.locked) return failed;
+    if (failed == 0) failed = note_end(self);
+    PyThread_release_lock(self->lock);
     return failed;
 }
 
-/* --- the type ---------------------------------------------------------------------------------------------------------------------- */
-
-/* One call at a time; none after the end, or after one that failed in its midst. */
-static int begin(Counter *self)
+static PyObject *counter_spill(Counter *self, PyObject *by_place)
 {
-    int busy;
-#ifdef Py_GIL_DISABLED
-    Py_BEGIN_CRITICAL_SECTION(self);
-#endif
-    busy = self->busy;
-    self->busy = 1;
-#ifdef Py_GIL_DISABLED
-    Py_END_CRITICAL_SECTION();
-#endif
-    if (!busy) return 0;
-    PyErr_SetString(PyExc_RuntimeError, "this counter is in use, or has ended");
+    const int by = PyObject_IsTrue(by_place);
+    PyObject *ends;
+    int failed = 0;
+    if (by < 0 || begin(self) < 0) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; failed == 0 && i < self->table_count; i++) {
+        failed = bitlex_py_spill_table(self, self->tables[i], by ? TRAIN_BY_PLACE : TRAIN_BY_HASH);
+    }
+    Py_END_ALLOW_THREADS
+    if (failed != 0) return bitlex_py_raise_counting(self, failed);
+    self->busy = 0;
+    if ((ends = PyList_New((Py_ssize_t)self->end_count)) == NULL) return NULL;
+    for (size_t i = 0; i < self->end_count; i++) {
+        PyObject *end = PyLong_FromUnsignedLongLong(self->ends[i]);
+        if (end == NULL) {
+            Py_DECREF(ends);
+            return NULL;
+        }
+        PyList_SET_ITEM(ends, (Py_ssize_t)i, end);
+    }
+    return ends;
+}
+
+/* --- counting ------------------------------------------------------------------------------------------------------------------------ */
+
+static int check_threads(Py_ssize_t threads, Py_ssize_t blocks)
+{
+    if (threads >= 1 && threads <= MOST_THREADS && blocks >= 0) return 0;
+    PyErr_SetString(PyExc_ValueError, "threads must be 1..1024, and blocks 0 or more");
     return -1;
 }
 
@@ -288,10 +158,7 @@ static PyObject *counter_add(Counter *self, PyObject *const *arguments, Py_ssize
     if (count > 2 && !PyErr_Occurred()) blocks = PyNumber_AsSsize_t(arguments[2], PyExc_OverflowError);
     if (count > 3 && !PyErr_Occurred()) mapped = PyObject_IsTrue(arguments[3]);
     if (PyErr_Occurred()) return NULL;
-    if (threads < 1 || threads > MOST_THREADS || blocks < 0) {
-        PyErr_SetString(PyExc_ValueError, "threads must be 1..1024, and blocks 0 or more");
-        return NULL;
-    }
+    if (check_threads(threads, blocks) < 0) return NULL;
     if ((tuple = PySequence_Tuple(arguments[0])) == NULL) return NULL;
     n = PyTuple_GET_SIZE(tuple);
     texts = PyMem_Calloc((size_t)n + 1, sizeof *texts);
@@ -303,7 +170,7 @@ static PyObject *counter_add(Counter *self, PyObject *const *arguments, Py_ssize
     }
     if (texts != NULL && begun == n && begin(self) == 0) {
         self->mapped = mapped;
-        failed = count_texts(self, texts, n, threads, blocks);
+        failed = bitlex_py_count_texts(self, texts, n, threads, blocks, NULL);
         self->busy = failed;
     }
     while (begun-- > 0) bitlex_py_utf8_end(texts + begun);
@@ -311,6 +178,35 @@ static PyObject *counter_add(Counter *self, PyObject *const *arguments, Py_ssize
     Py_DECREF(tuple);
     if (failed) return NULL;
     Py_RETURN_NONE;
+}
+
+static PyObject *counter_add_part(Counter *self, PyObject *arguments)
+{
+    PyObject *text;
+    Py_ssize_t threads, blocks;
+    unsigned long long start, size;
+    Window window = {0, 0, 0};
+    int failed = -1, mapped;
+    Utf8 u;
+    if (!PyArg_ParseTuple(arguments, "OnnpKK:add_part", &text, &threads, &blocks, &mapped, &start, &size)) return NULL;
+    if (check_threads(threads, blocks) < 0 || bitlex_py_utf8_begin(&u, text) < 0) return NULL;
+    if (start > u.length) {
+        PyErr_SetString(PyExc_ValueError, "the part starts behind the text");
+    } else if (begin(self) == 0) {
+        window.start = start;
+        window.stop = size < u.length - start ? start + size : u.length;
+        self->mapped = mapped;
+        failed = bitlex_py_count_texts(self, &u, 1, threads, blocks, &window);
+        self->busy = failed;
+    }
+    bitlex_py_utf8_end(&u);
+    return failed ? NULL : PyLong_FromUnsignedLongLong(window.reached);
+}
+
+static PyObject *counter_place(Counter *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(self->place);
 }
 
 static void free_tables(Counter *self)
@@ -326,7 +222,7 @@ static PyObject *counter_finish(Counter *self, PyObject *unused)
     int failed;
     (void)unused;
     if (begin(self) < 0) return NULL;
-    failed = make_tables(self, 1) < 0;
+    failed = bitlex_py_make_tables(self, 1) < 0;
     Py_BEGIN_ALLOW_THREADS
     while (!failed && self->table_count > 1) {
         failed = train_counts_add(self->tables[0], self->tables[self->table_count - 1]) < 0;
@@ -366,13 +262,17 @@ static PyObject *counter_memory(Counter *self, PyObject *unused)
 
 static PyObject *counter_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
 {
-    static char *names[] = {"machine", "key", NULL};
+    static char *names[] = {"machine", "key", "limit", "file", "place", NULL};
     State *state = PyType_GetModuleState(type);
     PyObject *machine;
     const char *key;
     Py_ssize_t size;
+    unsigned long long limit = 0, place = 0;
+    int file = -1;
     Counter *self;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O!y#:Counter", names, state->machine, &machine, &key, &size)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O!y#|KiK:Counter", names, state->machine, &machine, &key, &size, &limit, &file, &place)) {
+        return NULL;
+    }
     if (size != sizeof self->key) {
         PyErr_SetString(PyExc_ValueError, "key must have 16 bytes");
         return NULL;
@@ -382,13 +282,22 @@ static PyObject *counter_new(PyTypeObject *type, PyObject *arguments, PyObject *
     Py_INCREF(machine);
     self->machine = (Machine *)machine;
     memcpy(self->key, key, sizeof self->key);
-    return (PyObject *)self;
+    self->limit = limit;
+    self->file = file;
+    self->place = place;
+    self->lock = PyThread_allocate_lock();
+    if (self->lock != NULL) return (PyObject *)self;
+    Py_DECREF(self);
+    return PyErr_NoMemory();
 }
 
 static void counter_dealloc(Counter *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     free_tables(self);
+    bitlex_py_close_runs(self);
+    PyMem_RawFree(self->ends);
+    if (self->lock != NULL) PyThread_free_lock(self->lock);
     Py_XDECREF(self->machine);
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
@@ -396,17 +305,29 @@ static void counter_dealloc(Counter *self)
 
 static PyMethodDef counter_methods[] = {
     {"add", (PyCFunction)(void (*)(void))counter_add, METH_FASTCALL, "add(texts, threads=1, blocks=0, mapped=False): count their pieces"},
-    {"memory", (PyCFunction)(void (*)(void))counter_memory, METH_NOARGS, "memory() -> bytes in use"},
-    {"finish", (PyCFunction)(void (*)(void))counter_finish, METH_NOARGS,
+    {"add_part", (PyCFunction)counter_add_part, METH_VARARGS,
+     "add_part(text, threads, blocks, mapped, start, size) -> where the last piece ends that was counted"},
+    {"spill", (PyCFunction)counter_spill, METH_O, "spill(by_place) -> where each run ends: write all that was counted to the file"},
+    {"open", (PyCFunction)bitlex_py_open_runs, METH_VARARGS, "open(runs, ends, mapped)"},
+    {"read", (PyCFunction)bitlex_py_read_runs, METH_O, "read(limit) -> whether there is more: count what runs have, up to so many bytes of memory"},
+    {"take", (PyCFunction)bitlex_py_take_runs, METH_O, "take(bytes) -> the next pieces of runs in order of places, as finish gives them"},
+    {"memory", (PyCFunction)counter_memory, METH_NOARGS, "memory() -> bytes in use"},
+    {"finish", (PyCFunction)counter_finish, METH_NOARGS,
      "finish() -> (distinct pieces side by side, their lengths as uint32, their counts as uint64), in the order in which they were met"},
     {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef counter_values[] = {
+    {"place", (getter)counter_place, NULL, "bytes of all texts that were counted", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyType_Slot counter_slots[] = {
     {Py_tp_new, counter_new},
     {Py_tp_dealloc, counter_dealloc},
     {Py_tp_methods, counter_methods},
-    {Py_tp_doc, "Counter(machine, key): counts the distinct pieces of texts; key: 16 random bytes"},
+    {Py_tp_getset, counter_values},
+    {Py_tp_doc, "Counter(machine, key, limit=0, file=-1, place=0): counts the distinct pieces of texts; key: 16 random bytes"},
     {0, NULL},
 };
 PyType_Spec bitlex_py_counter_spec = {

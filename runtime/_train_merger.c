@@ -3,8 +3,7 @@
  * Invariants: the tables of the Encoder that pieces start with are only read. One call at a time; the GIL is released in all that takes
  * time, and signals are looked at now and then. A call that is interrupted by one can be made again, and goes on.
  */
-#include "_tokens.h"
-#include "train.h"
+#include "_training.h"
 
 #define WORK (1u << 22)  /* places between two looks at signals */
 #define BYTES (1u << 24) /* of pieces, the same */
@@ -18,21 +17,7 @@ typedef struct {
     int busy;
 } Merger;
 
-static int begin(Merger *self)
-{
-    int busy;
-#ifdef Py_GIL_DISABLED
-    Py_BEGIN_CRITICAL_SECTION(self);
-#endif
-    busy = self->busy;
-    self->busy = 1;
-#ifdef Py_GIL_DISABLED
-    Py_END_CRITICAL_SECTION();
-#endif
-    if (!busy) return 0;
-    PyErr_SetString(PyExc_RuntimeError, "this merger is in use, or had no memory");
-    return -1;
-}
+static int begin(Merger *self) { return bitlex_py_begin_call((PyObject *)self, &self->busy, "this merger is in use, or had no memory"); }
 
 /* Add pieces up to so many bytes of them: what train_merger_add returned last. */
 static int add_some(Merger *self, const uint8_t **bytes, const uint32_t *lengths, const uint64_t *counts, size_t *at, size_t count)

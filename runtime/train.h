@@ -1,6 +1,7 @@
 /* train.h - learning a vocabulary: the pieces of texts in; out, how often each occurs, and from that which pairs to merge, in which order.
  *
  *     train_counts   distinct pieces and how often each was met, for one thread
+ *     train_runs     what did not find room there, and was written down
  *     train_merger   distinct pieces as tokens, and the pair that is to be merged next
  *
  * What is merged next is defined so: of all pairs of neighbours, each counted as often as the pieces occur that have it ("aaa" has the pair
@@ -37,7 +38,7 @@ int train_count_settle(train_counts *c);
 /* Add what another has counted; that one is empty afterwards. -1 if memory is short. */
 int train_counts_add(train_counts *c, train_counts *other);
 
-/* Bytes of memory in use. */
+/* Bytes of memory in use, and of what is needed beside it to put it in order. */
 size_t train_counts_memory(const train_counts *c);
 
 /* End counting: the number of distinct pieces, and of the bytes of all of them; SIZE_MAX if memory is short. */
@@ -45,6 +46,29 @@ size_t train_counts_finish(train_counts *c, uint64_t *bytes);
 
 /* Then write them side by side, their lengths and counts, in the order in which they were first met: -1 if memory is short. */
 int train_counts_write(const train_counts *c, uint8_t *bytes, uint32_t *lengths, uint64_t *counts);
+
+/* Write all that was counted as a run, in order of hashes or of places, and begin again with nothing: -1 if memory is short, -2 if `write`
+ * returned less than 0. A run can be read where the hash key is the same. */
+typedef enum { TRAIN_BY_HASH, TRAIN_BY_PLACE } train_order;
+typedef int (*train_write)(void *context, const void *bytes, size_t size);
+int train_counts_spill(train_counts *c, train_order by, train_write write, void *context);
+
+typedef struct {
+    uint64_t key, count, place, length; /* key: its hash or its place */
+    const uint8_t *bytes;
+} train_counted;
+
+/* Runs of the same order, side by side. They are read where they lie. NULL if memory is short. */
+typedef struct train_runs train_runs;
+train_runs *train_runs_new(size_t room);
+void train_runs_free(train_runs *r);
+
+/* Add one: 0; -1 if there is no room, -3 if it is malformed. */
+int train_runs_add(train_runs *r, const uint8_t *bytes, uint64_t size);
+
+/* The piece with the smallest key in all of them, NULL at the end of all; and go on to the next: 0; -3 if its run is malformed. */
+const train_counted *train_runs_top(const train_runs *r);
+int train_runs_next(train_runs *r);
 
 /* --- merging --- */
 

@@ -17,43 +17,9 @@
 #include <stdlib.h>
 
 #include "bpe_key.h"
-#include "train.h"
+#include "train_table.h"
 
-#ifndef FRONT_BITS /* all of these are tiny in tests */
-#define FRONT_BITS 13
-#define WAITING 256
-#define BLOCK_BITS 12          /* entries of a block */
-#define CHUNK ((size_t)1 << 20) /* bytes of the arena */
-#define FIRST_INDEX ((size_t)1 << 14)
-#endif
 #define GROUP 64
-#define LONG_PIECE 0xFF /* in the last byte of a key, with the length before it; `low` is where the bytes are */
-
-typedef struct {
-    uint64_t low, high, count, place;
-} entry;
-
-typedef struct {
-    uint32_t tag, number; /* of the entry, from 1 on; 0: free */
-} slot;
-
-typedef struct {
-    entry piece;
-    uint64_t hash;
-} waiting;
-
-struct train_counts {
-    uint64_t key[2];
-    entry *front;
-    waiting waiting[WAITING];
-    size_t waits;
-    slot *index;
-    size_t mask, used, bytes; /* entries, and bytes of all pieces */
-    entry **blocks;
-    size_t block_room;
-    uint8_t **chunks;
-    size_t chunk_count, chunk_room, chunk_used, chunk_size, arena;
-};
 
 train_counts *train_counts_new(const uint64_t key[2])
 {
@@ -91,61 +57,6 @@ void train_counts_free(train_counts *c)
     free(c);
 }
 
-size_t train_counts_memory(const train_counts *c)
-{
-    return sizeof *c + (sizeof(entry) << FRONT_BITS) + (c->mask + 1) * sizeof(slot) + c->used * sizeof(entry) + c->arena;
-}
-
-/* --- keys ---------------------------------------------------------------------------------------------------------------- */
-
-/* The number in the last byte in memory, which is the length of a shorter piece. */
-static inline uint8_t last_byte(const entry *e)
-{
-    uint8_t bytes[8];
-    memcpy(bytes, &e->high, 8);
-    return bytes[7];
-}
-
-static inline int is_long(const entry *e) { return last_byte(e) == LONG_PIECE; }
-
-static inline uint64_t long_key(uint64_t length)
-{
-    uint8_t bytes[8] = {0};
-    uint64_t last;
-    for (int i = 0; i < 7; i++) bytes[i] = (uint8_t)(length >> 8 * i);
-    bytes[7] = LONG_PIECE;
-    memcpy(&last, bytes, 8);
-    return last;
-}
-
-static inline uint64_t length_of(const entry *e)
-{
-    uint8_t bytes[8];
-    uint64_t length = 0;
-    memcpy(bytes, &e->high, 8);
-    if (bytes[7] != LONG_PIECE) return bytes[7];
-    for (int i = 0; i < 7; i++) length |= (uint64_t)bytes[i] << 8 * i;
-    return length;
-}
-
-static inline const uint8_t *bytes_of(const entry *e) { return (const uint8_t *)(uintptr_t)e->low; }
-
-static inline uint64_t hash_of(const train_counts *c, const entry *e)
-{
-    uint64_t length, state;
-    const uint8_t *p;
-    if (!is_long(e)) return fold(e->low ^ c->key[0], e->high ^ c->key[1]);
-    length = length_of(e);
-    state = length ^ c->key[0];
-    for (p = bytes_of(e); length >= 16; p += 16, length -= 16) state = fold(load_8(p) ^ state, load_8(p + 8) ^ c->key[1]);
-    if (length > 0) {
-        uint64_t last[2] = {0, 0};
-        memcpy(last, p, (size_t)length);
-        state = fold(last[0] ^ state, last[1] ^ c->key[1]);
-    }
-    return fold(state ^ c->key[1], c->key[0]);
-}
-
 static inline int same_piece(const entry *a, const entry *b)
 {
     if (a->high != b->high) return 0;
@@ -153,11 +64,6 @@ static inline int same_piece(const entry *a, const entry *b)
 }
 
 /* --- the large table -------------------------------------------------------------------------------------------------------- */
-
-static inline entry *entry_at(const train_counts *c, size_t number)
-{
-    return c->blocks[number >> BLOCK_BITS] + (number & (((size_t)1 << BLOCK_BITS) - 1));
-}
 
 static int grow_index(train_counts *c)
 {
@@ -332,7 +238,7 @@ int train_count_piece(train_counts *c, const uint8_t *piece, uint64_t length, ui
 
 int train_count_settle(train_counts *c) { return add_waiting(c); }
 
-static int empty_front(train_counts *c)
+int train_counts_gather(train_counts *c)
 {
     for (size_t i = 0; i < (size_t)1 << FRONT_BITS; i++) {
         if (c->front[i].count > 0 && put_off(c, c->front + i) < 0) return -1;
@@ -341,73 +247,19 @@ static int empty_front(train_counts *c)
     return add_waiting(c);
 }
 
+int train_counts_clear(train_counts *c)
+{
+    free_entries(c);
+    c->index = calloc(FIRST_INDEX, sizeof *c->index);
+    c->mask = FIRST_INDEX - 1;
+    return c->index == NULL ? -1 : 0;
+}
+
 int train_counts_add(train_counts *c, train_counts *other)
 {
-    if (empty_front(other) < 0) return -1;
+    if (train_counts_gather(other) < 0) return -1;
     for (size_t i = 0; i < other->used; i++) {
         if (put_off(c, entry_at(other, i)) < 0) return -1;
     }
-    if (add_waiting(c) < 0) return -1;
-    free_entries(other);
-    other->index = calloc(FIRST_INDEX, sizeof *other->index);
-    other->mask = FIRST_INDEX - 1;
-    return other->index == NULL ? -1 : 0;
-}
-
-/* --- the result ------------------------------------------------------------------------------------------------------------------ */
-
-size_t train_counts_finish(train_counts *c, uint64_t *bytes)
-{
-    if (empty_front(c) < 0) return SIZE_MAX;
-    free(c->index);
-    c->index = NULL;
-    *bytes = c->bytes;
-    return c->used;
-}
-
-typedef struct {
-    uint64_t place;
-    uint32_t number;
-} order;
-
-/* Sort by place, eight bits at a time; the result is in one of the two. */
-static order *sorted(order *from, order *to, size_t count)
-{
-    uint64_t all = 0;
-    for (size_t i = 0; i < count; i++) all |= from[i].place;
-    for (int shift = 0; shift < 64 && all >> shift > 0; shift += 8) {
-        size_t starts[256] = {0}, sum = 0;
-        order *other = from;
-        for (size_t i = 0; i < count; i++) starts[from[i].place >> shift & 255]++;
-        for (int digit = 0; digit < 256; digit++) {
-            const size_t here = starts[digit];
-            starts[digit] = sum;
-            sum += here;
-        }
-        for (size_t i = 0; i < count; i++) to[starts[from[i].place >> shift & 255]++] = from[i];
-        from = to;
-        to = other;
-    }
-    return from;
-}
-
-int train_counts_write(const train_counts *c, uint8_t *bytes, uint32_t *lengths, uint64_t *counts)
-{
-    order *memory = malloc(2 * c->used * sizeof *memory + 1), *in_order;
-    if (memory == NULL) return -1;
-    for (size_t i = 0; i < c->used; i++) {
-        memory[i].place = entry_at(c, i)->place;
-        memory[i].number = (uint32_t)i;
-    }
-    in_order = sorted(memory, memory + c->used, c->used);
-    for (size_t i = 0; i < c->used; i++) {
-        const entry *e = entry_at(c, in_order[i].number);
-        const size_t length = (size_t)length_of(e);
-        memcpy(bytes, is_long(e) ? bytes_of(e) : (const uint8_t *)e, length);
-        bytes += length;
-        lengths[i] = (uint32_t)length;
-        counts[i] = e->count;
-    }
-    free(memory);
-    return 0;
+    return add_waiting(c) < 0 ? -1 : train_counts_clear(other);
 }

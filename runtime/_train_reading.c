@@ -1,0 +1,133 @@
+/* _train_reading.c - runs that a Counter wrote down in; out, the same pieces in a table again, or all of them in order. See train_runs.c. */
+#include "_training.h"
+
+#define PIECES_AT_ONCE ((size_t)1 << 16) /* between two looks at signals */
+
+static int begin(Counter *self)
+{
+    if (bitlex_py_begin_call((PyObject *)self, &self->busy, "this counter is in use, or has ended") < 0) return -1;
+    if (self->runs != NULL) return 0;
+    PyErr_SetString(PyExc_ValueError, "no runs were opened");
+    self->busy = 0;
+    return -1;
+}
+
+PyObject *bitlex_py_open_runs(Counter *self, PyObject *arguments)
+{
+    PyObject *buffer, *list, *ends;
+    Py_ssize_t count;
+    uint64_t start = 0;
+    int failed = 0, mapped;
+    if (!PyArg_ParseTuple(arguments, "OOp:open", &buffer, &list, &mapped)) return NULL;
+    if ((ends = PySequence_Tuple(list)) == NULL) return NULL;
+    if (bitlex_py_begin_call((PyObject *)self, &self->busy, "this counter is in use, or has ended") < 0) {
+        Py_DECREF(ends);
+        return NULL;
+    }
+    bitlex_py_close_runs(self);
+    self->mapped = mapped;
+    count = PyTuple_GET_SIZE(ends);
+    if (PyObject_GetBuffer(buffer, &self->view, PyBUF_SIMPLE) == 0 && (self->runs = train_runs_new((size_t)count)) == NULL) PyErr_NoMemory();
+    for (Py_ssize_t i = 0; !PyErr_Occurred() && failed == 0 && i < count; i++) {
+        const uint64_t end = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(ends, i));
+        if (PyErr_Occurred()) break;
+        failed = end < start || end > (uint64_t)self->view.len ? -3 : train_runs_add(self->runs, (const uint8_t *)self->view.buf + start, end - start);
+        start = end;
+    }
+    Py_DECREF(ends);
+    self->busy = 0;
+    if (failed == 0 && !PyErr_Occurred()) Py_RETURN_NONE;
+    bitlex_py_close_runs(self);
+    return failed != 0 ? bitlex_py_raise_counting(self, failed) : NULL;
+}
+
+void bitlex_py_close_runs(Counter *self)
+{
+    train_runs_free(self->runs);
+    self->runs = NULL;
+    if (self->view.obj != NULL) PyBuffer_Release(&self->view);
+}
+
+static void let_all_go(const Counter *self)
+{
+    if (self->mapped) bitlex_py_let_pages_go(self->view.buf, (const uint8_t *)self->view.buf + self->view.len);
+}
+
+/* Add some pieces to the table: 1 if it is full, before a hash that is not in it; 0 at the end or after enough. */
+static int read_some(Counter *self, uint64_t limit, uint64_t *last, size_t *added)
+{
+    for (size_t n = 0; n < PIECES_AT_ONCE; n++) {
+        const train_counted *top = train_runs_top(self->runs);
+        if (top == NULL) return 0;
+        if (*added > 0 && top->key != *last && limit > 0 && train_counts_memory(self->tables[0]) > limit) return 1;
+        *last = top->key;
+        ++*added;
+        if (train_count_piece(self->tables[0], top->bytes, top->length, top->place, top->count) < 0) return -1;
+        if (train_runs_next(self->runs) < 0) return -3;
+    }
+    return 0;
+}
+
+PyObject *bitlex_py_read_runs(Counter *self, PyObject *given)
+{
+    const uint64_t limit = PyLong_AsUnsignedLongLong(given);
+    uint64_t last = 0;
+    size_t added = 0;
+    int outcome;
+    if (PyErr_Occurred() || begin(self) < 0) return NULL;
+    outcome = bitlex_py_make_tables(self, 1);
+    while (outcome == 0 && train_runs_top(self->runs) != NULL) {
+        Py_BEGIN_ALLOW_THREADS
+        outcome = read_some(self, limit, &last, &added);
+        let_all_go(self);
+        Py_END_ALLOW_THREADS
+        if (PyErr_CheckSignals() < 0) return NULL; /* which ends counting: the runs are still there */
+    }
+    self->busy = outcome < 0;
+    return outcome < 0 ? bitlex_py_raise_counting(self, outcome) : PyBool_FromLong(outcome);
+}
+
+/* Copy the next pieces: how many, and how many bytes they have. */
+static int take_some(Counter *self, uint8_t *bytes, size_t room, uint32_t *lengths, uint64_t *counts, size_t most, size_t *used, size_t *taken)
+{
+    const train_counted *top;
+    for (*used = *taken = 0; *taken < most && (top = train_runs_top(self->runs)) != NULL && top->length <= room - *used; ++*taken) {
+        memcpy(bytes + *used, top->bytes, (size_t)top->length);
+        *used += (size_t)top->length;
+        lengths[*taken] = (uint32_t)top->length;
+        counts[*taken] = top->count;
+        if (train_runs_next(self->runs) < 0) return -3;
+    }
+    return 0;
+}
+
+PyObject *bitlex_py_take_runs(Counter *self, PyObject *given)
+{
+    size_t room = PyLong_AsSize_t(given), used = 0, taken = 0;
+    const train_counted *top;
+    PyObject *parts[3] = {NULL, NULL, NULL}, *result = NULL;
+    int failed = -1;
+    if (PyErr_Occurred() || begin(self) < 0) return NULL;
+    top = train_runs_top(self->runs);
+    if (top != NULL && top->length > room) room = (size_t)top->length;
+    if (room <= PY_SSIZE_T_MAX / 8) {
+        parts[0] = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)room);
+        parts[1] = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(PIECES_AT_ONCE * sizeof(uint32_t)));
+        parts[2] = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(PIECES_AT_ONCE * sizeof(uint64_t)));
+    }
+    if (parts[0] != NULL && parts[1] != NULL && parts[2] != NULL) {
+        uint8_t *to[3] = {(uint8_t *)PyBytes_AS_STRING(parts[0]), (uint8_t *)PyBytes_AS_STRING(parts[1]), (uint8_t *)PyBytes_AS_STRING(parts[2])};
+        Py_BEGIN_ALLOW_THREADS
+        failed = take_some(self, to[0], room, (void *)to[1], (void *)to[2], PIECES_AT_ONCE, &used, &taken);
+        let_all_go(self);
+        Py_END_ALLOW_THREADS
+    }
+    if (failed == 0 && _PyBytes_Resize(parts, (Py_ssize_t)used) == 0 && _PyBytes_Resize(parts + 1, (Py_ssize_t)(taken * sizeof(uint32_t))) == 0 &&
+        _PyBytes_Resize(parts + 2, (Py_ssize_t)(taken * sizeof(uint64_t))) == 0) {
+        result = PyTuple_Pack(3, parts[0], parts[1], parts[2]);
+    }
+    for (int i = 0; i < 3; i++) Py_XDECREF(parts[i]);
+    self->busy = result == NULL;
+    if (result == NULL && !PyErr_Occurred()) bitlex_py_raise_counting(self, failed);
+    return result;
+}
