@@ -197,6 +197,7 @@ void bitlex_py_machine_dealloc(Machine *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     PyMem_RawFree(self->spare);
+    PyMem_RawFree(self->stream_table);
     while (self->table_count > 0) PyMem_Free(self->tables[--self->table_count]);
     PyMem_Free(self->tables);
     type->tp_free(self);

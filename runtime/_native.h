@@ -44,6 +44,7 @@ typedef struct {
     Py_ssize_t table_count;
     bitlex_tier tier;
     bitlex_cursor *spare; /* what the last call read with, for the next one; or NULL */
+    void *stream_table;   /* of its streams, once there was one */
 } Machine;
 
 /* A text, held so that it stays where it is. */

@@ -18,14 +18,42 @@ typedef struct {
     int encoded;     /* what it was fed: 0 nothing, 1 bytes, 2 str */
 } Stream;
 
-static int begin(Stream *self)
+/* The table of a machine's streams, made for the first of them; NULL if it can have none, or there is no memory. */
+static const bitlex_stream_table *table_of(Machine *machine)
 {
-    uint64_t *more = self->stream.more;
-    const size_t room = more == NULL ? 0 : self->stream.room - BITLEX_STREAM_OPEN;
-    self->encoded = 0;
-    if (bitlex_stream_begin(&self->stream, &self->machine->machine, more, room) == 0) return 0;
+    const bitlex_stream_table *made;
+#ifdef Py_GIL_DISABLED
+    Py_BEGIN_CRITICAL_SECTION(machine);
+#endif
+    made = machine->stream_table;
+    if (made == NULL) {
+        void *memory = PyMem_RawMalloc(bitlex_stream_table_size());
+        made = memory == NULL ? NULL : bitlex_stream_tabulate(memory, &machine->machine);
+        if (made == NULL) PyMem_RawFree(memory);
+        else machine->stream_table = memory;
+    }
+#ifdef Py_GIL_DISABLED
+    Py_END_CRITICAL_SECTION();
+#endif
+    return made;
+}
+
+int bitlex_py_begin_stream(bitlex_stream *s, Machine *machine)
+{
+    uint64_t *more = s->more;
+    const bitlex_stream_table *table = s->table;
+    if (bitlex_stream_begin(s, &machine->machine, more, more == NULL ? 0 : s->room - BITLEX_STREAM_OPEN) == 0) {
+        bitlex_stream_use_table(s, table != NULL ? table : table_of(machine));
+        return 0;
+    }
     PyErr_SetString(PyExc_ValueError, "a machine of several stages, or of more than 64 backward states, has no native stream");
     return -1;
+}
+
+static int begin(Stream *self)
+{
+    self->encoded = 0;
+    return bitlex_py_begin_stream(&self->stream, self->machine);
 }
 
 int bitlex_py_more_places(bitlex_stream *s, Py_ssize_t hold)

@@ -11,6 +11,9 @@
 
 extern PyType_Spec bitlex_py_stream_spec, bitlex_py_token_stream_spec;
 
+/* Begin a text, with the memory and the table that the stream has: -1 with an exception set where the machine has no stream. */
+int bitlex_py_begin_stream(bitlex_stream *s, Machine *machine);
+
 /* Room for more places, where a stream says that it is full: -1 with an exception set. */
 int bitlex_py_more_places(bitlex_stream *s, Py_ssize_t hold);
 

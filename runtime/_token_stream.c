@@ -52,11 +52,10 @@ static const specials *tokens_of(PyObject *found) { return found == Py_None ? NU
 
 static int begin_lexer(TokenStream *self, uint64_t at)
 {
-    uint64_t *more = self->lexer.more;
     self->section = self->piece = at;
     self->begun = 0;
     self->try_at = LONG;
-    return bitlex_stream_begin(&self->lexer, &self->encoder->machine->machine, more, more == NULL ? 0 : self->lexer.room - BITLEX_STREAM_OPEN);
+    return bitlex_py_begin_stream(&self->lexer, self->encoder->machine);
 }
 
 static void begin(TokenStream *self)
@@ -419,7 +418,6 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self->result = (Result)result;
     if (begin_lexer(self, 0) == 0) return (PyObject *)self;
     Py_DECREF(self);
-    PyErr_SetString(PyExc_ValueError, "a machine of several stages, or of more than 64 backward states, has no native stream");
     return NULL;
 }
 

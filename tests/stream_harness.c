@@ -75,7 +75,7 @@ static size_t feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const
     return have;
 }
 
-static void check(const bitlex_machine *emitted, int vectors, uint32_t turns)
+static void check(const bitlex_machine *emitted, int vectors, int tabled, uint32_t turns)
 {
     static bitlex_cursor cursor, whole_cursor;
     static uint8_t text[40000];
@@ -83,11 +83,15 @@ static void check(const bitlex_machine *emitted, int vectors, uint32_t turns)
     bitlex_machine machine = *emitted;
     void *lanes = malloc(bitlex_lanes_size()), *scratch = NULL, *whole_scratch = NULL;
     const size_t each = machine.drops ? 2 : 1;
+    void *memory = malloc(bitlex_stream_table_size());
+    const bitlex_stream_table *table;
     if (vectors) bitlex_accelerate(&machine, lanes, BITLEX_AVX512);
     if (machine.lanes != NULL) {
         scratch = malloc((size_t)bitlex_scratch_size(&machine, BITLEX_BLOCK));
         whole_scratch = malloc((size_t)bitlex_scratch_size(&machine, BITLEX_BLOCK));
     }
+    table = tabled ? bitlex_stream_tabulate(memory, &machine) : NULL;
+    if (tabled && !machine.drops && table == NULL) fail(machine.name, "no table");
     bitlex_begin(&cursor, &machine, "", 0, BITLEX_UTF8, NULL);
     while (turns-- > 0) {
         const size_t length = make_text(text, sizeof text);
@@ -98,6 +102,7 @@ static void check(const bitlex_machine *emitted, int vectors, uint32_t turns)
         bitlex_begin(&whole_cursor, &machine, text, length, BITLEX_UTF8, whole_scratch);
         while ((n = machine.drops ? bitlex_next_pairs(&whole_cursor, want + 2 * expected, 512) : bitlex_next(&whole_cursor, want + expected, 512)) != 0) expected += n;
         if (bitlex_stream_begin(&stream, &machine, NULL, 0) != 0) fail(machine.name, "no stream");
+        bitlex_stream_use_table(&stream, table);
         while (at < length) {
             const size_t part = length - at < most ? length - at : 1 + random_below(most);
             have = feed(&stream, &cursor, scratch, text + at, part < length - at ? part : length - at, found, have, &more);
@@ -114,6 +119,7 @@ static void check(const bitlex_machine *emitted, int vectors, uint32_t turns)
         free(more);
         if (have != expected || memcmp(want, found, have * each * sizeof *want) != 0) fail(machine.name, "another text's offsets");
     }
+    free(memory);
     free(scratch);
     free(whole_scratch);
     free(lanes);
@@ -160,10 +166,10 @@ int main(int count, char **arguments)
     static const bitlex_machine *const machines[] = {&bitlex_cl100k, &bitlex_clip, &bitlex_deepseek_llm, &bitlex_falcon, &bitlex_o200k, &bitlex_tiny_aya};
     const uint32_t turns = count > 1 ? (uint32_t)atoi(arguments[1]) : 300;
     size_t i;
+    int mode;
     if (sizeof(bitlex_stream) > 256) fail("bitlex_stream", "more than 256 bytes");
     for (i = 0; i < sizeof machines / sizeof *machines; i++) {
-        check(machines[i], 0, turns);
-        check(machines[i], 1, turns);
+        for (mode = 0; mode < 4; mode++) check(machines[i], mode & 1, mode >> 1, turns);
     }
     check_final(turns);
     puts("no difference");

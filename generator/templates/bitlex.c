@@ -1057,6 +1057,15 @@ static uint64_t settled(bitlex_cursor *c, uint32_t *state)
     }
 }
 
+uint32_t bitlex_load_part(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, uint64_t most, uint64_t *units)
+{
+    c->text = (const uint8_t *)text;
+    c->length = length;
+    c->encoding = (uint32_t)encoding;
+    *units = border(c, most < BITLEX_BLOCK ? most : BITLEX_BLOCK);
+    return load(c, 0, *units);
+}
+
 uint64_t bitlex_begin_open(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch, uint32_t forward)
 {
     bitlex_lane_memory *memory = c->memory; /* what it remembers of rows stays true: it is of the machine */

@@ -7,11 +7,17 @@
  * are settled for good. With cl100k, a newline and then spaces: a piece starts behind the newline unless another newline follows, and one
  * at the last space unless a space does. However many spaces there are, these two places are open.
  *
- * That is slow, character by character, and is done only where parts meet: at the start of a part until no place is open, and at its end,
+ * That is done character by character only where parts meet: at the start of a part until no place is open, and at its end,
  * from where on all backward states are still possible. Between, the backward state at the end and the forward state at the start are
  * known, and bitlex.c runs it as any other text.
  *
- * Invariant: sets are sets of states behind the last unit read. A place is handed out when it and all before it are settled.
+ * The forward state and the sets of the places that are open, in order, are a configuration. A machine gets into few of these, so a table has
+ * them all, or the first of many, with what a column makes of each: the next one, which places are handed out, and which are open. The table is
+ * made by doing each step once with sets, which so are all there is to define; a step that leads out of it is done with sets, too. A short
+ * part is read by the table from end to end, which is one automaton instead of two, and needs to know nothing of what follows.
+ *
+ * Invariant: sets are sets of states behind the last unit read. A place is handed out when it and all before it are settled. In a
+ * configuration of the table, `forward`, `count` and places are as they would be, and sets and their numbers of places are not kept.
  */
 #include "bitlex_stream.h"
 
@@ -19,10 +25,36 @@
 
 #define STATES 64
 #define RUN 32   /* equal characters that are worth a look whether they change anything */
+#define LONG_RUN 256 /* units of a part, for which they are where there is a table */
 #define SHORT 24 /* units that are not worth more than one step each */
 
 #define NONE 0u  /* the numbers of the sets that are settled */
 #define ALL 1u
+
+#define CONFIGURATIONS 64 /* in a table, with as many columns, and places */
+#define PLACES 2
+#define NOT_TABLED 0xFFFF
+#define TABLED 320 /* units that are read by the table where nothing is open; more are read as any other text is */
+#define AHEAD 48   /* units that are looked up at once where something is */
+
+/* What a column does to a configuration: bits. */
+#define START 1u        /* a piece starts at this place, and nothing is done to others */
+#define PLACE_MOVES 2u  /* something is; and if so */
+#define LEAVES 4u       /* where it leads is not in the table */
+#define FIRST_STARTS 8u /* a piece starts at the first place that was open, and at the second */
+#define SECOND_STARTS 16u
+#define FIRST_IS 5      /* which is open first now: 0 the first that was, 1 the second, 2 this */
+#define SECOND_IS_HERE 128u
+#define COUNT_IS 8      /* how many are */
+
+struct bitlex_stream_table {
+    uint32_t shift, count;
+    struct {
+        uint32_t forward, count;
+        uint64_t sets[PLACES];
+    } configurations[CONFIGURATIONS];
+    uint16_t next[CONFIGURATIONS * STATES], does[CONFIGURATIONS * STATES]; /* [configuration << shift | column] */
+};
 
 int bitlex_stream_begin(bitlex_stream *s, const bitlex_machine *machine, uint64_t *more, size_t room)
 {
@@ -35,6 +67,7 @@ int bitlex_stream_begin(bitlex_stream *s, const bitlex_machine *machine, uint64_
     s->sets[ALL] = ~UINT64_C(0) >> (STATES - machine->stages->backward_states);
     s->set_count = 2;
     s->dropping = s->opened ? 0 : s->sets[ALL];
+    s->configuration = NOT_TABLED;
     return 0;
 }
 
@@ -121,6 +154,7 @@ static void add(bitlex_stream *s, int drop, uint64_t set)
 static int has_room(bitlex_stream *s)
 {
     const uint32_t places = (s->machine->drops ? 2u : 1u) * (s->machine->continuation != NULL ? 4u : 1u);
+    if (s->configuration != NOT_TABLED) return 1;
     if (s->count + places > s->room || s->set_count + places > BITLEX_STREAM_SETS) {
         renumber(s);
         s->full = s->count + places > s->room || s->set_count + places > BITLEX_STREAM_SETS;
@@ -137,8 +171,8 @@ static inline uint64_t pull(const uint8_t *before, uint32_t states, uint64_t set
     return pulled;
 }
 
-/* Read one character, or byte, of so many units: how many offsets are stored. There is room for two places more. */
-static size_t step(bitlex_stream *s, uint32_t column, uint32_t units, uint64_t *out)
+/* Read one character, or byte, of so many units, by sets: how many offsets are stored. There is room for two places more. */
+static size_t step_sets(bitlex_stream *s, uint32_t column, uint32_t units, uint64_t *out)
 {
     const bitlex_stage *stage = s->machine->stages;
     const uint64_t all = s->sets[ALL];
@@ -174,6 +208,181 @@ static size_t step(bitlex_stream *s, uint32_t column, uint32_t units, uint64_t *
     s->length += units;
     if (settled) renumber(s);
     return s->count > 0 && set_of(*place(s, 0)) <= ALL ? settle(s, out) : 0;
+}
+
+/* --- by the table ------------------------------------------------------------------------------------------------------ */
+
+/* Have sets again. */
+static void leave_table(bitlex_stream *s)
+{
+    uint32_t i, number;
+    if (s->configuration == NOT_TABLED) return;
+    s->set_count = 2;
+    for (i = 0; i < s->count; i++) {
+        const uint64_t set = s->table->configurations[s->configuration].sets[i];
+        number = set == s->sets[ALL] ? ALL : s->set_count;
+        if (number != ALL) s->sets[s->set_count++] = set;
+        s->open[i] = (s->open[i] & ~UINT64_C(63)) | (uint64_t)number << 1;
+    }
+    s->configuration = NOT_TABLED;
+}
+
+/* Which of a table this is, if it is there. */
+static uint32_t find_configuration(const bitlex_stream *s, const bitlex_stream_table *t)
+{
+    uint32_t i, place;
+    for (i = s->count == 0 ? s->forward / s->machine->stages->label_count : 0; i < t->count; i++) {
+        if (t->configurations[i].forward != s->forward || t->configurations[i].count != s->count) continue;
+        for (place = 0; place < s->count && t->configurations[i].sets[place] == s->sets[set_of(s->open[place])]; place++) {}
+        if (place == s->count) return i;
+    }
+    return NOT_TABLED;
+}
+
+static void enter_table(bitlex_stream *s)
+{
+    s->configuration = (uint16_t)(s->table == NULL || s->count > PLACES ? NOT_TABLED : find_configuration(s, s->table));
+}
+
+/* What a column makes of a configuration, by doing it with the places 1 and 2, at place 3. */
+static void tabulate(bitlex_stream_table *t, const bitlex_machine *machine, uint32_t configuration, uint32_t column)
+{
+    const uint32_t at = configuration << t->shift | column;
+    uint32_t i, does = 0, next;
+    uint64_t out[PLACES + 2];
+    size_t n;
+    bitlex_stream s;
+    bitlex_stream_begin(&s, machine, NULL, 0);
+    s.table = t;
+    s.configuration = (uint16_t)configuration;
+    s.forward = t->configurations[configuration].forward;
+    s.count = t->configurations[configuration].count;
+    for (i = 0; i < s.count; i++) s.open[i] = (uint64_t)(i + 1) << 6;
+    s.length = PLACES + 1;
+    leave_table(&s);
+    n = step_sets(&s, column, 1, out);
+    for (i = 0; i < n; i++) does |= out[i] == 1 ? FIRST_STARTS : out[i] == 2 ? SECOND_STARTS : START;
+    next = s.count > PLACES ? NOT_TABLED : find_configuration(&s, t);
+    if (next == NOT_TABLED && s.count <= PLACES && t->count < CONFIGURATIONS) {
+        next = t->count++;
+        t->configurations[next].forward = s.forward;
+        t->configurations[next].count = s.count;
+        for (i = 0; i < s.count; i++) t->configurations[next].sets[i] = s.sets[set_of(s.open[i])];
+    }
+    for (i = 0; i < s.count && i < PLACES; i++) {
+        const uint32_t is = (uint32_t)(s.open[i] >> 6) - 1;
+        if (is != i) does |= PLACE_MOVES;
+        does |= i == 0 ? is << FIRST_IS : is == PLACES ? SECOND_IS_HERE : 0;
+    }
+    if ((does & (FIRST_STARTS | SECOND_STARTS)) != 0 || s.count != t->configurations[configuration].count) does |= PLACE_MOVES;
+    t->does[at] = (uint16_t)(next == NOT_TABLED ? PLACE_MOVES | LEAVES : does | s.count << COUNT_IS);
+    t->next[at] = (uint16_t)(next == NOT_TABLED ? 0 : next << t->shift);
+}
+
+size_t bitlex_stream_table_size(void) { return sizeof(bitlex_stream_table); }
+
+const bitlex_stream_table *bitlex_stream_tabulate(void *memory, const bitlex_machine *machine)
+{
+    const bitlex_stage *stage = machine->stages;
+    bitlex_stream_table *t = memory;
+    uint32_t i, column;
+    if (machine->stage_count != 1 || machine->drops || stage->backward_states > STATES || stage->column_count > STATES) return NULL;
+    memset(t, 0, sizeof *t);
+    while (1u << t->shift < stage->column_count) t->shift++;
+    /* Any forward state may come with no place open, where text is not read one by one: these are the first. */
+    for (i = 0; i < stage->forward_states && i < CONFIGURATIONS; i++) t->configurations[i].forward = i * stage->label_count;
+    t->count = i;
+    for (i = 0; i < t->count; i++) { /* which grows meanwhile */
+        for (column = 0; column < stage->column_count; column++) tabulate(t, machine, i, column);
+    }
+    return t;
+}
+
+void bitlex_stream_use_table(bitlex_stream *s, const bitlex_stream_table *table)
+{
+    s->table = table;
+    enter_table(s);
+}
+
+/* Read characters by their columns, up to one that leads out of the table, and with `pause` up to one behind which nothing is open: how many.
+ * `units`: where each starts, or NULL where each is a unit. */
+static inline uint32_t read_columns(bitlex_stream *s, const uint8_t *columns, const uint16_t *units, uint32_t count, int pause, uint64_t **out)
+{
+    const bitlex_stream_table *t = s->table;
+    const uint16_t *next = t->next, *does = t->does;
+    const uint64_t base = s->length;
+    uint64_t *end = *out, first = s->open[0] >> 6, second = s->open[1] >> 6;
+    uint32_t i, row = (uint32_t)s->configuration << t->shift;
+    for (i = 0; i < count; i++) {
+        const uint32_t at = row + columns[i], done = does[at];
+        const uint64_t here = base + (units != NULL ? units[i] : i);
+        if (done & PLACE_MOVES) {
+            const uint32_t is = done >> FIRST_IS & 3;
+            if (done & LEAVES) break;
+            *end = first;
+            end += (done & FIRST_STARTS) != 0;
+            *end = second;
+            end += (done & SECOND_STARTS) != 0;
+            first = is == 0 ? first : is == 1 ? second : here;
+            second = done & SECOND_IS_HERE ? here : second;
+        }
+        *end = here;
+        end += done & START;
+        row = next[at];
+        if (pause && done & PLACE_MOVES && done >> COUNT_IS == 0) {
+            i++;
+            break;
+        }
+    }
+    s->configuration = (uint16_t)(row >> t->shift);
+    s->forward = t->configurations[s->configuration].forward;
+    s->count = t->configurations[s->configuration].count;
+    s->open[0] = first << 6;
+    s->open[1] = second << 6;
+    *out = end;
+    return i;
+}
+
+/* The start of the text is handed out like others, but not told. How many offsets are there. */
+static size_t take_starts(bitlex_stream *s, uint64_t *out, size_t n)
+{
+    if (n == 0) return 0;
+    s->start = out[n - 1];
+    if (out[0] > 0) return n;
+    memmove(out, out + 1, --n * sizeof *out);
+    return n;
+}
+
+/* Read some characters by the table: how many units. */
+static size_t read_tabled(bitlex_stream *s, bitlex_cursor *c, const uint8_t *p, size_t length, size_t most, bitlex_encoding encoding, int pause,
+                          uint64_t *out, size_t *stored)
+{
+    uint64_t *end = out, units;
+    const uint32_t loaded = bitlex_load_part(c, p, length, encoding, most, &units);
+    const uint32_t taken = c->plain ? read_columns(s, c->columns, NULL, loaded, pause, &end)
+                                    : read_columns(s, c->columns, c->units, loaded, pause, &end);
+    if (taken < loaded) units = c->plain ? taken : c->units[taken];
+    s->length += units;
+    *stored = take_starts(s, out, (size_t)(end - out));
+    return (size_t)units;
+}
+
+/* --- characters -------------------------------------------------------------------------------------------------------- */
+
+/* Read one character, or byte, of so many units: how many offsets are stored. There is room for two places more. */
+static size_t step(bitlex_stream *s, uint32_t column, uint32_t units, uint64_t *out)
+{
+    uint8_t one = (uint8_t)column;
+    uint64_t *end = out;
+    size_t n;
+    if (s->configuration != NOT_TABLED && read_columns(s, &one, NULL, 1, 0, &end) > 0) {
+        s->length += units;
+        return take_starts(s, out, (size_t)(end - out));
+    }
+    leave_table(s);
+    n = step_sets(s, column, units, out);
+    enter_table(s);
+    return n;
 }
 
 static uint32_t column_of(const bitlex_stream *s, uint32_t point)
@@ -261,6 +470,7 @@ static size_t run(bitlex_stream *s, bitlex_cursor *c, void *scratch, const uint8
     s->forward = c->forward;
     s->length += units;
     *stored = total;
+    enter_table(s);
     return units;
 }
 
@@ -290,10 +500,11 @@ static size_t skip_run(bitlex_stream *s, const uint8_t *p, size_t length, uint64
     uint64_t moved[BITLEX_STREAM_OPEN];
     size_t done, run, i;
     *stored = 0;
+    leave_table(s);
     for (done = 0; done < 2; done++) {
         if (!has_room(s)) return done;
         before = *s;
-        *stored += step(s, column, 1, out + *stored);
+        *stored += step_sets(s, column, 1, out + *stored);
         if (!same_but_places(s, &before, moved, done == 0)) return done + 1;
     }
     for (run = done; run < length && p[run] == *p; run++) {}
@@ -301,6 +512,9 @@ static size_t skip_run(bitlex_stream *s, const uint8_t *p, size_t length, uint64
     s->length += run - done;
     return run;
 }
+
+/* Whether the next RUN units are one character of ASCII. */
+static inline int is_run(const uint8_t *p, size_t width) { return width == 1 && *p < 0x80 && memcmp(p, p + 1, RUN - 1) == 0; }
 
 /* Read complete characters: how many of so many units. */
 static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const uint8_t *p, size_t length, bitlex_encoding encoding,
@@ -310,7 +524,8 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
     size_t done = 0, slow = 0, n = 0;
     uint32_t taken;
     while (done < length) {
-        if (s->count == 0 && done >= slow && length - done > SHORT) {
+        int tabled = s->configuration != NOT_TABLED && s->machine->continuation == NULL; /* bytes are not to be left inside a character */
+        if (s->count == 0 && done >= slow && length - done > (tabled ? TABLED : SHORT)) {
             size_t block = length - done < BITLEX_BLOCK ? length - done : BITLEX_BLOCK, units;
             if (block < length - done && encoding == BITLEX_UTF8) block -= unfinished(p + done, block);
             units = run(s, cursor, scratch, p + done * width, block, encoding, out + n, room - n / each, stored);
@@ -318,11 +533,20 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
             if (units == 0) slow = done + block; /* nothing tells there; not to be tried at each of its units */
             done += units;
             if (done == length) break;
+            tabled = s->configuration != NOT_TABLED && s->machine->continuation == NULL;
+        }
+        if (tabled && (length - done < LONG_RUN || !is_run(p + done, width))) {
+            const int pause = length - done > TABLED && done >= slow;
+            const size_t units = read_tabled(s, cursor, p + done * width, length - done, pause ? AHEAD : TABLED, encoding, pause, out + n, stored);
+            n += *stored;
+            done += units;
+            if (units > 0) continue;
         }
         if (!has_room(s)) break;
-        if (width == 1 && p[done] < 0x80 && length - done >= RUN && memcmp(p + done, p + done + 1, RUN - 1) == 0) {
+        if (length - done >= RUN && is_run(p + done, width)) {
             done += skip_run(s, p + done, length - done, out + n, stored);
             n += *stored;
+            enter_table(s);
             continue;
         }
         n += step_character(s, p + done * width, p + length * width, encoding, &taken, out + n);
@@ -365,6 +589,7 @@ size_t bitlex_stream_finish(bitlex_stream *s, uint64_t *out)
     size_t n = 0;
     uint32_t i, taken;
     if (s->tail_length > 0) n = step_character(s, s->tail, s->tail + s->tail_length, BITLEX_UTF8, &taken, out);
+    leave_table(s);
     for (i = 0; i < s->count; i++) {
         const uint64_t open = *place(s, i);
         if (s->sets[set_of(open)] >> end & 1) n += hand_out(s, open >> 6, (int)(open & 1), out + n);
