@@ -48,7 +48,7 @@ def program(name: str, folder: Path, *, small: bool = True, mistake: tuple[str, 
 
 def outcome(program: Path, way: str, length: int, symbols: list[str], jobs: int) -> tuple[dict[str, int], list[str]]:
     """The sums of what `jobs` processes counted, and the differences that they show."""
-    commands = [[program, way, str(length), str(job), str(jobs), *symbols] for job in range(jobs)]
+    commands = [[str(program), way, str(length), str(job), str(jobs), *symbols] for job in range(jobs)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
     counts: dict[str, int] = {}
     shown = []
