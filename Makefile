@@ -24,7 +24,7 @@ PEERS = build/peers/installed build/peers-1/installed
 FUZZED = bitlex bitlex_lanes cl100k clip falcon o200k
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench peers exhaustive fuzz strings vectors generate check tables clean
+.PHONY: help demo test bench peers exhaustive cuts fuzz strings vectors generate check tables clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -54,6 +54,9 @@ check: $(DEV) ## generated/ is what the generator writes; ruff; mypy
 
 exhaustive: $(DEV) ## all texts of 1..K characters, PCRE2 against the emitted C; FAMILY=o200k K=6
 	@$(PY) -m tests.exhaustive $(or $(FAMILY),cl100k) --k $(K) --publish
+
+cuts: $(DEV) ## all texts of 1..K characters, cut in every way: streams in C against the whole text; FAMILY=o200k K=6
+	@$(PY) -m tests.stream_exhaustive $(or $(FAMILY),cl100k) --k $(K) $(ARGS)
 
 fuzz: $(DEV) ## a third of SECONDS each: libFuzzer (clang) on the C, with large and with small blocks; pattern text; SECONDS=600
 	@mkdir -p build/fuzz/corpus

@@ -252,12 +252,5 @@ def as_bytes(text: Any) -> bytes:
 
 
 def as_text(text: Any) -> str:
-    """A text as a str; bytes that are not UTF-8 are a ValueError."""
-    if isinstance(text, str):
-        return mended(text)
-    data = as_bytes(text)
-    try:
-        return data.decode()
-    except UnicodeDecodeError as wrong:
-        place = f"byte 0x{data[wrong.start]:02x} at {wrong.start}"
-        raise ValueError(f"{place} is not UTF-8, which this tokenizer needs: it looks at characters before it cuts the text") from None
+    """A text as a str. Bytes that are not UTF-8 are surrogates DC80 to DCFF, which no other text has."""
+    return mended(text) if isinstance(text, str) else as_bytes(text).decode("utf-8", "surrogateescape")

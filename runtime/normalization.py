@@ -16,10 +16,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from .vocabulary import VocabularyError
 
-__all__ = ["nfc"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["NEWER", "changes", "combining", "last_border", "nfc", "parts"]
 
 LISTED = (18, 0, 0)  # the Unicode version up to which NEWER is complete
 
@@ -50,3 +55,60 @@ def nfc(text: str) -> str:
         return text
     # The pieces at odd places are what the pattern matched.
     return "".join(part if at % 2 else unicodedata.normalize("NFC", part) for at, part in enumerate(NEWER.split(text)))
+
+
+# The starters that the character before them may take in, in Unicode 9.0: vowel signs, and vowels and final consonants of Hangul.
+TAKEN_IN = re.compile(
+    "[\u09BE\u09D7\u0B3E\u0B56\u0B57\u0BBE\u0BD7\u0CC2\u0CD5\u0CD6\u0D3E\u0D57\u0DCF\u0DDF\u102E\u1161-\u1175\u11A8-\u11C2"
+    "\u1B35\U00011127\U0001133E\U00011357\U000114B0\U000114BA\U000114BD\U000115AF]"
+)
+
+
+def combining(character: str) -> int:
+    """The combining class in Unicode 9.0."""
+    return 0 if NEWER.fullmatch(character) else unicodedata.combining(character)
+
+
+@lru_cache(maxsize=4096)
+def parts(character: str) -> str:
+    """The canonical decomposition in Unicode 9.0."""
+    return character if NEWER.fullmatch(character) else unicodedata.normalize("NFD", character)
+
+
+@lru_cache(maxsize=4096)
+def is_border(character: str) -> bool:
+    """Whether a text can be cut before this character, and each side be normalized by itself: nothing of it goes to what is before."""
+    first = parts(character)[0]
+    return not combining(first) and TAKEN_IN.match(first) is None
+
+
+def last_border(text: str) -> int:
+    """Where the last character is before which the text can be cut; -1 if there is none."""
+    return next((at for at in range(len(text) - 1, -1, -1) if is_border(text[at])), -1)
+
+
+def changes(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where a text is not in NFC: from where to where, and what stands there in NFC; what is between stays as it is. Each is what changed
+    of a run that cannot be cut, from its first character that did to its last."""
+    if nfc(text) == text:
+        return
+    behind = {character for character in set(text) if not is_border(character)}
+    alone = {character for character in set(text) - behind if nfc(character) != character}
+    for run in runs("".join(sorted(behind)), "".join(sorted(alone))).finditer(text):
+        old, new = run[0], nfc(run[0])
+        if new != old:
+            before = alike(old, new)
+            after = alike(old[before:][::-1], new[before:][::-1])
+            yield run.start() + before, run.end() - after, new[before : len(new) - after]
+
+
+def alike(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginnings."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+@lru_cache(maxsize=256)
+def runs(behind: str, alone: str) -> re.Pattern[str]:
+    """What finds the characters that may change: those that others belong to, with these, and those that change by themselves."""
+    found = ([f"[^{behind}]?[{behind}]+"] if behind else []) + ([f"[{alone}]"] if alone else [])
+    return re.compile("|".join(found))

@@ -1,163 +1,240 @@
-"""Ids of a text in parts, of a tokenizer that normalizes texts or puts a space before them. As added.py, which has the definition.
+"""Ids of a text in parts, of a tokenizer that does not encode texts as they are. As added.py, which has the definition.
 
-    raw text -> added tokens that are looked for in it -> the stretches between, normalized -> a stream that encodes what it is given
+    raw text -> added tokens that are looked for in it -> the stretches between, in NFC -> tokens that are looked for in these
+             -> the stretches between, with a space before them if that is asked for -> a stream that encodes what it is given
 
-NFC is made of a stretch up to the last character before which normalizing can be cut: one that is a starter and no part of a composition
-but the first; the blocks of which that is so throughout are SAFE. Invariant: as in token_streams.py. Rejected: normalizing before the tokens
-are looked for (a mark behind "<|end|>" would take its last character away).
+Each step hands on what nothing that follows can change: NFC up to the last character before which a text can be cut. Places are those of
+the raw text: of white space that a token takes, the token's; of a run that NFC changed (`changes`), its all where the id is that has its first
+byte, and nothing where one has only others; of the space in front, nothing. So the places tile the raw text, as far as the lexer drops none.
+Bytes that are not UTF-8 go through as they are, and are no white space, no word characters and nothing to NFC. Invariant: as in
+token_streams.py. Rejected: normalizing before the tokens are looked for (a mark behind "<|end|>" would take its last character away).
 """
 
 from __future__ import annotations
 
 import codecs
-import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
-from .added_search import has_flags
-from .encoders import mended
-from .lexer import readable
-from .normalization import nfc
+from .added import searches
+from .added_streams import AddedStream, Taken
+from .normalization import changes, last_border, nfc
 from .pure_stream import too_much
 from .pure_token_stream import Specials, special_error
-from .token_streams import LISTS, PLACED, as_arrays, make_token_stream
+from .token_streams import LISTS, PLACED, Adapted, make_token_stream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .tokenizer import Tokenizer
+    from .vocabulary import AddedToken, Description
 
-__all__ = ["NormalizedStream", "make_normalized_stream"]
-
-# Latin up to the marks, Hebrew and Arabic letters, kana, ideographs, Hangul syllables.
-SAFE = re.compile("[\0-\u02ff\u0400-\u0482\u05d0-\u05ea\u0621-\u063a\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]")
+__all__ = ["make_normalized_stream"]
 
 
 def make_normalized_stream(
     tokenizer: Tokenizer, allowed: Mapping[bytes, int], disallowed: Mapping[bytes, int], hold: int, result: int
-) -> NormalizedStream:  # fmt: skip
-    description = tokenizer.description
-    second = {content.encode() for content in (token.content for token in description.added if token.normalized)}
-    inner = {nfc(content.decode()).encode() if description.normalizer else content: id for content, id in allowed.items() if content in second}
-    if has_flags(description) or (inner and description.prefix_space):
-        raise ValueError("this tokenizer has added tokens that take text around them, or look at it: it encodes whole texts only")
-    outer = {content: id for content, id in allowed.items() if content not in second}
-    stream = make_token_stream(tokenizer, inner, {}, hold, PLACED if result == PLACED else LISTS)
-    return NormalizedStream(stream, description, outer, disallowed, hold, result)
+) -> Adapted:  # fmt: skip
+    """What gives ids as the native stream does."""
+    tokens = [token for token in tokenizer.description.added if token.content.encode() in allowed]
+    stream = make_token_stream(tokenizer, {}, {}, hold, PLACED if result == PLACED else LISTS)
+    return Adapted(NormalizedStream(stream, tokenizer.description, tokens, disallowed, hold, result == PLACED), result)
 
 
 class NormalizedStream:
-    """Takes and gives what the native stream does."""
+    """Bytes in; out, the ids that are settled, and a start and an end for each if it is `placed`. `stream` encodes stretches."""
 
-    def __init__(self, stream: Any, description: Any, tokens: Mapping[bytes, int], disallowed: Mapping[bytes, int], hold: int, result: int) -> None:
-        self.stream, self.normalizes, self.prefix_space = stream, description.normalizer == "NFC", description.prefix_space
-        self.tokens, self.disallowed, self.hold, self.result = Specials(tokens), Specials(disallowed), hold, result
+    def __init__(
+        self, stream: Any, description: Description, tokens: list[AddedToken], disallowed: Mapping[bytes, int], hold: int, placed: bool
+    ) -> None:  # fmt: skip
+        first, second = searches(tokens, description.normalizer)
+        self.stream, self.hold, self.placed = stream, hold, placed
+        self.normalizes, self.prefix_space = description.normalizer == "NFC", description.prefix_space
+        self.disallowed, self.first, self.second = Specials(disallowed), AddedStream(first.tokens), AddedStream(second.tokens)
         self.reset()
 
     def reset(self) -> None:
-        self.stream.reset()
-        self.kind: type | None = None
-        self.decoder = codecs.getincrementaldecoder("utf-8")("strict")
-        self.read = 0  # bytes
-        self.raw = b""  # in which tokens are looked for, from `base` on
-        self.base = self.checked = self.stretch = 0  # and where the stretch at hand begins
-        self.open = ""  # of the stretch: what is not normalized yet
-        self.begun = False  # whether some of the stretch was
+        self.broken = False
+        for stream in (self.stream, self.first, self.second):
+            stream.reset()
+        self.decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self.unchecked, self.checked = b"", 0  # what may begin a disallowed token, and where that is
+        self.open: list[str] = []  # of a stretch: what is not normalized yet
+        self.places = Places()
+        self.at = 0  # how far the normalized text was cut
+        self.piece = -1  # where the stretch that is encoded begins in it; -1: none does
+        self.space = 0  # 1 if there is a space in front of that
+        self.token: tuple[int, int, int] | None = None  # one that may take more white space
 
     def copy(self) -> NormalizedStream:
         twin = object.__new__(NormalizedStream)
         twin.__dict__.update(self.__dict__)
-        twin.stream = self.stream.copy()
-        twin.decoder = codecs.getincrementaldecoder("utf-8")("strict")
+        twin.stream, twin.first, twin.second = self.stream.copy(), self.first.copy(), self.second.copy()
+        twin.open, twin.places = list(self.open), self.places.copy()
+        twin.decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         twin.decoder.setstate(self.decoder.getstate())
         return twin
 
-    def feed(self, part: Any, /) -> Any:
-        kind = str if isinstance(part, str) else bytes
-        if self.kind is not None and kind is not self.kind:
-            raise TypeError(f"this stream was fed {self.kind.__name__} before, and a text cannot be both")
-        data = mended(part).encode() if isinstance(part, str) else bytes(readable(part))
-        self.kind = kind
-        self.raw += self.checked_text(data, False)
-        return self.given(False)
+    def feed(self, data: bytes) -> tuple[list[int], list[int]]:
+        return self.read(data, False)
 
-    def finish(self) -> Any:
-        self.raw += self.checked_text(b"", True)
-        found = self.given(True)
+    def finish(self) -> tuple[list[int], list[int]]:
+        found = self.read(b"", True)
         self.reset()
         return found
 
-    def checked_text(self, data: bytes, ends: bool) -> bytes:
-        """The bytes of characters that are complete; what is not UTF-8 is a ValueError."""
-        held = self.decoder.getstate()[0]
-        try:
-            text = self.decoder.decode(data, ends)
-        except UnicodeDecodeError as wrong:
-            place = f"byte 0x{wrong.object[wrong.start]:02x} at {self.read - len(held) + wrong.start}"
-            raise ValueError(f"{place} is not UTF-8, which this tokenizer needs: it looks at characters before it cuts the text") from None
-        self.read += len(data)
-        return text.encode()
-
-    def given(self, ends: bool) -> Any:
-        ids: list[int] = []
-        places: list[int] = []
-        while True:
-            match, open = self.tokens.search(self.raw, 0, ends)
-            limit = open if match is None else match.start()
-            wrong, open = self.disallowed.search(self.raw, self.checked - self.base, ends)
-            if wrong is not None:
-                raise special_error(wrong[0], self.base + wrong.start())
-            self.checked = self.base + open
-            if match is not None and match.end() > open:
-                match = None
-            limit = min(limit, open)
-            self.normalize(self.raw[:limit], ids, places)
-            if match is None:
-                self.forget(limit)
-                break
-            self.end_stretch(ids, places)
-            ids.append(self.tokens.tokens[match[0]])
-            places += (self.base + match.start(), self.base + match.end())
-            self.forget(match.end())
-            self.stretch = self.base
+    def read(self, data: bytes, ends: bool) -> tuple[list[int], list[int]]:
+        if self.broken:
+            raise ValueError("this stream has failed: reset it before it reads another text")
+        self.broken = True  # until the call is through
+        self.ids: list[int] = []
+        self.found: list[int] = []  # places
+        for text, what in self.first.feed(self.decoder.decode(self.allowed(data, ends), ends), ends):
+            if what is None:
+                self.normalize(text, False)
+                continue
+            if not isinstance(what, Taken):
+                self.normalize("", True)
+            self.places.skip(len(encoded(text)))
+            self.pass_token(text, what)
         if ends:
-            self.end_stretch(ids, places)
-        if len(self.raw) + len(self.open) > self.hold:
+            self.normalize("", True)
+        if ends or not (self.first.taking or self.second.taking):
+            self.settle()
+        if len(self.unchecked) + self.first.held + self.second.held + sum(map(len, self.open)) > self.hold:
             raise too_much(self.hold, "bytes")
-        return ids if self.result == LISTS else as_arrays(ids, places, self.result)
+        self.broken = False
+        return self.ids, self.found
 
-    def forget(self, length: int) -> None:
-        self.raw, self.base = self.raw[length:], self.base + length
+    def allowed(self, data: bytes, ends: bool) -> bytes:
+        """The text up to where a disallowed token may begin."""
+        if not self.disallowed.tokens:
+            return data
+        data = self.unchecked + data
+        wrong, open = self.disallowed.search(data, 0, ends)
+        if wrong is not None:
+            raise special_error(wrong[0], self.checked + wrong.start())
+        self.unchecked, self.checked = data[open:], self.checked + open
+        return data[:open]
 
-    def normalize(self, data: bytes, ids: list[int], places: list[int]) -> None:
-        """More of a stretch: complete characters, but for those that a token may begin in."""
-        if not data:
-            return
-        self.open += data.decode()
-        cut = len(self.open)
+    def normalize(self, text: str, ends: bool) -> None:
+        """More of a stretch of the raw text, or its end."""
+        cut = len(text)
         if self.normalizes:
-            cut = next((at for at in range(cut - 1, -1, -1) if SAFE.match(self.open[at])), 0)
-        self.hand_on(self.open[:cut], ids, places)
-        self.open = self.open[cut:]
-
-    def end_stretch(self, ids: list[int], places: list[int]) -> None:
-        self.hand_on(self.open, ids, places)
-        self.add(self.stream.finish(), ids, places)
-        self.open, self.begun = "", False
-
-    def hand_on(self, text: str, ids: list[int], places: list[int]) -> None:
-        if not text:
-            return
+            cut = len(text) if ends else last_border(text)
+            self.open.append(text)
+            if cut < 0:
+                return
+            whole = "".join(self.open)
+            cut += len(whole) - len(text)
+            self.open = [whole[cut:]]
+            text = whole[:cut]
         normalized = nfc(text) if self.normalizes else text
-        if self.prefix_space and not self.begun and not normalized.startswith(" "):
-            normalized = " " + normalized
-        if self.result == PLACED and normalized != text:
-            raise ValueError("this text is normalized, or loses white space to special tokens, so its tokens have no places in it")
-        self.begun = True
-        self.add(self.stream.feed(normalized.encode()), ids, places)
+        if self.placed:
+            self.places.read(text, normalized)
+        for part, what in self.second.feed(normalized, ends):
+            if what is None:
+                self.encode(part)
+                continue
+            if not isinstance(what, Taken):
+                self.end_piece()
+            self.pass_token(part, what)
+        if ends:
+            self.end_piece()
+            self.second.reset()
 
-    def add(self, found: Any, ids: list[int], places: list[int]) -> None:
-        if self.result == PLACED:
-            ids += found[0].tolist()
-            places += (found[1] + self.stretch).tolist()
+    def encode(self, text: str) -> None:
+        data = encoded(text)
+        if self.piece < 0:
+            self.piece, self.space = self.at, int(self.prefix_space and not text.startswith(" "))
+        self.at += len(data)
+        self.add(self.stream.feed(b" " + data if self.space and self.at - len(data) == self.piece else data))
+
+    def end_piece(self) -> None:
+        if self.piece >= 0:
+            self.add(self.stream.finish())
+            self.piece = -1
+
+    def add(self, found: Any) -> None:
+        """Ids of the stretch that is encoded."""
+        if not self.placed:
+            self.ids += found
+        elif len(found[0]):
+            self.settle()
+            self.ids += found[0].tolist()
+            last = int(found[1][-1]) - self.space + self.piece
+            if self.places.runs or self.space:
+                self.found += [self.places.raw(self.piece + max(at - self.space, 0)) for at in found[1].tolist()]
+            else:
+                self.found += (found[1] + (self.piece + self.places.shift)).tolist()
+            self.places.forget(last)
+
+    def pass_token(self, text: str, what: AddedToken | Taken) -> None:
+        """A token, or white space that the last one takes."""
+        start = self.at
+        self.at += len(encoded(text))
+        if not self.placed:
+            self.ids += [] if isinstance(what, Taken) else [what.id]
+        elif isinstance(what, Taken):
+            assert self.token is not None
+            self.token = *self.token[:2], self.places.raw(self.at)
         else:
-            ids += found
+            self.settle()
+            self.token = what.id, self.places.raw(start), self.places.raw(self.at)
+
+    def settle(self) -> None:
+        if self.token is not None:
+            self.ids.append(self.token[0])
+            self.found += self.token[1:]
+            self.token = None
+
+
+def encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+class Places:
+    """Places in a normalized text, in bytes -> those in the raw one."""
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[int, int, int]] = []  # what was changed: from where to where, and where the raw text is behind it
+        self.shift = 0  # before all of these
+        self.normalized = self.read_to = 0  # up to where in either
+
+    def copy(self) -> Places:
+        twin = Places()
+        twin.__dict__.update(self.__dict__)
+        twin.runs = list(self.runs)
+        return twin
+
+    def read(self, text: str, normalized: str) -> None:
+        """More of the text. What cannot be cut is all there."""
+        done = 0
+        for start, end, run in () if text == normalized else changes(text):
+            self.skip(len(encoded(text[done:start])))
+            begin = self.normalized
+            self.normalized += len(encoded(run))
+            self.read_to += len(encoded(text[start:end]))
+            self.runs.append((begin, self.normalized, self.read_to))
+            done = end
+        self.skip(len(encoded(text[done:])))
+
+    def skip(self, size: int) -> None:
+        """The next bytes are as they were."""
+        self.normalized += size
+        self.read_to += size
+
+    def raw(self, place: int) -> int:
+        at = bisect_left(self.runs, (place,)) - 1
+        if at < 0:
+            return place + self.shift
+        _, end, behind = self.runs[at]
+        return behind + max(place - end, 0)
+
+    def forget(self, place: int) -> None:
+        """Nothing before this place is asked for again."""
+        gone = 0
+        while gone < len(self.runs) and self.runs[gone][1] <= place:
+            self.shift = self.runs[gone][2] - self.runs[gone][1]
+            gone += 1
+        del self.runs[:gone]

@@ -1,7 +1,7 @@
 """Ids of a text that comes in parts, in pure Python: the slow, readable twin of _token_stream.c and bpe_final.c.
 
     stream = PureTokenStream(lexer, pieces, allowed, disallowed, hold)
-    stream.feed(b"hello <|en")                 # [(id, start, end), ...] of "hello"; what may be a special token waits
+    stream.feed(b"hello <|en")                 # ids of "hello", and their places; what may be a special token waits
     stream.finish()
 
 A text is held from the piece at hand on. Of a piece that becomes long, the ids of its beginning come out before it ends: those that all
@@ -19,19 +19,22 @@ from .pure_stream import Stream, too_much
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Pieces", "Placed", "PureTokenStream", "Specials", "final", "special_error"]
+__all__ = ["Found", "Pieces", "PureTokenStream", "Specials", "final", "special_error"]
 
 AT_ONCE = 6144  # bytes worked on at a time; this and the next two as in _token_stream.c
 LONG = 16384  # bytes of a piece from which on its ids are handed out before it ends
 STOPS = 64  # places at which it may end, beyond which that is not tried
 
 
-class Placed(NamedTuple):
-    """An id, and where its bytes start and end."""
+class Found(NamedTuple):
+    """Ids, and where the bytes of each start and end."""
 
-    id: int
-    start: int
-    end: int
+    ids: list[int]
+    places: list[int]
+
+    def add(self, number: int, start: int, end: int) -> None:
+        self.ids.append(number)
+        self.places.extend((start, end))
 
 
 class Pieces(Protocol):
@@ -46,25 +49,26 @@ class Pieces(Protocol):
 
 
 class Specials:
-    """Special tokens to be found in a text that may go on."""
+    """Texts of tokens, all str or all bytes, to be found in a text that may go on: leftmost, then longest."""
 
-    def __init__(self, tokens: Mapping[bytes, int]) -> None:
+    def __init__(self, tokens: Mapping[Any, Any]) -> None:
         longest_first = sorted(tokens, key=len, reverse=True)
+        bar: Any = "|" if any(isinstance(token, str) for token in tokens) else b"|"
         self.tokens, self.longest = tokens, max(map(len, tokens), default=0)
-        self.pattern = re.compile(b"|".join(map(re.escape, longest_first)) if tokens else b"(?!)")
+        self.pattern: re.Pattern[Any] = re.compile(bar.join(map(re.escape, longest_first)))
+        self.beginnings = {token[:size] for token in tokens for size in range(1, len(token))}
 
-    def search(self, text: bytes, start: int, ends: bool) -> tuple[re.Match[bytes] | None, int]:
+    def search(self, text: Any, start: int, ends: bool) -> tuple[re.Match[Any] | None, int]:
         """The first one; and the first place where there may be one that goes on behind the text. None if that is before it."""
+        if not self.tokens:
+            return None, len(text)
         open = len(text) if ends else self.open(text, start)
         match = self.pattern.search(text, start)
         return (match if match is not None and match.start() < open else None), open
 
-    def open(self, text: bytes, start: int) -> int:
-        for at in range(max(start, len(text) - self.longest), len(text)):
-            rest = text[at:]
-            if any(len(token) > len(rest) and token.startswith(rest) for token in self.tokens):
-                return at
-        return len(text)
+    def open(self, text: Any, start: int) -> int:
+        places = range(max(start, len(text) - self.longest), len(text))
+        return next((at for at in places if text[at:] in self.beginnings), len(text))
 
 
 def special_error(token: bytes, at: int) -> ValueError:
@@ -126,8 +130,8 @@ class PureTokenStream:
         twin.lexer = self.lexer.copy()
         return twin
 
-    def feed(self, part: bytes) -> list[Placed]:
-        found: list[Placed] = []
+    def feed(self, part: bytes) -> Found:
+        found: Found = Found([], [])
         self.begin_call()
         for at in range(0, len(part), AT_ONCE):
             self.text += part[at : at + AT_ONCE]
@@ -136,8 +140,8 @@ class PureTokenStream:
         self.broken = False
         return found
 
-    def finish(self) -> list[Placed]:
-        found: list[Placed] = []
+    def finish(self) -> Found:
+        found: Found = Found([], [])
         self.begin_call()
         self.read_held(found, True)
         self.reset()
@@ -152,7 +156,7 @@ class PureTokenStream:
     def read_to(self) -> int:
         return self.section + self.lexer.length + len(self.lexer.tail) - self.base
 
-    def read_held(self, found: list[Placed], ends: bool) -> None:
+    def read_held(self, found: Found, ends: bool) -> None:
         match: re.Match[bytes] | None
         while True:
             match, open = self.allowed.search(self.text, self.read_to, ends)
@@ -169,12 +173,12 @@ class PureTokenStream:
             if match is None:
                 break
             self.take(self.lexer.finish(), found)
-            found.append(Placed(self.allowed.tokens[match[0]], self.base + match.start(), self.base + match.end()))
+            found.add(self.allowed.tokens[match[0]], self.base + match.start(), self.base + match.end())
             self.begin_section(self.base + match.end())
         if ends:
             self.take(self.lexer.finish(), found)
 
-    def take(self, offsets: list[int], found: list[Placed]) -> None:
+    def take(self, offsets: list[int], found: Found) -> None:
         """Pieces that the lexer found."""
         if not offsets:
             return
@@ -188,13 +192,13 @@ class PureTokenStream:
             self.begun = False
         self.piece, self.try_at = places[-1], LONG
 
-    def add(self, ids: list[int], at: int, found: list[Placed]) -> None:
+    def add(self, ids: list[int], at: int, found: Found) -> None:
         for number in ids:
             end = at + len(self.pieces.token(number))
-            found.append(Placed(number, at, end))
+            found.add(number, at, end)
             at = end
 
-    def forget(self, found: list[Placed]) -> None:
+    def forget(self, found: Found) -> None:
         """Forget what was handed out, and what is dropped; hand out what is final of a long piece."""
         lexer = self.lexer
         if self.drops:
@@ -207,7 +211,7 @@ class PureTokenStream:
         if len(self.text) > self.hold:
             raise too_much(self.hold, "bytes")
 
-    def hand_out_final(self, found: list[Placed]) -> None:
+    def hand_out_final(self, found: Found) -> None:
         length = self.section + self.lexer.settled_to - self.piece
         if length < self.try_at:
             return
@@ -219,4 +223,4 @@ class PureTokenStream:
         ids = final(self.pieces, self.text[at : at + length], stops, self.piece)
         if ids:
             self.add(ids, self.piece, found)
-            self.piece, self.begun, self.try_at = found[-1].end, True, LONG
+            self.piece, self.begun, self.try_at = found.places[-1], True, LONG

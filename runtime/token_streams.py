@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .lexer import Bytes
     from .tokenizer import Ids, Tokenizer
 
-__all__ = ["DecodeStream", "TokenStream", "make_token_stream"]
+__all__ = ["LISTS", "PLACED", "Adapted", "DecodeStream", "TokenStream", "joined", "make_token_stream"]
 
 LISTS, ARRAYS, PLACED = range(3)  # what a stream gives, as in _token_stream.c
 
@@ -57,9 +57,9 @@ class PieceEncoder:
 
 
 class Adapted:
-    """A PureTokenStream that takes and gives what the native one does."""
+    """A stream of bytes in Python that takes and gives what the native one does: a PureTokenStream or a NormalizedStream."""
 
-    def __init__(self, stream: PureTokenStream, result: int) -> None:
+    def __init__(self, stream: Any, result: int) -> None:
         self.stream, self.result = stream, result
         self.kind: type | None = None
 
@@ -85,17 +85,14 @@ class Adapted:
         twin.kind = self.kind
         return twin
 
-    def given(self, found: list[Any]) -> Any:
+    def given(self, found: tuple[list[int], list[int]]) -> Any:
+        ids, places = found
         if self.result == LISTS:
-            return [one.id for one in found]
-        return as_arrays([one.id for one in found], [place for one in found for place in one[1:]], self.result)
+            return ids
+        import numpy
 
-
-def as_arrays(ids: list[int], places: list[int], result: int) -> Any:
-    import numpy
-
-    array = numpy.array(ids, numpy.uint32)
-    return array if result == ARRAYS else (array, numpy.array(places, numpy.int64))
+        array = numpy.array(ids, numpy.uint32)
+        return array if self.result == ARRAYS else (array, numpy.array(places, numpy.int64))
 
 
 def make_token_stream(

@@ -14,6 +14,7 @@ Rejected: an object for each token with its text and place (`encode_with_offsets
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
@@ -182,11 +183,16 @@ class Tokenizer:
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """The ids, and where each starts and ends: an array of shape (n, 2), in bytes of anything bytes-like and in characters of a str.
 
-        A token that has only some bytes of a character spans all of it. ValueError where the text is not what is encoded: where it is
-        normalized to something else, or white space goes to a special token.
+        In a str, a token that has only some bytes of a character spans all of it; but for that, and for what a lexer drops, the slices
+        are the text. White space that a special token takes is that token's; of characters that NFC changed, all are where the first
+        byte is that they became, and tokens that have only others of these bytes are empty; so is that of a space put in front.
         """
         if self._slow and not self._is_direct(text):
-            raise ValueError("this text is normalized, or loses white space to special tokens, so its tokens have no places in it")
+            from .token_streams import joined
+
+            stream = self.stream(allowed_special=allowed_special, disallowed_special=disallowed_special, result="offsets", hold=sys.maxsize)
+            found: tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]] = joined(stream.feed(text), stream.finish())
+            return found
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
         ids, offsets = self._encoder.encode_with_offsets(text, allowed, disallowed, 1)
         return ids, offsets.reshape(-1, 2)
@@ -239,8 +245,7 @@ class Tokenizer:
                 if it is fed bytes, in characters if it is fed str, as `encode_with_offsets` gives them
         hold    how many bytes of the text it may hold, 16 Mi if nothing else is said; what would need more is a ValueError
 
-        It takes some 25 KB, and what the piece at hand has that is not final: docs/streams.md. Not for tokenizers that have added tokens
-        with lstrip, rstrip or single_word, which are a ValueError.
+        It takes some 25 KB, and what the piece at hand has that is not final: docs/streams.md.
         """
         from .normalized_streams import make_normalized_stream
         from .streams import HOLD
@@ -437,14 +442,15 @@ class Tokenizer:
         if not self._slow or self._is_direct(text):
             found = self._encoder.encode(text, *finders, 1)
         else:
-            text = as_text(text)
             if finders[1] is not None:
                 self._encoder.refuse(text, finders[1])
+            text = as_text(text)
             contents = self._contents(allowed, "allowed_special")
             tokens: list[AddedToken] = [token for token in self._description.added if token.content in contents]
             found = []
             for stretch, number in stretches(self._description, text, tokens):
-                found.extend(self._encoder.encode(stretch, None, None, 1) if number is None else [number])
+                data = stretch.encode("utf-8", "surrogateescape")
+                found.extend(self._encoder.encode(data, None, None, 1) if number is None else [number])
         return [*self._description.prefix, *found, *self._description.suffix] if around else found
 
     def _narrowed(self, ids: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -71,7 +71,7 @@ def test_a_mistake_far_on(named: list[str], tmp_path: Path) -> None:
     assert done.returncode == 1 and not list(tmp_path.glob("*ids*"))
 
 
-def test_tokenizers_that_need_the_whole_text_get_it(tmp_path: Path) -> None:
+def test_tokenizers_whose_tokens_take_text_around_them(tmp_path: Path) -> None:
     path = huggingface(tmp_path)
     fields = json.loads(path.read_text())
     fields["added_tokens"][0]["lstrip"] = True

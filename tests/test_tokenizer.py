@@ -135,20 +135,16 @@ def test_normalized_with_flags_and_template(normalized: tuple[Tokenizer, tokeniz
 def test_what_the_slow_way_refuses(normalized: tuple[Tokenizer, tokenizers.Tokenizer]) -> None:
     ours, _ = normalized
     for encode in (ours.encode, ours.count, ours.encode_to_numpy):
-        with pytest.raises(ValueError, match=r"^byte 0xff at 3 is not UTF-8, which this tokenizer needs: it looks at characters before it cuts the text$"):
-            encode(b"the\xff")
         with pytest.raises(TypeError, match="expected str or a bytes-like object, got int"):
             encode(7)  # type: ignore[arg-type]
     for batch in (ours.encode_batch, ours.count_batch, ours.encode_batch_to_numpy):
-        with pytest.raises(ValueError, match=r"^texts\[1\]: byte 0xff at 0 is not UTF-8"):
-            batch(["a", b"\xff"])
         with pytest.raises(TypeError, match=r"^texts\[2\]: expected str or a bytes-like object, got NoneType"):
             batch(["a", "b", None])  # type: ignore[list-item]
         for one in ("the", b"the"):
             with pytest.raises(TypeError, match=r"^expected a list of texts, got one "):
                 batch(one)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="this text is normalized"):
-        ours.encode_with_offsets("e\u0301")
+    assert ours.encode(b"the\xff<s> \xe4\xb8") == [*ours.encode("the"), 255, 260, 0xE4, 0xB8]
+    assert ours.encode_with_offsets("e\u0301")[1].tolist() == [[0, 2]]
     pair, lone = "e\ud834\udd5e", "e\ud834"  # U+1D15E, which NFC takes apart
     assert ours.encode(pair) == ours.encode("e\U0001d15e") and ours.encode(lone) == ours.encode("e\ufffd")
 

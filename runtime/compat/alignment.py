@@ -15,7 +15,7 @@ from __future__ import annotations
 import unicodedata
 from functools import lru_cache
 
-from ..normalization import NEWER, nfc
+from ..normalization import NEWER, combining, nfc, parts
 from ..vocabulary import VocabularyError
 
 __all__ = ["aligned_nfc"]
@@ -73,17 +73,6 @@ def composed(characters: list[tuple[str, int]]) -> list[tuple[str, int]]:
         found.append((character, count))
         last = order
     return found
-
-
-def combining(character: str) -> int:
-    """The combining class in Unicode 9.0."""
-    return 0 if NEWER.fullmatch(character) else unicodedata.combining(character)
-
-
-@lru_cache(maxsize=4096)
-def parts(character: str) -> str:
-    """The canonical decomposition."""
-    return character if NEWER.fullmatch(character) else unicodedata.normalize("NFD", character)
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,96 @@
+"""Every text of up to K characters of a family's alphabet, cut in every way, also inside characters: streams in C against the whole text.
+
+    python -m tests.stream_exhaustive cl100k --k 6       (or: make cuts FAMILY=cl100k K=6)
+
+stream_exhaustive.c says by what reduction, which is tried as well: with --direct each text is cut in each way, one by one. The alphabet is
+that of exhaustive.py: a character of each cell at least, and of UTF-8 of several bytes, if there are any. Short texts would not come to
+what streams do with long ones: bitlex_stream.c is compiled with SHORT and RUN, from which on a part is read as a text of its own and
+runs are skipped, as small as they can be, and with blocks of eight bytes; `--shipped` leaves all that as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from generator import compile_family, family
+from generator.alphabet import alphabet
+
+sys.path.insert(0, str(Path(__file__).parent))  # so that files here find each other by bare names, as they do under pytest
+from compilers import ROOT, C, build
+
+SMALL = {"#define RUN 32 ": "#define RUN 2 ", "#define SHORT 24 ": "#define SHORT 0 "}
+MORE = 4  # characters beyond one of each cell: the largest cells have one of several bytes
+
+
+def symbols(name: str, size: int | None = None) -> list[str]:
+    """The alphabet of a family: UTF-8 in hexadecimal."""
+    cells = compile_family(family(name)).raw
+    return [chr(point).encode().hex() for point in alphabet(cells, size or len(alphabet(cells, 1)) + MORE)]
+
+
+def program(name: str, folder: Path, *, small: bool = True, mistake: tuple[str, str] | None = None, level: str = "-O2") -> Path:
+    """The program for a family, with changes to the text of bitlex_stream.c, each of which must be there once."""
+    text = (C / "bitlex_stream.c").read_text(encoding="utf-8")
+    for old, new in [*(SMALL.items() if small else ()), *([mistake] if mistake else ())]:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    (folder / "bitlex_stream.c").write_text(text, encoding="utf-8")
+    sources = [ROOT / "tests/stream_exhaustive.c", folder / "bitlex_stream.c", *(C / f"{one}.c" for one in ("bitlex", name))]
+    block = ["-DBITLEX_BLOCK=8"] if small else []
+    return build(folder / f"cuts-{name}", sources, level, "-Wpedantic", f"-I{C}", f"-DMACHINE=bitlex_{name}", *block)
+
+
+def outcome(program: Path, way: str, length: int, symbols: list[str], jobs: int) -> tuple[dict[str, int], list[str]]:
+    """The sums of what `jobs` processes counted, and the differences that they show."""
+    commands = [[str(program), way, str(length), str(job), str(jobs), *symbols] for job in range(jobs)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
+    counts: dict[str, int] = {}
+    shown = []
+    for one in running:
+        printed = one.communicate()[0]
+        assert one.returncode in (0, 1), one.returncode
+        for line in printed.splitlines():
+            key, _, value = line.partition(" ")
+            if value.isdigit():
+                counts[key] = max(counts[key], int(value)) if key == "states" and key in counts else counts.get(key, 0) + int(value)
+            else:
+                shown.append(line)
+    return counts, shown
+
+
+def ways(symbols: list[str], length: int) -> int:
+    """How many ways there are to cut all texts of 1..length symbols between bytes."""
+    each = sum(1 << len(symbol) // 2 for symbol in symbols)
+    return int(sum(each**count for count in range(1, length + 1))) // 2
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.stream_exhaustive", description="All short texts, cut in every way.")
+    parser.add_argument("family", nargs="+")
+    parser.add_argument("--k", type=int, default=5, help="longest text, in characters (default 5)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
+    parser.add_argument("--alphabet", type=int, help=f"characters, at least one for each cell (default: {MORE} more than cells)")
+    parser.add_argument("--direct", action="store_true", help="each text in each way, one by one; for K of 3 or so")
+    parser.add_argument("--shipped", action="store_true", help="bitlex_stream.c as it is")
+    chosen = parser.parse_args()
+    differences = 0
+    for name in chosen.family:
+        with tempfile.TemporaryDirectory() as folder:
+            letters, since = symbols(name, chosen.alphabet), time.monotonic()
+            built = program(name, Path(folder), small=not chosen.shipped)
+            counts, shown = outcome(built, "direct" if chosen.direct else "steps", chosen.k, letters, chosen.jobs)
+        told = ", ".join(f"{value:,} {key}" for key, value in counts.items())
+        covered = f"{ways(letters, chosen.k):,} ways to cut whole characters"
+        print(f"{name}: {len(letters)} characters, 1..{chosen.k}: {told}; {covered}; {time.monotonic() - since:.0f} s", *shown, sep="\n", flush=True)
+        differences += counts["differences"]
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
