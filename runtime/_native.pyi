@@ -170,7 +170,8 @@ class Counter:
     From `limit` bytes on, 0 being none, tables are written to `file`, an open one of the system, as runs. `place`: bytes of texts before.
     """
 
-    place: int
+    place: int  # bytes of all texts that were counted
+    ends: list[int]  # where each run ends that was written, from where the file was at first
     def __new__(cls, machine: Machine, key: bytes, limit: int = 0, file: int = -1, place: int = 0) -> Counter: ...
     def add(self, texts: Iterable[str | Buffer], threads: int = 1, blocks: int = 0, mapped: bool = False, /) -> None:
         """Count the pieces of texts, by as many threads; long ones in parts of `blocks` times BLOCK units and more, 0: as it is worth it.
@@ -182,11 +183,8 @@ class Counter:
 
         The next call of all begins there, until it is the end of the text.
         """
-    def spill(self, by_place: bool, /) -> list[int]:
-        """Write all that was counted, and keep nothing: where each run ends, from where the file was at first, those before included.
-
-        Runs are in order of hashes, which go with the key, or of places.
-        """
+    def spill(self, by_place: bool, /) -> None:
+        """Write all that was counted as runs, in order of hashes, which go with the key, or of places; and keep nothing."""
     def open(self, runs: Buffer, ends: Sequence[int], mapped: bool, /) -> None:
         """Have runs to read, all in one order. `mapped`: a map of a file, whose pages are let go when they were read."""
     def read(self, limit: int, /) -> bool:

@@ -73,7 +73,7 @@ static Outcome count_pieces(Worker *w, train_counts *table, Stretch *s)
     const bitlex_machine *machine = w->job->machine;
     const uint64_t size = machine->stage_count > 1 ? bitlex_scratch_size(machine, s->length) : 0;
     Counter *counter = ((Counting *)w->job)->counter;
-    const uint64_t limit = counter->limit / (uint64_t)counter->table_count;
+    const uint64_t share = counter->limit / (uint64_t)counter->table_count, limit = counter->limit > 0 && share == 0 ? 1 : share;
     void *scratch = size > 0 ? PyMem_RawMalloc((size_t)size) : NULL;
     Pieces *p = PyMem_RawMalloc(sizeof *p);
     Outcome outcome = p == NULL || (size > 0 && scratch == NULL) ? NO_MEMORY : GOES_ON;

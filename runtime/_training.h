@@ -29,6 +29,7 @@ typedef struct {
     size_t end_count, end_room;
     Py_buffer view;    /* what runs are read from */
     train_runs *runs;  /* or NULL */
+    uint64_t read;     /* bytes of pieces since pages were let go */
 } Counter;
 
 #if defined(__GNUC__)
