@@ -154,14 +154,13 @@ static PyObject *counter_add(Counter *self, PyObject *const *arguments, Py_ssize
     Py_ssize_t threads = 1, blocks = 0, n, begun = 0;
     PyObject *tuple;
     Utf8 *texts;
-    int failed = -1, mapped = 0;
-    if (count < 1 || count > 4) {
-        PyErr_Format(PyExc_TypeError, "expected (texts, threads=1, blocks=0, mapped=False), got %zd arguments", count);
+    int failed = -1;
+    if (count < 1 || count > 3) {
+        PyErr_Format(PyExc_TypeError, "expected (texts, threads=1, blocks=0), got %zd arguments", count);
         return NULL;
     }
     if (count > 1) threads = PyNumber_AsSsize_t(arguments[1], PyExc_OverflowError);
     if (count > 2 && !PyErr_Occurred()) blocks = PyNumber_AsSsize_t(arguments[2], PyExc_OverflowError);
-    if (count > 3 && !PyErr_Occurred()) mapped = PyObject_IsTrue(arguments[3]);
     if (PyErr_Occurred()) return NULL;
     if (check_threads(threads, blocks) < 0) return NULL;
     if ((tuple = PySequence_Tuple(arguments[0])) == NULL) return NULL;
@@ -174,7 +173,6 @@ static PyObject *counter_add(Counter *self, PyObject *const *arguments, Py_ssize
         break;
     }
     if (texts != NULL && begun == n && begin(self) == 0) {
-        self->mapped = mapped;
         failed = bitlex_py_count_texts(self, texts, n, threads, blocks, NULL);
         self->busy = failed;
     }
@@ -200,8 +198,8 @@ static PyObject *counter_add_part(Counter *self, PyObject *arguments)
     } else if (begin(self) == 0) {
         window.start = start;
         window.stop = size < u.length - start ? start + size : u.length;
-        self->mapped = mapped;
         failed = bitlex_py_count_texts(self, &u, 1, threads, blocks, &window);
+        if (mapped) bitlex_py_let_pages_go(u.bytes, u.bytes + window.reached); /* all: others come back with those beside them */
         self->busy = failed;
     }
     bitlex_py_utf8_end(&u);
@@ -309,7 +307,7 @@ static void counter_dealloc(Counter *self)
 }
 
 static PyMethodDef counter_methods[] = {
-    {"add", (PyCFunction)(void (*)(void))counter_add, METH_FASTCALL, "add(texts, threads=1, blocks=0, mapped=False): count their pieces"},
+    {"add", (PyCFunction)(void (*)(void))counter_add, METH_FASTCALL, "add(texts, threads=1, blocks=0): count their pieces"},
     {"add_part", (PyCFunction)counter_add_part, METH_VARARGS,
      "add_part(text, threads, blocks, mapped, start, size) -> where the last piece ends that was counted"},
     {"spill", (PyCFunction)counter_spill, METH_O, "spill(by_place): write all that was counted to the file"},

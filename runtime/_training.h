@@ -21,7 +21,7 @@ typedef struct {
     Py_ssize_t table_count;
     uint64_t place; /* bytes of all texts so far */
     int busy;
-    int mapped;     /* the texts at hand are maps of files */
+    int mapped;     /* what runs are read from is a map of a file */
     int file, error; /* where runs are written to, -1 for nowhere; what went wrong there */
     uint64_t limit; /* bytes of all tables from which on they are written, 0 for none */
     PyThread_type_lock lock; /* guards what follows, and the file */

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Counted", "Counting", "Runs"]
 
-WINDOW = 1 << 26  # bytes of a long text between two places
+WINDOW = 1 << 24  # bytes of a long text between two places
 TAKEN = 1 << 20  # bytes of pieces at a time
 CLOSED = getattr(os, "O_CLOEXEC", 0)
 SHARE = 2 / 3  # of the memory is for tables; the rest, for what is made of them at the end
@@ -108,7 +108,7 @@ class Counting:
     def add(self, batch: Batch) -> Iterator[tuple[Place, int]]:
         """Count texts. Now and then the place up to which all is counted, and how much that was since."""
         if not batch.mapped or self.file < 0:
-            self.guarded(self.counter.add, batch.texts, self.threads, 0, batch.mapped)
+            self.guarded(self.counter.add, batch.texts, self.threads)
             yield batch.next, sum(map(len, batch.texts))
             return
         (text,) = batch.texts

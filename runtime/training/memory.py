@@ -7,10 +7,11 @@ Invariant: a file without a name is gone when the process is, whatever ends it.
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 
-__all__ = ["bytes_of", "nameless"]
+__all__ = ["bytes_of", "mapped", "nameless"]
 
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 UNKNOWN = 4 << 30  # of a machine that does not say what it has
@@ -59,3 +60,19 @@ def nameless(folder: str | os.PathLike[str] | None) -> int:
 
         with tempfile.TemporaryFile(dir=folder) as file:
             return os.dup(file.fileno())
+
+
+def mapped(size: int, folder: str | None) -> mmap.mmap:
+    """Memory with such a file behind it, all of which has its place on the disk: what is not at hand may be written there by the system."""
+    file = nameless(folder)
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file, 0, size)
+        else:
+            os.ftruncate(file, size)
+        return mmap.mmap(file, size)
+    except OSError as error:
+        where = folder or "the folder for temporary files"
+        raise OSError(error.errno, f"merging needs {size:,} bytes there: {os.strerror(error.errno or 0)}", where) from None
+    finally:
+        os.close(file)

@@ -42,7 +42,7 @@ class PureCounter:
         self.machine = machine
         self.counts: Counter[bytes] = Counter()
 
-    def add(self, texts: Iterable[Any], threads: int = 1, blocks: int = 0, mapped: bool = False) -> None:
+    def add(self, texts: Iterable[Any], threads: int = 1, blocks: int = 0) -> None:
         for text in texts_of(texts):
             data = as_bytes(text)
             self.counts.update(data[start:end] for start, end in self.machine.iterate(data) if start < end)

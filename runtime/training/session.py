@@ -23,6 +23,7 @@ from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
 from .checkpoint import Checkpoint, CheckpointError
 from .counting import Counting, Runs
 from .growing import byte_counts, extensible, spelled, with_merges
+from .memory import mapped
 from .progress import Progress
 from .pure import PureMerger
 from .rules import Rule
@@ -143,6 +144,9 @@ class Session:
             machine: Any = self.cutting.lexer._machine
             encoder = _native.Encoder(machine, {}, vocabulary.blob, vocabulary.starts, vocabulary.merges, vocabulary.whole)
             self.merger = _native.Merger(encoder, *arguments)
+            needed = self.merger.needs(memoryview(self.lengths).nbytes // 4, memoryview(self.pieces).nbytes)
+            if needed > self.memory:
+                self.merger.lend(mapped(needed, self.spill))
         self.merger.add(self.pieces, self.lengths, self.counts)
 
     def size(self) -> int:
