@@ -170,23 +170,18 @@ class Counter:
     From `limit` bytes on, 0 being none, tables are written to `file`, an open one of the system, as runs. `place`: bytes of texts before.
     """
 
-    place: int
+    place: int  # bytes of all texts that were counted
+    ends: list[int]  # where each run ends that was written, from where the file was at first
     def __new__(cls, machine: Machine, key: bytes, limit: int = 0, file: int = -1, place: int = 0) -> Counter: ...
-    def add(self, texts: Iterable[str | Buffer], threads: int = 1, blocks: int = 0, mapped: bool = False, /) -> None:
-        """Count the pieces of texts, by as many threads; long ones in parts of `blocks` times BLOCK units and more, 0: as it is worth it.
-
-        `mapped`: they are read-only maps of files, whose pages are let go when they were read.
-        """
+    def add(self, texts: Iterable[str | Buffer], threads: int = 1, blocks: int = 0, /) -> None:
+        """Count the pieces of texts, by as many threads; long ones in parts of `blocks` times BLOCK units and more, 0: as it is worth it."""
     def add_part(self, text: str | Buffer, threads: int, blocks: int, mapped: bool, start: int, size: int, /) -> int:
         """Count the pieces of a text from `start` on, where one ends, up to some place behind so many bytes: where the last one ends.
 
-        The next call of all begins there, until it is the end of the text.
+        The next call of all begins there, until it is the end of the text. `mapped`: it is a map of a file, whose pages are let go then.
         """
-    def spill(self, by_place: bool, /) -> list[int]:
-        """Write all that was counted, and keep nothing: where each run ends, from where the file was at first, those before included.
-
-        Runs are in order of hashes, which go with the key, or of places.
-        """
+    def spill(self, by_place: bool, /) -> None:
+        """Write all that was counted as runs, in order of hashes, which go with the key, or of places; and keep nothing."""
     def open(self, runs: Buffer, ends: Sequence[int], mapped: bool, /) -> None:
         """Have runs to read, all in one order. `mapped`: a map of a file, whose pages are let go when they were read."""
     def read(self, limit: int, /) -> bool:
@@ -207,6 +202,11 @@ class Merger:
     """
 
     def __new__(cls, encoder: Encoder, smaller_first: bool, first_id: int, ids: int, longest: int, least: int) -> Merger: ...
+    @staticmethod
+    def needs(pieces: int, size: int, /) -> int:
+        """How much memory so many pieces of so many bytes take."""
+    def lend(self, memory: Buffer, /) -> None:
+        """Have the pieces in it, which is as large as needed; a file may lie behind it. It stays with the merger, and is written to."""
     def add(self, pieces: Buffer, lengths: Buffer, counts: Buffer, /) -> None:
         """Add pieces as `Counter.finish` gives them; bytes that are no token are left out."""
     def run(self, most: int, work: int, /) -> bool:

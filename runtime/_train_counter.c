@@ -113,7 +113,6 @@ int bitlex_py_spill_table(Counter *self, train_counts *table, train_order by)
 static PyObject *counter_spill(Counter *self, PyObject *by_place)
 {
     const int by = PyObject_IsTrue(by_place);
-    PyObject *ends;
     int failed = 0;
     if (by < 0 || begin(self) < 0) return NULL;
     Py_BEGIN_ALLOW_THREADS
@@ -123,15 +122,21 @@ static PyObject *counter_spill(Counter *self, PyObject *by_place)
     Py_END_ALLOW_THREADS
     if (failed != 0) return bitlex_py_raise_counting(self, failed);
     self->busy = 0;
-    if ((ends = PyList_New((Py_ssize_t)self->end_count)) == NULL) return NULL;
-    for (size_t i = 0; i < self->end_count; i++) {
+    Py_RETURN_NONE;
+}
+
+static PyObject *counter_ends(Counter *self, void *unused)
+{
+    PyObject *ends;
+    (void)unused;
+    PyThread_acquire_lock(self->lock, WAIT_LOCK);
+    ends = PyList_New((Py_ssize_t)self->end_count);
+    for (size_t i = 0; ends != NULL && i < self->end_count; i++) {
         PyObject *end = PyLong_FromUnsignedLongLong(self->ends[i]);
-        if (end == NULL) {
-            Py_DECREF(ends);
-            return NULL;
-        }
-        PyList_SET_ITEM(ends, (Py_ssize_t)i, end);
+        if (end == NULL) Py_CLEAR(ends);
+        else PyList_SET_ITEM(ends, (Py_ssize_t)i, end);
     }
+    PyThread_release_lock(self->lock);
     return ends;
 }
 
@@ -149,14 +154,13 @@ static PyObject *counter_add(Counter *self, PyObject *const *arguments, Py_ssize
     Py_ssize_t threads = 1, blocks = 0, n, begun = 0;
     PyObject *tuple;
     Utf8 *texts;
-    int failed = -1, mapped = 0;
-    if (count < 1 || count > 4) {
-        PyErr_Format(PyExc_TypeError, "expected (texts, threads=1, blocks=0, mapped=False), got %zd arguments", count);
+    int failed = -1;
+    if (count < 1 || count > 3) {
+        PyErr_Format(PyExc_TypeError, "expected (texts, threads=1, blocks=0), got %zd arguments", count);
         return NULL;
     }
     if (count > 1) threads = PyNumber_AsSsize_t(arguments[1], PyExc_OverflowError);
     if (count > 2 && !PyErr_Occurred()) blocks = PyNumber_AsSsize_t(arguments[2], PyExc_OverflowError);
-    if (count > 3 && !PyErr_Occurred()) mapped = PyObject_IsTrue(arguments[3]);
     if (PyErr_Occurred()) return NULL;
     if (check_threads(threads, blocks) < 0) return NULL;
     if ((tuple = PySequence_Tuple(arguments[0])) == NULL) return NULL;
@@ -169,7 +173,6 @@ static PyObject *counter_add(Counter *self, PyObject *const *arguments, Py_ssize
         break;
     }
     if (texts != NULL && begun == n && begin(self) == 0) {
-        self->mapped = mapped;
         failed = bitlex_py_count_texts(self, texts, n, threads, blocks, NULL);
         self->busy = failed;
     }
@@ -195,8 +198,8 @@ static PyObject *counter_add_part(Counter *self, PyObject *arguments)
     } else if (begin(self) == 0) {
         window.start = start;
         window.stop = size < u.length - start ? start + size : u.length;
-        self->mapped = mapped;
         failed = bitlex_py_count_texts(self, &u, 1, threads, blocks, &window);
+        if (mapped) bitlex_py_let_pages_go(u.bytes, u.bytes + window.reached); /* all: others come back with those beside them */
         self->busy = failed;
     }
     bitlex_py_utf8_end(&u);
@@ -304,10 +307,10 @@ static void counter_dealloc(Counter *self)
 }
 
 static PyMethodDef counter_methods[] = {
-    {"add", (PyCFunction)(void (*)(void))counter_add, METH_FASTCALL, "add(texts, threads=1, blocks=0, mapped=False): count their pieces"},
+    {"add", (PyCFunction)(void (*)(void))counter_add, METH_FASTCALL, "add(texts, threads=1, blocks=0): count their pieces"},
     {"add_part", (PyCFunction)counter_add_part, METH_VARARGS,
      "add_part(text, threads, blocks, mapped, start, size) -> where the last piece ends that was counted"},
-    {"spill", (PyCFunction)counter_spill, METH_O, "spill(by_place) -> where each run ends: write all that was counted to the file"},
+    {"spill", (PyCFunction)counter_spill, METH_O, "spill(by_place): write all that was counted to the file"},
     {"open", (PyCFunction)bitlex_py_open_runs, METH_VARARGS, "open(runs, ends, mapped)"},
     {"read", (PyCFunction)bitlex_py_read_runs, METH_O, "read(limit) -> whether there is more: count what runs have, up to so many bytes of memory"},
     {"take", (PyCFunction)bitlex_py_take_runs, METH_O, "take(bytes) -> the next pieces of runs in order of places, as finish gives them"},
@@ -319,6 +322,7 @@ static PyMethodDef counter_methods[] = {
 
 static PyGetSetDef counter_values[] = {
     {"place", (getter)counter_place, NULL, "bytes of all texts that were counted", NULL},
+    {"ends", (getter)counter_ends, NULL, "where each run ends that was written", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

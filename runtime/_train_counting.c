@@ -73,7 +73,7 @@ static Outcome count_pieces(Worker *w, train_counts *table, Stretch *s)
     const bitlex_machine *machine = w->job->machine;
     const uint64_t size = machine->stage_count > 1 ? bitlex_scratch_size(machine, s->length) : 0;
     Counter *counter = ((Counting *)w->job)->counter;
-    const uint64_t limit = counter->limit / (uint64_t)counter->table_count;
+    const uint64_t share = counter->limit / (uint64_t)counter->table_count, limit = counter->limit > 0 && share == 0 ? 1 : share;
     void *scratch = size > 0 ? PyMem_RawMalloc((size_t)size) : NULL;
     Pieces *p = PyMem_RawMalloc(sizeof *p);
     Outcome outcome = p == NULL || (size > 0 && scratch == NULL) ? NO_MEMORY : GOES_ON;
@@ -130,11 +130,6 @@ static void work_on_stretches(Worker *w)
         PyThread_release_lock(counting->job.lock);
         if (next == counting->count) return;
         outcome = count_pieces(w, table, counting->stretches + next);
-        if (counting->counter->mapped) {
-            const Stretch *s = counting->stretches + next;
-            bitlex_py_let_pages_go(s->text + (s->begins_inside ? s->from.block * BITLEX_BLOCK : 0),
-                                   s->text + (s->ends_inside ? s->to.block * BITLEX_BLOCK : s->length));
-        }
     }
     if (outcome != GOES_ON) bitlex_py_stop(w->job, outcome);
 }
@@ -142,10 +137,10 @@ static void work_on_stretches(Worker *w)
 /* --- texts ------------------------------------------------------------------------------------------------------------------------ */
 
 /* Whether a text is worth it. */
-static int is_cut(const Counter *self, const Utf8 *u, Py_ssize_t threads, Py_ssize_t blocks)
+static int is_cut(const Counter *self, const Utf8 *u, const Window *window, Py_ssize_t threads, Py_ssize_t blocks)
 {
     const bitlex_machine *machine = &self->machine->machine;
-    return (threads > 1 || self->mapped) && u->length >= (blocks > 0 ? 1 : LONG) && machine->stage_count == 1 && !machine->drops;
+    return (threads > 1 || window != NULL) && u->length >= (blocks > 0 ? 1 : LONG) && machine->stage_count == 1 && !machine->drops;
 }
 
 /* The last cut that is known before a place: its block, 0 at the start of the text. */
@@ -203,18 +198,19 @@ static int count_between(train_counts *table, const Stretch *s, size_t count)
 static void cut_all(Counting *counting, const Utf8 *texts, Py_ssize_t count, size_t most, uint64_t part_blocks, const Window *window, bitlex_cursor *cursor,
                     Py_ssize_t threads, Py_ssize_t blocks)
 {
+    const Window all = {0, UINT64_MAX, 0}, *within = window != NULL ? window : &all;
     uint64_t place = counting->counter->place;
     for (Py_ssize_t i = 0; i < count; place += texts[i++].length) {
         Stretch *to = counting->stretches + counting->count;
         size_t parts = 1;
         if (texts[i].length == 0) continue;
         memset(to, 0, sizeof *to);
-        if (is_cut(counting->counter, texts + i, threads, blocks)) parts = cut_text(cursor, texts + i, window, most, part_blocks, to);
+        if (is_cut(counting->counter, texts + i, window, threads, blocks)) parts = cut_text(cursor, texts + i, within, most, part_blocks, to);
         for (size_t k = 0; k < parts; k++) {
             to[k].text = texts[i].bytes;
             to[k].length = texts[i].length;
             to[k].place = place;
-            to[k].counted = window->start;
+            to[k].counted = within->start;
         }
         counting->count += parts;
     }
@@ -236,20 +232,19 @@ int bitlex_py_count_texts(Counter *self, const Utf8 *texts, Py_ssize_t count, Py
 {
     Counting counting = {.job = {.machine = &self->machine->machine, .work = work_on_stretches, .buffer_size = 1}, .counter = self};
     bitlex_cursor *cursor = bitlex_py_new_cursor(&self->machine->machine);
-    Window all = {0, UINT64_MAX, 0};
     const size_t most = PARTS * (size_t)threads;
     size_t room = (size_t)count;
     uint64_t bytes = 0;
     int failed = -1;
     for (Py_ssize_t i = 0; i < count; i++) {
         bytes += texts[i].length;
-        if (is_cut(self, texts + i, threads, blocks)) room += most;
+        if (is_cut(self, texts + i, window, threads, blocks)) room += most;
     }
     if (blocks == 0 && (uint64_t)threads > bytes / RELEASE + 1) threads = (Py_ssize_t)(bytes / RELEASE + 1);
     counting.stretches = PyMem_RawCalloc(room + 1, sizeof *counting.stretches);
     if (cursor != NULL && counting.stretches != NULL) failed = bitlex_py_make_tables(self, threads);
     if (failed == 0) {
-        cut_all(&counting, texts, count, most, (uint64_t)(blocks > 0 ? blocks : PART_BLOCKS), window != NULL ? window : &all, cursor, threads, blocks);
+        cut_all(&counting, texts, count, most, (uint64_t)(blocks > 0 ? blocks : PART_BLOCKS), window, cursor, threads, blocks);
         failed = bitlex_py_share(&counting.job, (uint64_t)threads) == 0 ? 0 : counting.failed != 0 ? counting.failed : -3;
     }
     if (failed == 0) failed = count_between(self->tables[0], counting.stretches, counting.count);

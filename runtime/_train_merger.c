@@ -15,6 +15,7 @@ typedef struct {
     train_merge *made;
     size_t count, room;
     int busy;
+    Py_buffer lent; /* what pieces lie in, unless it is memory of the merger */
 } Merger;
 
 static int begin(Merger *self) { return bitlex_py_begin_call((PyObject *)self, &self->busy, "this merger is in use, or had no memory"); }
@@ -161,13 +162,42 @@ static void merger_dealloc(Merger *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     train_merger_free(self->merger);
+    if (self->lent.obj != NULL) PyBuffer_Release(&self->lent);
     PyMem_RawFree(self->made);
     Py_XDECREF(self->encoder);
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
 }
 
+static PyObject *merger_lend(Merger *self, PyObject *buffer)
+{
+    if (begin(self) < 0) return NULL;
+    self->busy = 0;
+    if (self->lent.obj != NULL || train_merger_memory(self->merger) > 0) {
+        PyErr_SetString(PyExc_ValueError, "there are pieces, or other memory for them");
+        return NULL;
+    }
+    if (PyObject_GetBuffer(buffer, &self->lent, PyBUF_WRITABLE) < 0) return NULL;
+    if ((uintptr_t)self->lent.buf % sizeof(uint32_t) != 0) {
+        PyBuffer_Release(&self->lent);
+        PyErr_SetString(PyExc_ValueError, "the memory is not aligned");
+        return NULL;
+    }
+    train_merger_lend(self->merger, self->lent.buf, (size_t)self->lent.len);
+    Py_RETURN_NONE;
+}
+
+static PyObject *merger_needs(PyObject *type, PyObject *arguments)
+{
+    unsigned long long pieces, bytes;
+    (void)type;
+    if (!PyArg_ParseTuple(arguments, "KK:needs", &pieces, &bytes)) return NULL;
+    return PyLong_FromSize_t(train_merger_needs(pieces, bytes));
+}
+
 static PyMethodDef merger_methods[] = {
+    {"lend", (PyCFunction)merger_lend, METH_O, "lend(memory): have the pieces in it, which a file may lie behind"},
+    {"needs", (PyCFunction)merger_needs, METH_VARARGS | METH_STATIC, "needs(pieces, bytes) -> bytes of memory for so many pieces of so many bytes"},
     {"add", (PyCFunction)merger_add, METH_VARARGS, "add(pieces, lengths, counts), as Counter.finish gives them"},
     {"run", (PyCFunction)merger_run, METH_VARARGS,
      "run(most, work) -> whether there may be more: merge up to so many pairs, or look at so many places"},

@@ -2,6 +2,7 @@
 #include "_training.h"
 
 #define PIECES_AT_ONCE ((size_t)1 << 16) /* between two looks at signals */
+#define LET_GO (1u << 22) /* bytes of pieces after which the pages are let go */
 
 static int begin(Counter *self)
 {
@@ -48,9 +49,18 @@ void bitlex_py_close_runs(Counter *self)
     if (self->view.obj != NULL) PyBuffer_Release(&self->view);
 }
 
-static void let_all_go(const Counter *self)
+/* Step over the piece that was read; -3 if its run is malformed. */
+static int go_on(Counter *self, const train_counted *top)
 {
-    if (self->mapped) bitlex_py_let_pages_go(self->view.buf, (const uint8_t *)self->view.buf + self->view.len);
+    self->read += top->length;
+    return train_runs_next(self->runs);
+}
+
+static void let_read_go(Counter *self)
+{
+    if (!self->mapped || self->read < LET_GO) return;
+    self->read = 0;
+    bitlex_py_let_pages_go(self->view.buf, (const uint8_t *)self->view.buf + self->view.len);
 }
 
 /* Add some pieces to the table: 1 if it is full, before a hash that is not in it; 0 at the end or after enough. */
@@ -63,7 +73,7 @@ static int read_some(Counter *self, uint64_t limit, uint64_t *last, size_t *adde
         *last = top->key;
         ++*added;
         if (train_count_piece(self->tables[0], top->bytes, top->length, top->place, top->count) < 0) return -1;
-        if (train_runs_next(self->runs) < 0) return -3;
+        if (go_on(self, top) < 0) return -3;
     }
     return 0;
 }
@@ -79,7 +89,7 @@ PyObject *bitlex_py_read_runs(Counter *self, PyObject *given)
     while (outcome == 0 && train_runs_top(self->runs) != NULL) {
         Py_BEGIN_ALLOW_THREADS
         outcome = read_some(self, limit, &last, &added);
-        let_all_go(self);
+        let_read_go(self);
         Py_END_ALLOW_THREADS
         if (PyErr_CheckSignals() < 0) return NULL; /* which ends counting: the runs are still there */
     }
@@ -96,7 +106,7 @@ static int take_some(Counter *self, uint8_t *bytes, size_t room, uint32_t *lengt
         *used += (size_t)top->length;
         lengths[*taken] = (uint32_t)top->length;
         counts[*taken] = top->count;
-        if (train_runs_next(self->runs) < 0) return -3;
+        if (go_on(self, top) < 0) return -3;
     }
     return 0;
 }
@@ -119,7 +129,7 @@ PyObject *bitlex_py_take_runs(Counter *self, PyObject *given)
         uint8_t *to[3] = {(uint8_t *)PyBytes_AS_STRING(parts[0]), (uint8_t *)PyBytes_AS_STRING(parts[1]), (uint8_t *)PyBytes_AS_STRING(parts[2])};
         Py_BEGIN_ALLOW_THREADS
         failed = take_some(self, to[0], room, (void *)to[1], (void *)to[2], PIECES_AT_ONCE, &used, &taken);
-        let_all_go(self);
+        let_read_go(self);
         Py_END_ALLOW_THREADS
     }
     if (failed == 0 && _PyBytes_Resize(parts, (Py_ssize_t)used) == 0 && _PyBytes_Resize(parts + 1, (Py_ssize_t)(taken * sizeof(uint32_t))) == 0 &&

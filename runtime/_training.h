@@ -21,7 +21,7 @@ typedef struct {
     Py_ssize_t table_count;
     uint64_t place; /* bytes of all texts so far */
     int busy;
-    int mapped;     /* the texts at hand are maps of files */
+    int mapped;     /* what runs are read from is a map of a file */
     int file, error; /* where runs are written to, -1 for nowhere; what went wrong there */
     uint64_t limit; /* bytes of all tables from which on they are written, 0 for none */
     PyThread_type_lock lock; /* guards what follows, and the file */
@@ -29,6 +29,7 @@ typedef struct {
     size_t end_count, end_room;
     Py_buffer view;    /* what runs are read from */
     train_runs *runs;  /* or NULL */
+    uint64_t read;     /* bytes of pieces since pages were let go */
 } Counter;
 
 #if defined(__GNUC__)

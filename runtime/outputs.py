@@ -165,22 +165,18 @@ def npy_header(number: str, count: int) -> bytes:
 @contextmanager
 def whole_files(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
     """Files to write to, which get their names, in this order, when all of them are on the disk and the block ends well."""
-    import tempfile
-
     places = [place_of(path) for path in paths]
-    made: list[str] = []
+    made: list[Path] = []
     files: list[BinaryIO] = []
     try:
         for place in places:
-            descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-            made.append(name)
-            files.append(os.fdopen(descriptor, "wb", BUFFER))
+            made.append(place.with_name(f".{place.name}.{os.urandom(6).hex()}"))  # before it is there, or a signal might leave it
+            files.append(open(made[-1], "xb", BUFFER))  # noqa: SIM115
         yield files
-        for file, name in zip(files, made, strict=True):
+        for file in files:
             file.flush()
             os.fsync(file.fileno())
             file.close()
-            os.chmod(name, 0o666 & ~umask())
         for place in places:
             os.replace(made[0], place)
             del made[0]
@@ -191,7 +187,8 @@ def whole_files(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
             with suppress(OSError):  # a full disk was already complained about
                 file.close()
         for name in made:
-            os.unlink(name)
+            with suppress(FileNotFoundError):
+                os.unlink(name)
 
 
 def place_of(path: str | os.PathLike[str]) -> Path:
@@ -210,10 +207,3 @@ def keep(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def umask() -> int:
-    """The permissions that new files do not get; there is no other way to read them."""
-    found = os.umask(0)
-    os.umask(found)
-    return found

@@ -86,6 +86,11 @@ typedef struct {
 train_merger *train_merger_new(const bpe_vocabulary *v, train_rule rule, uint32_t first_id, uint32_t ids, uint32_t longest, uint64_t least);
 void train_merger_free(train_merger *t);
 
+/* Memory for the pieces, which is as large as so many of so many bytes need, and stays until the merger is freed: a file may lie behind it. To
+ * be called before the first piece is added, or not at all. */
+void train_merger_lend(train_merger *t, void *memory, size_t size);
+size_t train_merger_needs(uint64_t pieces, uint64_t bytes);
+
 /* Add a piece, as the tokens that the vocabulary makes of it; bytes that are none are left out. 0; -1 if memory is short, -2 if there are
  * more than 2^32 bytes of distinct pieces. */
 int train_merger_add(train_merger *t, const uint8_t *piece, uint32_t length, uint64_t count);

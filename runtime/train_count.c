@@ -213,12 +213,13 @@ int train_count(train_counts *c, const uint8_t *text, uint64_t readable, uint64_
         for (i = 0; i < n; i++) {
             const entry e = {group[i].low, group[i].high, 1, place + starts[from + i]};
             entry *at = group[i].at;
+            if (UNLIKELY(e.high == 0)) continue; /* a piece of nothing is none, and a free place is no piece */
             if (at != NULL && at->low == e.low && at->high == e.high) {
                 at->count++;
-            } else if (e.high != 0) { /* a piece of nothing is none */
-                if ((at == NULL || at->count > 0) && put_off(c, at == NULL ? &e : at) < 0) return -1;
-                if (at != NULL) *at = e;
+                continue;
             }
+            if ((at == NULL || at->count > 0) && put_off(c, at == NULL ? &e : at) < 0) return -1;
+            if (at != NULL) *at = e;
         }
     }
     return 0;

@@ -82,6 +82,7 @@ struct train_merger {
     int ended;
     uint32_t *cells;
     size_t cell_count, cell_room;
+    int lent; /* the cells are not ours */
     uint32_t *scratch;
     uint8_t *kept;
     size_t scratch_room;
@@ -163,7 +164,7 @@ void train_merger_free(train_merger *t)
     free(t->lengths);
     free(t->left_step);
     free(t->right_step);
-    free(t->cells);
+    if (!t->lent) free(t->cells);
     free(t->scratch);
     free(t->kept);
     free(t->longs);
@@ -177,6 +178,15 @@ size_t train_merger_memory(const train_merger *t)
     return t->cell_room * sizeof *t->cells + t->pair_room * sizeof *t->pairs + t->heap_room * sizeof *t->heap +
            t->chunk_cells * sizeof(uint32_t) + (t->found_room[0] + t->found_room[1]) * sizeof(found);
 }
+
+void train_merger_lend(train_merger *t, void *memory, size_t size)
+{
+    t->cells = memory;
+    t->cell_room = size / sizeof *t->cells;
+    t->lent = 1;
+}
+
+size_t train_merger_needs(uint64_t pieces, uint64_t bytes) { return (size_t)((HEADER * pieces + bytes + 1) * sizeof(uint32_t)); }
 
 /* --- pieces ------------------------------------------------------------------------------------------------------------------ */
 
@@ -245,7 +255,9 @@ int train_merger_add(train_merger *t, const uint8_t *piece, uint32_t length, uin
     if (n < 2) return 0; /* nothing to merge */
     if (t->cell_count + HEADER + length + 1 > UINT32_MAX) return -2;
     while (t->cell_count + HEADER + length + 1 > t->cell_room) {
-        uint32_t *grown = realloc(t->cells, (t->cell_room + t->cell_room / 2 + CHUNK) * sizeof *grown);
+        uint32_t *grown = NULL;
+        if (t->lent) return -1;
+        grown = realloc(t->cells, (t->cell_room + t->cell_room / 2 + CHUNK) * sizeof *grown);
         if (grown == NULL) return -1;
         t->cells = grown;
         t->cell_room += t->cell_room / 2 + CHUNK;

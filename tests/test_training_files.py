@@ -225,8 +225,8 @@ from pathlib import Path
 import bitlex.training.session as session
 session.WORK = 1
 from bitlex.cli import run
-import bitlex.training as training
-training.PAUSE = 0.0
+import bitlex.training.checkpoint as checkpoint
+checkpoint.PAUSE = checkpoint.PATIENCE = 0
 run()
 """
 

@@ -76,10 +76,89 @@ static void merge_words(const train_merge *m)
     }
 }
 
-/* Count random pieces, a few times, by one table or several, and read them back. */
-static void make_words(train_counts **tables, size_t table_count, uint8_t *bytes, uint32_t *found_lengths, uint64_t *found_counts)
+typedef struct {
+    uint8_t *bytes;
+    size_t size;
+} written;
+
+static int keep(void *context, const void *bytes, size_t size)
 {
-    const uint32_t letters = 1 + chance(4);
+    written *w = context;
+    w->bytes = realloc(w->bytes, w->size + size); /* the very size, so that a look behind the end is found out */
+    memcpy(w->bytes + w->size, bytes, size);
+    w->size += size;
+    return 0;
+}
+
+#define RUNS 40
+
+static written runs[RUNS];
+static size_t run_count;
+
+static void spill(train_counts *c, train_order by)
+{
+    if (run_count == RUNS) return;
+    expect(train_counts_spill(c, by, keep, runs + run_count++) == 0, "writing a run");
+}
+
+static train_runs *open_runs(written *from, size_t count)
+{
+    train_runs *r = train_runs_new(count);
+    expect(r != NULL, "memory");
+    for (size_t i = 0; i < count; i++) expect(train_runs_add(r, from[i].bytes, from[i].size) == 0, "a run that is added");
+    return r;
+}
+
+/* Put what was written and what was not into another table, which is written, too, now and then; then read all in order. */
+static void read_back(train_counts *c, const uint64_t key[2], uint8_t *bytes, uint32_t *found_lengths, uint64_t *found_counts)
+{
+    written by_place[RUNS];
+    train_counts *other = train_counts_new(key);
+    train_runs *r;
+    const train_counted *top;
+    uint64_t last = 0;
+    size_t count;
+    expect(other != NULL && train_counts_spill(c, TRAIN_BY_HASH, keep, runs + run_count++) == 0, "writing a run");
+    r = open_runs(runs, run_count);
+    memcpy(by_place, runs, sizeof by_place);
+    count = run_count;
+    memset(runs, 0, sizeof runs);
+    run_count = 0;
+    while ((top = train_runs_top(r)) != NULL) {
+        if (top->key != last && run_count + 1 < RUNS && chance(20) == 0) spill(other, TRAIN_BY_PLACE);
+        last = top->key;
+        expect(train_count_piece(other, top->bytes, top->length, top->place, top->count) == 0, "memory");
+        expect(train_runs_next(r) == 0, "a run");
+    }
+    train_runs_free(r);
+    for (size_t i = 0; i < count; i++) free(by_place[i].bytes);
+    spill(other, TRAIN_BY_PLACE);
+    r = open_runs(runs, run_count);
+    for (word_count = 0; (top = train_runs_top(r)) != NULL; word_count++) {
+        expect(word_count == 0 || top->place > last, "order");
+        last = top->place;
+        memcpy(bytes, top->bytes, (size_t)top->length);
+        bytes += top->length;
+        found_lengths[word_count] = (uint32_t)top->length;
+        found_counts[word_count] = top->count;
+        expect(train_runs_next(r) == 0, "a run");
+    }
+    train_runs_free(r);
+    for (size_t i = 0; i < run_count; i++) free(runs[i].bytes);
+    memset(runs, 0, sizeof runs);
+    run_count = 0;
+    train_counts_free(other);
+}
+
+/* Count random pieces, a few times, by one table or several, and read them back. */
+static void make_words(train_counts **tables, size_t table_count, const uint64_t key[2], uint8_t *bytes, uint32_t *found_lengths,
+                       uint64_t *found_counts)
+{
+    static uint8_t again[1 << 20];
+    static uint32_t lengths_again[4096];
+    static uint64_t counts_again[4096];
+    const uint32_t letters = 1 + chance(4), spills = chance(2);
+    train_counts *same = train_counts_new(key);
     uint8_t text[4096];
     uint64_t place = 0, size = 0;
     for (uint32_t repeat = 0, repeats = 1 + chance(30); repeat < repeats; repeat++) {
@@ -95,14 +174,24 @@ static void make_words(train_counts **tables, size_t table_count, uint8_t *bytes
             memcpy(exact, text, at);
             expect(train_count(tables[repeat % table_count], exact, at, place, starts, ends, n) == 0, "memory");
             expect(train_count_settle(tables[repeat % table_count]) == 0, "memory");
+            expect(same != NULL && train_count(same, exact, at, place, starts, ends, n) == 0 && train_count_settle(same) == 0, "memory");
             free(exact);
+            if (spills && run_count + 2 < RUNS && chance(3) == 0) spill(tables[repeat % table_count], TRAIN_BY_HASH);
         }
         place += at;
     }
     for (size_t i = 1; i < table_count; i++) expect(train_counts_add(tables[0], tables[i]) == 0, "memory");
-    word_count = train_counts_finish(tables[0], &size);
+    word_count = train_counts_finish(same, &size);
     expect(word_count <= 4096 && size <= 1 << 20, "size");
-    expect(train_counts_write(tables[0], bytes, found_lengths, found_counts) == 0, "memory");
+    expect(train_counts_write(same, bytes, found_lengths, found_counts) == 0, "memory");
+    train_counts_free(same);
+    if (run_count > 0 || spills) {
+        const size_t there = word_count;
+        read_back(tables[0], key, again, lengths_again, counts_again);
+        expect(word_count == there && memcmp(again, bytes, (size_t)size) == 0, "pieces that were written and read");
+        expect(memcmp(lengths_again, found_lengths, there * sizeof *found_lengths) == 0, "their lengths");
+        expect(memcmp(counts_again, found_counts, there * sizeof *found_counts) == 0, "their counts");
+    }
 }
 
 static void compare(uint64_t seed)
@@ -125,7 +214,7 @@ static void compare(uint64_t seed)
     for (int i = 0; i < 257; i++) starts[i] = (uint32_t)i;
     for (int i = 0; i < 256; i++) all[i] = (uint8_t)i, lengths[i] = 1;
     for (size_t i = 0; i < table_count; i++) expect((tables[i] = train_counts_new(key)) != NULL, "memory");
-    make_words(tables, table_count, bytes, found_lengths, found_counts);
+    make_words(tables, table_count, key, bytes, found_lengths, found_counts);
     for (size_t i = 0; i < table_count; i++) train_counts_free(tables[i]);
     if (word_count > WORDS) word_count = WORDS;
     expect(bpe_build(&v, starts, all, 256, (const uint32_t[3]){0, 0, 0}, 0, 0) == 0, "memory");

@@ -23,8 +23,8 @@ output (-o):
   what the name of the file says: NAME.tiktoken (ranks: without pattern and special tokens), tokenizer.json (Hugging Face), NAME.model
   (minbpe, with NAME.vocab to look at; the pattern of a family is then read as minbpe reads it), any other name: the form of bitlex, which
   is complete and loads in milliseconds. What the file could not say is an error before anything is read. It appears when it is whole.
-  Until then, OUTPUT.checkpoint holds what is done, from when counting is done on; --resume goes on from it, and ends with the same
-  tokenizer. It is removed when the output is there
+  Until then, OUTPUT.checkpoint holds what is done, every minute, and while texts are counted OUTPUT.checkpoint.runs beside it; --resume goes
+  on from there, and ends with the same tokenizer. Standard input is counted anew. Both are removed when the output is there
 
 rules (--tie-break), which say what is merged when two pairs are equally frequent, and how ids are given:
   minbpe        the pair that comes first in the text; special tokens have the highest ids
@@ -58,6 +58,8 @@ def add(commands: Commands) -> None:
     mine.add_argument("--limit-alphabet", type=int, metavar="N", help="with huggingface: keep only the most frequent bytes")
     mine.add_argument("--seen-bytes", action="store_true", help="with huggingface: only bytes that occur are tokens")
     mine.add_argument("--threads", type=int, default=0, metavar="N", help="how many count; 0, the default: as many as there are cores")
+    mine.add_argument("--memory", metavar="SIZE", help="of counted pieces, such as '2 GB', before they go to the disk (default: half of all)")
+    mine.add_argument("--spill", metavar="FOLDER", help="where they go then (default: beside the output)")
     mine.add_argument("--resume", action="store_true", help="go on from OUTPUT.checkpoint, if it is there")
     mine.add_argument("--held-out", action="append", default=[], metavar="FILE", help="report compression on this; as often as needed")
     mine.add_argument("--plots", metavar="FOLDER", help="draw token lengths and compression there (needs matplotlib)")
@@ -78,7 +80,7 @@ def run_train(options: argparse.Namespace) -> int:
         made = train(
             [Path(file) for file in options.files or [STANDARD_INPUT]], options.vocab_size, min_frequency=options.min_frequency,
             max_token_length=options.max_token_length, threads=options.threads, input=options.input, field=options.field,
-            checkpoint=checkpoint, resume=options.resume, progress=display, **asked,
+            memory=options.memory, spill=options.spill, checkpoint=checkpoint, resume=options.resume, progress=display, **asked,
         )  # fmt: skip
     finally:
         display.clear()

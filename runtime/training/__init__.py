@@ -21,17 +21,17 @@ from .rules import TieBreak, rule_of
 if TYPE_CHECKING:
     from ..lexer import Lexer
     from ..tokenizer import Tokenizer
+    from .checkpoint import Keeper
+    from .session import Session
 
 __all__ = ["Progress", "TieBreak", "train"]
-
-PAUSE = 60.0  # seconds between two checkpoints
-
 
 def train(
     source: Any, vocab_size: int, *, pattern: str | Lexer | None = None, special_tokens: Sequence[str] = (), min_frequency: int = 0,
     tie_break: TieBreak = "minbpe", max_token_length: int | None = None, initial_alphabet: bytes | None = None,
     limit_alphabet: int | None = None, extend: Tokenizer | None = None, name: str | None = None, threads: int = 0, input: str | None = None,
-    field: str = "text", checkpoint: str | os.PathLike[str] | None = None, resume: bool = False,
+    field: str = "text", memory: int | str | None = None, spill: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None, resume: bool = False,
     progress: Callable[[Progress], object] | None = None,
 ) -> Tokenizer:  # fmt: skip
     """Learn a tokenizer of `vocab_size` ids from texts, or of fewer, where no pair is left that is frequent enough.
@@ -49,17 +49,22 @@ def train(
     initial_alphabet, limit_alphabet   with "huggingface": the bytes that are tokens in any case (default: all), and how many may be
     extend      a Tokenizer to go on from, which says the pattern; its ids stay
     threads     that count; 0: as many as there are cores
-    checkpoint  a file to write what is done to: when counting is done, every minute, and when an exception, Ctrl-C say, ends the training.
-                With `resume`, training goes on from it, if it is there; the sources are then not read again
+    memory      how much of it counted pieces may take, in bytes or such as "2 GB", before they are written to temporary files, which changes
+                nothing but the time; default: half of what the machine has
+    spill       the folder for these; default: where temporary files go ($TMPDIR), and with `checkpoint`, beside that
+    checkpoint  a file to write what is done to: every minute, when counting is done, and when an exception, Ctrl-C say, ends the merging.
+                With `resume`, training goes on from it, if it is there. While texts are counted there are checkpoints if the source is
+                files, which are then read again from where it says on; other sources begin anew until they are counted
     progress    called now and then with a Progress
 
     Time is that of reading the text and of the places merged; memory, of its distinct pieces: four bytes for each of their bytes, and
     places. ValueError for arguments that contradict each other; InputError (a ValueError) for files that cannot be read.
     """
     from ..tokenizer import Tokenizer
+    from .checkpoint import Keeper, read
     from .cutting import cutting
+    from .memory import bytes_of
     from .session import Session, Settings
-    from .source import batches
 
     rule = rule_of(tie_break)
     if not rule.chooses_bytes and (initial_alphabet is not None or limit_alphabet is not None):
@@ -76,35 +81,32 @@ def train(
         max_token_length=max_token_length, initial_alphabet=bytes(range(256)) if initial_alphabet is None else initial_alphabet,
         limit_alphabet=limit_alphabet, base=None if extend is None else extend.description, name=name,
     )  # fmt: skip
-    session = Session(settings, cut, threads)
-    if resume and checkpoint is not None and os.path.exists(checkpoint):
-        from .checkpoint import read
-
-        session.resume(read(checkpoint), os.fspath(checkpoint))
-    else:
-        session.count(batches(source, input=input, field=field), progress)
-        save(session, checkpoint)
-    merge(session, checkpoint, progress)
+    folder = None if spill is None else os.fspath(spill)
+    if folder is not None and not os.path.isdir(folder):
+        raise ValueError(f"{folder}: spill is no folder")
+    session = Session(settings, cut, threads, bytes_of(memory), folder)
+    keeper = None if checkpoint is None else Keeper(checkpoint, folder)
+    found = None
+    if resume and keeper is not None and os.path.exists(keeper.path):
+        found = read(keeper.path)
+        session.resume(found, keeper.path)
+    if found is None or found.counting is not None:
+        session.count(source, input=input, field=field, report=progress, keeper=keeper, begun=found)
+        if keeper is not None:
+            keeper.write(session.checkpoint)
+    if keeper is not None:
+        keeper.remove_runs()
+    merge(session, keeper, progress)
     return Tokenizer(session.description(), lexer=cut.lexer)
 
 
-def merge(session: Any, checkpoint: str | os.PathLike[str] | None, progress: Callable[[Progress], object] | None) -> None:
+def merge(session: Session, keeper: Keeper | None, progress: Callable[[Progress], object] | None) -> None:
     """Merge to the end; what was done is saved if that is not reached."""
-    import time
-
-    saved = time.monotonic()
     try:
         while session.merge(progress):
-            if time.monotonic() - saved > PAUSE:
-                save(session, checkpoint)
-                saved = time.monotonic()
+            if keeper is not None and keeper.is_due():
+                keeper.write(session.checkpoint)
     except BaseException:
-        save(session, checkpoint)
+        if keeper is not None:
+            keeper.write(session.checkpoint)
         raise
-
-
-def save(session: Any, checkpoint: str | os.PathLike[str] | None) -> None:
-    if checkpoint is not None:
-        from .checkpoint import write
-
-        write(checkpoint, session.checkpoint())

@@ -1,31 +1,44 @@
 """Checkpoints of a training that was interrupted: what was counted and what was merged, in one file; and back.
 
     8 bytes   BITLEXT and the order of bytes, < or >
-    8 bytes   checksum of all that follows (uint64)
+    8 bytes   checksum of the header (uint64)
     8 bytes   the length of the header (uint64)
-    header    JSON: the settings of the training, and the sizes of what follows
-    rest      distinct pieces, their lengths and counts, merges and how often each pair was there
+    header    JSON: the settings of the training, the sizes of what follows, and checksums
+    rest      distinct pieces, their lengths and counts, merges and how often each pair was there, each filled with zeros to 8 bytes
 
-A training that goes on from it ends as if it had never stopped, because a merge depends on nothing but what was counted and merged before.
-Invariants: the file under its name is whole, the one before or the new one, whatever ends the process; one that was changed, or
-belongs to other settings, is refused, and says which.
+While counting goes on, the rest is empty, and the header says which file of runs has what was counted (counting.py), how much of it, and from
+which place on the sources are to be read. A training that goes on from it ends as if it had never stopped, because a merge depends on
+nothing but what was counted and merged before. Invariants: the file under its name is whole, the one before or the new one, whatever ends the
+process; one that was changed, or belongs to other settings or files, is refused, and says which.
 """
 
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import struct
 import sys
-from typing import Any, NamedTuple
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..outputs import whole_files
 from ..saving import checksum
 
-__all__ = ["Checkpoint", "CheckpointError", "read", "write"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typing_extensions import Buffer
+
+__all__ = ["Checkpoint", "CheckpointError", "Keeper", "read", "write"]
 
 MAGIC = b"BITLEXT" + {"little": b"<", "big": b">"}[sys.byteorder]
 NUMBER = struct.Struct("=Q")
+BEGINNING = 24  # bytes before the header
+ALIGNED = 8
+PAUSE = 60.0  # seconds between two checkpoints, at least
+PATIENCE = 20  # times as long as one takes, at least, it is to the next
 
 
 class CheckpointError(ValueError):
@@ -33,43 +46,77 @@ class CheckpointError(ValueError):
 
 
 class Checkpoint(NamedTuple):
-    """What there is when counting is done, and some merges were made."""
+    """What there is when some texts were counted (`counting` says how far), or when counting is done, and some merges were made."""
 
     settings: dict[str, Any]
-    pieces: bytes
-    lengths: bytes
-    counts: bytes
-    merges: bytes
-    merge_counts: bytes
+    counting: dict[str, Any] | None
+    pieces: Buffer = b""
+    lengths: Buffer = b""
+    counts: Buffer = b""
+    merges: bytes = b""
+    merge_counts: bytes = b""
 
 
 def write(path: str | os.PathLike[str], made: Checkpoint) -> None:
-    header = json.dumps({"settings": made.settings, "sizes": [len(part) for part in made[1:]]}).encode()
-    body = b"".join([NUMBER.pack(len(header)), header, *made[1:]])
+    parts = [memoryview(part) for part in made[2:]]
+    about = {
+        "settings": made.settings, "counting": made.counting, "sizes": [len(part) for part in parts],
+        "checksums": [checksum(part) for part in parts],
+    }  # fmt: skip
+    header = json.dumps(about).encode()
+    header += b" " * (-len(header) % ALIGNED)
     with whole_files(path) as (file,):
-        file.write(MAGIC + NUMBER.pack(checksum(body)))
-        file.write(body)
+        file.write(MAGIC + NUMBER.pack(checksum(header)) + NUMBER.pack(len(header)) + header)
+        for part in parts:
+            file.write(part)
+            file.write(bytes(-len(part) % ALIGNED))
 
 
 def read(path: str | os.PathLike[str]) -> Checkpoint:
-    """The checkpoint. The checksum does not tell zeros at the end from none, so the lengths are compared, too."""
+    """The checkpoint, of which pieces are mapped. A checksum does not tell zeros at the end from none, so lengths are compared, too."""
     wrong = CheckpointError(f"{os.fspath(path)}: no checkpoint of this version and kind of machine, or not as it was written")
     with open(path, "rb") as file:
-        data = memoryview(file.read())
-    start = len(MAGIC) + NUMBER.size
-    body = start + NUMBER.size
-    if data[: len(MAGIC)] != MAGIC or len(data) < body or data[len(MAGIC) : start] != NUMBER.pack(checksum(data[start:])):
+        if os.fstat(file.fileno()).st_size < BEGINNING:
+            raise wrong
+        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    known, length = NUMBER.unpack(data[8:16])[0], NUMBER.unpack(data[16:24])[0]
+    header = bytes(data[BEGINNING : BEGINNING + length])
+    if data[:8] != MAGIC or len(header) != length or checksum(header) != known:
         raise wrong
-    (length,) = NUMBER.unpack(data[start:body])
-    try:
-        header = json.loads(bytes(data[body : body + length]))
-    except ValueError:
-        raise wrong from None
-    parts = []
-    at = body + length
-    for size in header["sizes"]:
-        parts.append(bytes(data[at : at + size]))
-        at += size
+    about = json.loads(header)
+    parts: list[Any] = []
+    at = BEGINNING + length
+    for size, known in zip(about["sizes"], about["checksums"], strict=True):
+        parts.append(data[at : at + size])
+        filling = data[at + size : at + size + -size % ALIGNED]
+        if len(parts[-1]) != size or checksum(parts[-1]) != known or filling != bytes(-size % ALIGNED):
+            raise wrong
+        at += size + len(filling)
     if at != len(data):
         raise wrong
-    return Checkpoint(header["settings"], *parts)
+    return Checkpoint(about["settings"], about["counting"], *parts[:3], *map(bytes, parts[3:]))
+
+
+class Keeper:
+    """Writes checkpoints to a file, when it is time to. `runs`: the file of runs that goes with it, beside it or in a folder."""
+
+    def __init__(self, path: str | os.PathLike[str], folder: str | None = None) -> None:
+        self.path = os.path.abspath(path)
+        name = f"{os.path.basename(self.path)}.runs" if folder is None else f"bitlex-{checksum(os.fsencode(self.path)):016x}.runs"
+        self.runs = os.path.join(os.path.dirname(self.path) if folder is None else os.path.abspath(folder), name)
+        self.next = time.monotonic() + PAUSE
+        self.written = False
+
+    def is_due(self) -> bool:
+        return time.monotonic() >= self.next
+
+    def write(self, make: Callable[[], Checkpoint]) -> None:
+        begun = time.monotonic()
+        write(self.path, make())
+        self.written = True
+        now = time.monotonic()
+        self.next = now + max(PAUSE, PATIENCE * (now - begun))
+
+    def remove_runs(self) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self.runs)

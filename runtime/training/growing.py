@@ -7,22 +7,26 @@ Invariant: tokens keep their ids, and each merge makes the next one.
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ..vocabularies.ranks import merges_by_rank
 from ..vocabulary import Vocabulary, buffers
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
 __all__ = ["byte_counts", "extensible", "spelled", "with_merges"]
 
 
-def byte_counts(pieces: bytes, lengths: bytes, counts: bytes) -> Mapping[int, int]:
+def byte_counts(pieces: Buffer, lengths: Buffer, counts: Buffer) -> Mapping[int, int]:
     """How often each byte occurs in all texts."""
     found: Counter[int] = Counter()
     at = 0
-    for length, count in zip(array("I", lengths), array("Q", counts), strict=True):
-        for byte in pieces[at : at + length]:
+    data = memoryview(pieces)
+    for length, count in zip(memoryview(lengths).cast("I"), memoryview(counts).cast("Q"), strict=True):
+        for byte in data[at : at + length]:
             found[byte] += count
         at += length
     return found

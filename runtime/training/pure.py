@@ -26,6 +26,8 @@ from ..merging import PureEncoder
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from typing_extensions import Buffer
+
     from ..vocabulary import Vocabulary
 
 __all__ = ["PureCounter", "PureMerger"]
@@ -40,7 +42,7 @@ class PureCounter:
         self.machine = machine
         self.counts: Counter[bytes] = Counter()
 
-    def add(self, texts: Iterable[Any], threads: int = 1, blocks: int = 0, mapped: bool = False) -> None:
+    def add(self, texts: Iterable[Any], threads: int = 1, blocks: int = 0) -> None:
         for text in texts_of(texts):
             data = as_bytes(text)
             self.counts.update(data[start:end] for start, end in self.machine.iterate(data) if start < end)
@@ -69,11 +71,12 @@ class PureMerger:
         self.heap: list[tuple[int, Any, Pair]] | None = None
         self.made: list[tuple[int, int, int, int]] = []
 
-    def add(self, pieces: bytes, lengths: bytes, counts: bytes) -> None:
-        ends = list(accumulate(array("I", lengths), initial=0))
+    def add(self, pieces: Buffer, lengths: Buffer, counts: Buffer) -> None:
+        data = memoryview(pieces)
+        ends = list(accumulate(memoryview(lengths).cast("I"), initial=0))
         unknown = bytes(set(range(256)) - set(self.known))
-        for (start, end), count in zip(pairwise(ends), array("Q", counts), strict=True):
-            self.words.append(list(self.encoder.encode_piece(pieces[start:end].translate(None, unknown))) if end > start else [])
+        for (start, end), count in zip(pairwise(ends), memoryview(counts).cast("Q"), strict=True):
+            self.words.append(list(self.encoder.encode_piece(bytes(data[start:end]).translate(None, unknown))) if end > start else [])
             self.times.append(count)
             self.count(len(self.words) - 1, set())
 

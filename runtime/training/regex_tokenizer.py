@@ -158,11 +158,10 @@ class RegexTokenizer:
         from .cutting import cutting
         from .rules import RULES
         from .session import Session, Settings
-        from .source import batches
 
         cut = cutting(self._lexer(), RULES["minbpe"])
         session = Session(Settings(RULES["minbpe"], vocab_size), cut)
-        session.count(batches(text))
+        session.count(text)
         while session.merge():
             pass
         self._take(Tokenizer(session.description(), lexer=cut.lexer))

@@ -1,6 +1,6 @@
 """One training from texts to a Description: counting, merging, and the checkpoints between.
 
-    session = Session(settings, cutting("gpt2", rule)); session.count(batches(text)); session.merge(report); session.description()
+    session = Session(settings, cutting("gpt2", rule)); session.count(text); session.merge(report); session.description()
 
     counting   the lexer cuts each text, and distinct pieces are counted, by as many threads as are wanted
     merging    from the most frequent pair on, until there are as many tokens as wanted, or no pair is frequent enough
@@ -12,24 +12,28 @@ Invariant: what comes out hangs on the texts and the settings, not on threads, b
 from __future__ import annotations
 
 import hashlib
-import os
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..lexer import cores
 from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
 from .checkpoint import Checkpoint, CheckpointError
+from .counting import Counting, Runs
 from .growing import byte_counts, extensible, spelled, with_merges
+from .memory import mapped
 from .progress import Progress
-from .pure import PureCounter, PureMerger
+from .pure import PureMerger
 from .rules import Rule
+from .source import Place, batches, files_of
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from .checkpoint import Keeper
     from .cutting import Cutting
-    from .source import Batch
 
 __all__ = ["Session", "Settings"]
 
@@ -71,10 +75,12 @@ class Session:
     settings: Settings
     cutting: Cutting
     threads: int = 0
+    memory: int = 1 << 62  # bytes that counted pieces may take before they are written to the disk
+    spill: str | None = None  # the folder for that; None: where temporary files go
     length: int = 0  # bytes or characters of text
-    pieces: bytes = b""
-    lengths: bytes = b""
-    counts: bytes = b""
+    pieces: Buffer = b""
+    lengths: Buffer = b""
+    counts: Buffer = b""
     merged: tuple[bytes, bytes] = (b"", b"")  # merges that were done before this session, and how often each pair was there
     start: Vocabulary | None = field(default=None, init=False)
     added: dict[str, int] = field(default_factory=dict, init=False)
@@ -82,28 +88,42 @@ class Session:
 
     # --- counting ---
 
-    def count(self, batches: Iterable[Batch], report: Callable[[Progress], object] | None = None) -> None:
-        """Count the pieces of all texts."""
-        lexer = self.cutting.lexer
-        workers = self.threads or cores()
-        counter: Any
-        if lexer.tier == "pure":
-            counter = PureCounter(lexer._machine)
-        else:
-            from .. import _native
+    def count(
+        self, source: Any, *, input: str | None = None, field: str = "text", report: Callable[[Progress], object] | None = None,
+        keeper: Keeper | None = None, begun: Checkpoint | None = None,
+    ) -> None:  # fmt: skip
+        """Count the pieces of all texts; of files, with checkpoints, and from where one says."""
+        files = files_of(source) if keeper is not None or begun is not None else None
+        start, runs = None, None
+        if begun is not None and begun.counting is not None:
+            start, runs = place_in(files, begun.counting)
+            self.length = begun.settings["length"]
+        if keeper is not None and runs is not None:
+            keeper.runs = runs.path
+        path = keeper.runs if keeper is not None and files is not None else None
+        counting = Counting(self.cutting.lexer, threads=self.threads or cores(), memory=self.memory, folder=self.spill, path=path, before=runs)
+        try:
+            for batch in batches(source, input=input, field=field, start=start):
+                position = batch.position + batch.here.offset
+                for place, length in counting.add(batch):
+                    self.length += length
+                    position += length if batch.mapped else 0
+                    if report is not None:
+                        report(Progress("counting", position, batch.total, self.length))
+                    if keeper is not None and files is not None and keeper.is_due() and counting.can_keep:
+                        keeper.write(partial(self.counting_checkpoint, counting, files, place))
+            self.pieces, self.lengths, self.counts = counting.finish()
+        except BaseException:
+            if keeper is not None and path is not None and begun is None and not keeper.written:
+                keeper.remove_runs()
+            raise
+        finally:
+            counting.close()
 
-            assert isinstance(lexer._machine, _native.Machine)
-            counter = _native.Counter(lexer._machine, os.urandom(16))
-        for batch in batches:
-            counter.add(batch.texts, workers, 0, batch.mapped)
-            self.length += sum(map(len, batch.texts))
-            if report is not None:
-                report(Progress("counting", batch.position, batch.total, self.length))
-        self.pieces, self.lengths, self.counts = counter.finish()
-
-    def distinct(self) -> dict[str, int]:
-        """What was counted: {piece: count} would be large; their numbers, for a report."""
-        return {"pieces": sum(array("Q", self.counts)), "distinct": len(self.lengths) // 4, "bytes": len(self.pieces)}
+    def counting_checkpoint(self, counting: Counting, files: list[tuple[str, int, int]], place: Place) -> Checkpoint:
+        runs = counting.keep()
+        about = {"files": files, "place": place, "runs": runs._replace(key=runs.key.hex())}  # type: ignore[arg-type]
+        return Checkpoint(self.settings.as_json(self.cutting) | {"length": self.length}, about)
 
     # --- merging ---
 
@@ -124,6 +144,9 @@ class Session:
             machine: Any = self.cutting.lexer._machine
             encoder = _native.Encoder(machine, {}, vocabulary.blob, vocabulary.starts, vocabulary.merges, vocabulary.whole)
             self.merger = _native.Merger(encoder, *arguments)
+            needed = self.merger.needs(memoryview(self.lengths).nbytes // 4, memoryview(self.pieces).nbytes)
+            if needed > self.memory:
+                self.merger.lend(mapped(needed, self.spill))
         self.merger.add(self.pieces, self.lengths, self.counts)
 
     def size(self) -> int:
@@ -183,14 +206,16 @@ class Session:
     def checkpoint(self) -> Checkpoint:
         """All that is needed to go on, once counting is done."""
         settings = self.settings.as_json(self.cutting) | {"length": self.length}
-        return Checkpoint(settings, self.pieces, self.lengths, self.counts, *self.merges())
+        return Checkpoint(settings, None, self.pieces, self.lengths, self.counts, *self.merges())
 
     def resume(self, found: Checkpoint, where: str) -> None:
-        """Take what was counted."""
+        """Take what was counted, if all is."""
         wanted = self.settings.as_json(self.cutting)
         for key, value in wanted.items():
             if found.settings.get(key) != value:
                 raise CheckpointError(f"{where}: was made with {key} {found.settings.get(key)!r}, not {value!r}")
+        if found.counting is not None:
+            return
         self.length = found.settings["length"]
         self.pieces, self.lengths, self.counts = found.pieces, found.lengths, found.counts
         self.merged = (found.merges, found.merge_counts)
@@ -216,6 +241,18 @@ class Session:
             family=self.cutting.family, added=tokens, decoded={token.id: token.content.encode() for token in tokens},
             convention=rule.convention, name=settings.name or digest[:12], format=rule.format, digest=digest,
         )  # fmt: skip
+
+
+def place_in(files: list[tuple[str, int, int]] | None, counting: dict[str, Any]) -> tuple[Place, Runs]:
+    """Where counting goes on in the files, which are as they were."""
+    known = [tuple(file) for file in counting["files"]]
+    if files != known:
+        changed = [file[0] for file in known if file not in (files or [])] or [file[0] for file in files or [] if file not in known]
+        raise CheckpointError(
+            f"{', '.join(changed[:3]) or 'the files'}: not what was counted from when the training was interrupted; begin it anew, without resume"
+        )
+    runs = Runs(*counting["runs"])
+    return Place(*counting["place"]), runs._replace(key=bytes.fromhex(runs.key))  # type: ignore[arg-type]
 
 
 def check_special(vocabulary: Vocabulary, added: Mapping[str, int]) -> None:

@@ -4,8 +4,8 @@
     for batch in batches([Path("shards/**/*.jsonl.gz"), "and a text"], field="content"): ...
 
 A str or anything bytes-like is a text. A path (os.PathLike) is a file, or a glob of files, read as inputs.py says. An iterable has such
-things, one after the other. Invariant: texts keep their order, and none is cut; no more than one batch, or one text, is held at a
-time. Rejected: a str as a path (a short text would be one, too).
+things, one after the other. Files can be read again from a Place on. Invariant: texts keep their order, and none is cut; no more than one
+batch, or one text, is held at a time. Rejected: a str as a path (a short text would be one, too).
 """
 
 from __future__ import annotations
@@ -17,29 +17,44 @@ from typing import Any, NamedTuple
 
 from ..inputs import Found, Source, find
 
-__all__ = ["Batch", "batches", "files_of"]
+__all__ = ["Batch", "Place", "batches", "files_of"]
 
 BATCH = 1 << 22  # bytes or characters of a batch
 MOST = 4096  # texts in one
 
 
+class Place(NamedTuple):
+    """Where something begins: in which of all files, behind how many of its documents, and how far in the next one, if that is mapped."""
+
+    file: int = 0
+    document: int = 0
+    offset: int = 0
+
+
 class Batch(NamedTuple):
-    """Some texts, and how many bytes of files lie behind, of how many; 0 where that is not known. `mapped`: they are maps of files."""
+    """Some texts, how many bytes of files lie before them, of how many (0 where that is not known), and where they begin and end.
+
+    `mapped`: it is one, which is a map of a file.
+    """
 
     texts: list[Any]
     position: int = 0
     total: int = 0
     mapped: bool = False
+    here: Place = Place()
+    next: Place = Place()
 
 
-def batches(source: Any, *, input: str | None = None, field: str = "text") -> Iterator[Batch]:
-    """The texts of a source."""
+def batches(source: Any, *, input: str | None = None, field: str = "text", start: Place | None = None) -> Iterator[Batch]:
+    """The texts of a source; of files, those from a place on."""
     if isinstance(source, str) or is_bytes(source):
         yield Batch([source])
         return
-    if isinstance(source, os.PathLike):
-        source = [source]
-    elif not isinstance(source, Iterable):
+    files = paths_of(source)
+    if files is not None:
+        yield from of_files(find(files), input, field, start or Place())
+        return
+    if not isinstance(source, Iterable):
         raise TypeError(f"expected a text, a path, or an iterable of these, got {type(source).__name__}")
     texts: list[Any] = []
     size = 0
@@ -48,7 +63,7 @@ def batches(source: Any, *, input: str | None = None, field: str = "text") -> It
             if texts:
                 yield Batch(texts)
                 texts, size = [], 0
-            yield from of_files(find([os.fspath(one)]), input, field)
+            yield from of_files(find([os.fspath(one)]), input, field, Place())
             continue
         if not isinstance(one, str) and not is_bytes(one):
             raise TypeError(f"expected texts or paths, got {type(one).__name__}")
@@ -69,29 +84,46 @@ def is_bytes(source: Any) -> bool:
     return True
 
 
-def files_of(source: Any) -> list[str]:
-    """The files of a source that names any, or that is a list of what may."""
+def paths_of(source: Any) -> list[str] | None:
+    """A path, or a list of nothing but paths; None for anything else."""
     listed = source if isinstance(source, (list, tuple)) else [source]
-    return [found.path for one in listed if isinstance(one, os.PathLike) for found in find([os.fspath(one)])]
+    return [os.fspath(one) for one in listed] if listed and all(isinstance(one, os.PathLike) for one in listed) else None
 
 
-def of_files(found: Iterable[Found], input: str | None, field: str) -> Iterator[Batch]:
+def files_of(source: Any) -> list[tuple[str, int, int]] | None:
+    """The files of a source that can be read again, with their sizes and when they were changed; None if it is something else."""
+    paths = paths_of(source)
+    found = [one.path for one in find(paths)] if paths is not None else []
+    if not found or not all(os.path.isfile(path) for path in found):
+        return None
+    return [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in found]
+
+
+def of_files(found: Iterable[Found], input: str | None, field: str, start: Place) -> Iterator[Batch]:
     sources = [Source(one.path, input, field) for one in found]
     total, before = sum(source.size for source in sources), 0
-    for source in sources:
-        texts: list[Any] = []
-        size = 0
-        for document in source.documents():
-            if document is None:
-                continue
-            if isinstance(document.text, memoryview) and isinstance(document.text.obj, mmap):
-                yield Batch([document.text], before + source.position, total, mapped=True)
-                continue
-            texts.append(document.text)
-            size += len(document.text)
-            if size >= BATCH or len(texts) >= MOST:
-                yield Batch(texts, before + source.position, total)
-                texts, size = [], 0
+    for number, source in enumerate(sources):
+        if number >= start.file:
+            here = start if number == start.file else Place(number)
+            yield from of_file(source, here, before, total)
         before += source.size
-        if texts:
-            yield Batch(texts, before, total)
+
+
+def of_file(source: Source, here: Place, before: int, total: int) -> Iterator[Batch]:
+    """The batches of a file, from a place in it on."""
+    texts: list[Any] = []
+    size = 0
+    counted = here.document
+    for number, document in enumerate(document for document in source.documents() if document is not None):
+        if number < counted:
+            continue
+        if isinstance(document.text, memoryview) and isinstance(document.text.obj, mmap):
+            yield Batch([document.text], before, total, True, here, Place(here.file + 1))
+            return
+        texts.append(document.text)
+        size += len(document.text)
+        if size >= BATCH or len(texts) >= MOST:
+            yield Batch(texts, before + source.position, total, False, here, Place(here.file, number + 1))
+            texts, size, here = [], 0, Place(here.file, number + 1)
+    if texts:
+        yield Batch(texts, before + source.size, total, False, here, Place(here.file + 1))

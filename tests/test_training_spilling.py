@@ -1,0 +1,253 @@
+"""Counting that does not find room in memory, or is interrupted: the same pieces, counts and order as if nothing had happened."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bitlex
+from bitlex.training import checkpoint, counting
+from bitlex.training.counting import Counting
+from bitlex.training.memory import bytes_of
+from bitlex.training.progress import Progress
+from bitlex.training.source import batches
+
+native = pytest.importorskip("bitlex._native")
+HERE = Path(__file__).resolve().parent
+PROSE = "\n".join((HERE.parent / name).read_text(encoding="utf-8") for name in ("README.md", "docs/lanes.md", "tests/test_lexer.py"))
+
+
+def random_text(chance: random.Random) -> str:
+    letters = chance.choice(["ab \n", "abcdefghij    \n", "é中\U0001f600 a\n", "0123456789 ", "abc"])
+    return "".join(chance.choices(letters, k=chance.choice([0, 1, 100, 3000, 60000])))
+
+
+def counted(lexer: bitlex.Lexer, source: Any, memory: int, threads: int) -> tuple[bytes, bytes, bytes]:
+    made = Counting(lexer, threads=threads, memory=memory)
+    try:
+        for batch in batches(source):
+            list(made.add(batch))
+        return tuple(bytes(part) for part in made.finish())  # type: ignore[return-value]
+    finally:
+        made.close()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_spilled_or_not(threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts and files, in memory so small that all is written down all the time, and in windows that end within pieces."""
+    chance = random.Random(threads)
+    monkeypatch.setattr(counting, "TAKEN", 50)
+    lexers = [
+        bitlex.lexer("gpt2"), bitlex.lexer("deepseek_v3"), bitlex.compile(r"[^\n]*\n|[^\n]+"), bitlex.compile(r"(?<=a)b+|\b\w|.|\n", dialect="python"),
+        bitlex.compile(r"a+|.", behavior="removed", invert=True), bitlex.compile(None),
+    ]  # fmt: skip
+    for number, lexer in enumerate(lexers):
+        texts = [random_text(chance) for _ in range(8)]
+        expected = counted(lexer, texts, 1 << 40, 1)
+        path = tmp_path / f"{number}.txt"
+        path.write_text("".join(texts) * 5 + PROSE * 12, encoding="utf-8")
+        whole = counted(lexer, path.read_text(encoding="utf-8"), 1 << 40, 1)
+        for memory, window in ((1, 1 << 26), (400_000, 70_000), (1 << 40, 300_000)):
+            monkeypatch.setattr(counting, "WINDOW", window)
+            assert counted(lexer, texts, memory, threads) == expected
+            assert counted(lexer, path, memory, threads) == whole
+
+
+@pytest.mark.parametrize("rule", ["minbpe", "rustbpe", "huggingface"])
+def test_training(rule: str, tmp_path: Path) -> None:
+    """And the tokenizer, of which pieces that are mapped make no other."""
+    options: dict[str, Any] = {"tie_break": rule}
+    if rule == "huggingface":
+        options |= {"initial_alphabet": b"", "limit_alphabet": 60}
+    lines = PROSE.split("\n")
+    expected = bitlex.train(lines, 500, **options).description.digest
+    assert bitlex.train(lines, 500, memory=1, spill=tmp_path, threads=2, **options).description.digest == expected
+    assert not list(tmp_path.iterdir())
+
+
+def test_memory() -> None:
+    assert [bytes_of(one) for one in (7, "64 MB", "2GB", "1 KiB", "3k", "10")] == [7, 64_000_000, 2_000_000_000, 1024, 3000, 10]
+    assert (bytes_of(None) or 0) > 1 << 20
+    for wrong in (0, "0", -1, "much", "1 XB", ""):
+        with pytest.raises(ValueError, match="memory is"):
+            bytes_of(wrong)
+    with pytest.raises(TypeError):
+        bytes_of(1.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="spill is no folder"):
+        bitlex.train("a", 256, spill="/nowhere/at/all")
+
+
+def test_runs_that_are_malformed() -> None:
+    machine = bitlex.lexer("gpt2")._machine
+    with tempfile.TemporaryFile() as file:
+        counter = native.Counter(machine, bytes(16), 0, file.fileno())
+        counter.add(["the cat and the dog and a piece of more than sixteen bytes: " + "x" * 40])
+        counter.spill(False)
+        ends = counter.ends
+        file.seek(0)
+        data = file.read()
+    assert ends == [len(data)]
+    chance = random.Random(1)
+    for _ in range(3000):
+        wrong = bytearray(data[: chance.choice([len(data), chance.randrange(len(data))])])
+        for _ in range(chance.choice([0, 1, 3])):
+            if wrong:
+                wrong[chance.randrange(len(wrong))] = chance.choice([0, 1, 255, chance.randrange(256)])
+        other = native.Counter(machine, bytes(16))
+        try:
+            other.open(bytes(wrong), [len(wrong)], False)
+            other.read(0)
+            other.finish()
+        except (ValueError, MemoryError):
+            pass
+    other = native.Counter(machine, bytes(16))
+    for wrong_ends in ([len(data) + 1], [5, 2], [3]):
+        with pytest.raises(ValueError, match="no runs"):
+            other.open(data, wrong_ends, False)
+    with pytest.raises(ValueError, match="no runs were opened"):
+        other.read(0)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there: a full disk is not tried")
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "nameless", lambda folder: os.open("/dev/full", os.O_RDWR))
+    with pytest.raises(OSError, match="No space left on device"):
+        bitlex.train(PROSE.split("\n"), 400, memory=1)
+    assert not list(tmp_path.iterdir())
+
+
+# --- checkpoints --------------------------------------------------------------------------------------------------------------
+
+
+class Enough(Exception):
+    pass
+
+
+def sources(folder: Path) -> list[Path]:
+    import gzip
+    import json
+
+    (folder / "a.txt").write_text(PROSE * 24, encoding="utf-8")
+    (folder / "b.txt").write_text("", encoding="utf-8")
+    with gzip.open(folder / "c.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps({"text": line}) + "\n" for line in PROSE.split("\n") * 10)
+    (folder / "d.txt").write_text("the last of all\n" + PROSE, encoding="utf-8")
+    return sorted(folder.glob("*.*"))
+
+
+def test_counting_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped after any progress, it goes on from the place of the last checkpoint, and ends with the same pieces."""
+    (tmp_path / "in").mkdir()
+    files = sources(tmp_path / "in")
+    monkeypatch.setattr(counting, "WINDOW", 200_000)
+    monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
+    monkeypatch.setattr(checkpoint, "PATIENCE", 0.0)
+    expected = bitlex.train(files, 500).description.digest
+    for spill in (None, tmp_path):
+        path = tmp_path / "checkpoint"
+        lengths: list[int] = []
+        for stop in range(1, 100):
+            seen: list[Progress] = []
+
+            def enough(now: Progress, seen: list[Progress] = seen) -> None:
+                seen.append(now)
+                if now.phase == "counting" and len(seen) == 2:
+                    raise Enough
+
+            try:
+                made = bitlex.train(files, 500, checkpoint=path, resume=True, spill=spill, memory=300_000, threads=1 + stop % 2, progress=enough)
+                break
+            except Enough:
+                lengths.append(seen[0].length)
+        assert made.description.digest == expected
+        assert len(set(lengths)) >= 6 and lengths == sorted(lengths)
+        assert sorted(one.name for one in tmp_path.iterdir()) == ["checkpoint", "in"]
+        path.unlink()
+
+
+def interrupted(path: Path, files: list[Path]) -> None:
+    def enough(now: Progress) -> None:
+        if now.length > 900_000:
+            raise Enough
+
+    with pytest.raises(Enough):
+        bitlex.train(files, 500, checkpoint=path, progress=enough)
+
+
+def test_what_counting_cannot_go_on_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in").mkdir()
+    files = sources(tmp_path / "in")
+    monkeypatch.setattr(counting, "WINDOW", 200_000)
+    monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
+    monkeypatch.setattr(checkpoint, "PATIENCE", 0.0)
+    path, runs = tmp_path / "checkpoint", tmp_path / "checkpoint.runs"
+    interrupted(path, files)
+    assert runs.stat().st_size > 0
+    for other in (files[:2], [*files, files[0]], "a text"):
+        with pytest.raises(checkpoint.CheckpointError, match="not what was counted from"):
+            bitlex.train(other, 500, checkpoint=path, resume=True)
+    with pytest.raises(checkpoint.CheckpointError, match="was made with rule"):
+        bitlex.train(files, 500, checkpoint=path, resume=True, tie_break="rustbpe")
+    data = runs.read_bytes()
+    for wrong in (data[:-1], data[:50] + bytes([data[50] ^ 1]) + data[51:], b""):
+        runs.write_bytes(wrong)
+        with pytest.raises(ValueError, match="not as it was written"):
+            bitlex.train(files, 500, checkpoint=path, resume=True)
+    runs.write_bytes(data + b"what was written behind it before the power went")
+    expected = bitlex.train(files, 500).description.digest
+    assert bitlex.train(files, 500, checkpoint=path, resume=True).description.digest == expected
+    interrupted(path, files)
+    files[0].write_text("changed", encoding="utf-8")
+    with pytest.raises(checkpoint.CheckpointError, match=r"a\.txt: not what was counted from"):
+        bitlex.train(files, 500, checkpoint=path, resume=True)
+    assert bitlex.train(files, 500, checkpoint=path).vocabulary_size == 500  # anew
+    assert not runs.exists()
+
+
+PROGRAM = """
+import bitlex.training.checkpoint as checkpoint, bitlex.training.counting as counting
+checkpoint.PAUSE = checkpoint.PATIENCE = 0
+counting.WINDOW = 100_000
+from bitlex.cli import run
+run()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_killed_while_counting(number: signal.Signals, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    files = sources(tmp_path / "in")
+    expected = bitlex.train(files, 500).description.digest
+    command = [sys.executable, "-c", PROGRAM, "train", *map(str, files), "--quiet", "-o", "out.bitlex", "--vocab-size", "500", "--resume", "--memory", "300 kB"]
+    chance = random.Random(int(number))
+    counting_on = 0
+    for _ in range(5):
+        started = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE)
+        kept = tmp_path / "out.bitlex.checkpoint"
+        deadline = time.monotonic() + 60
+        while not kept.exists() and started.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(chance.random() * 0.2)
+        started.send_signal(number)
+        assert started.stderr is not None
+        started.stderr.read()
+        started.wait()
+        if kept.exists():
+            counting_on += checkpoint.read(kept).counting is not None
+        if (tmp_path / "out.bitlex").exists():  # it was sooner
+            break
+    assert counting_on
+    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert bitlex.Tokenizer.from_file(tmp_path / "out.bitlex").description.digest == expected
+    left = {one.name for one in tmp_path.iterdir()} - {"in", "out.bitlex"}
+    assert all(name.startswith(".") for name in left) and (number == signal.SIGKILL or not left)
