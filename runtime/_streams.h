@@ -1,4 +1,5 @@
-/* _streams.h - what the files of the extension share that read texts in parts: _stream.c, pieces; _token_stream.c, ids. */
+/* _streams.h - what the files of the extension share that read texts in parts: _stream.c, pieces; _token_stream.c and
+ * _token_reading.c, ids. */
 #ifndef BITLEX_STREAMS_H
 #define BITLEX_STREAMS_H
 
