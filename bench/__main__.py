@@ -58,8 +58,8 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     what.add_argument("--lengths", type=int, nargs="?", const=100 * MEGABYTE, metavar="BYTES",
                       help="time a byte on the worst text that a walk over the machine finds, up to 100 MB, or so many")  # fmt: skip
     what.add_argument("--threads", type=int, nargs="?", const=0, metavar="N", help="a long text on 1, 2, 4 ... threads up to N (all cores)")
-    what.add_argument("--streams", action="store_true", help="texts in parts of 64 bytes, 4 KB and 1 MB, next to the whole: pieces, and ids of the "
-                      f"vocabularies in the folder vocab of --data whose names begin with {', '.join(VOCABULARIES)}")  # fmt: skip
+    what.add_argument("--streams", action="store_true", help="texts in parts of 64 bytes, 4 KB and 1 MB, next to the whole: pieces; and ids "
+                      f"of the vocabularies in the folder vocab of --data whose names begin with {', '.join(VOCABULARIES)}")  # fmt: skip
     what.add_argument("--size", action="store_true", help="bytes of code and constants of a lexer in C")
     which = parser.add_argument_group("which lexers and texts")
     which.add_argument("--family", action="append", metavar="NAME", help=f"may be repeated (default: {', '.join(FAMILIES)}, patterns)")

@@ -7,6 +7,7 @@ every family; random texts and random cuts; long runs; machines of several stage
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import random
 import threading
@@ -259,13 +260,16 @@ def test_pieces_that_are_remembered() -> None:
     assert all(type(piece) is bytes for piece in stream.feed(data))
 
 
-def test_a_stream_has_one_user() -> None:
+def test_a_stream_has_one_user(tmp_path: Path) -> None:
     """Another thread that feeds it is told so, or comes when the first is through; what the stream gives is one text's."""
     lexer = bitlex.lexer("cl100k")
     if lexer.tier == "pure":
         pytest.skip("the pure stream keeps the interpreter's lock")
-    for make in (lexer.stream, partial(lexer.stream, spans=True)):
-        stream, part = make(), b"some words " * 300_000
+    (tmp_path / "bytes.tiktoken").write_bytes(b"".join(base64.b64encode(bytes([byte])) + b" %d\n" % byte for byte in range(256)))
+    tokenizer = bitlex.Tokenizer.from_file(tmp_path / "bytes.tiktoken", family="cl100k")
+    for make, count in ((lexer.stream, lexer.count), (partial(lexer.stream, spans=True), lexer.count), (tokenizer.stream, tokenizer.count)):
+        stream: Any = make()
+        part = b"some words " * 50_000
         given: list[int] = []
         refused: list[str] = []
 
@@ -283,7 +287,7 @@ def test_a_stream_has_one_user() -> None:
             thread.join()
         assert set(refused) <= {"another thread is using this stream: it has one user at a time"}
         assert len(given) + len(refused) == 40
-        assert sum(given) + len(stream.finish()) == lexer.count(part * len(given))
+        assert sum(given) + len(stream.finish()) == count(part * len(given))
 
 
 def test_streams_in_c(tmp_path: Path) -> None:
