@@ -137,6 +137,21 @@ def by_threads(rows: Sequence[Row]) -> str:
     return table(["MB/s, by threads", *map(str, numbers)], lines)
 
 
+def by_parts(rows: Sequence[Row]) -> str:
+    """The whole text in MB/s, and what parts reach of that; a line a text. An asterisk where they do not make the same."""
+    made = []
+    for subject, output in dict.fromkeys((row.subject, row.output) for row in rows):
+        own = [row for row in rows if (row.subject, row.output) == (subject, output)]
+        whole, *parts = dict.fromkeys(row.engine for row in own)
+        lines = []
+        for text in dict.fromkeys(row.text for row in own):
+            found = {row.engine: row for row in own if row.text == text}
+            ratios = (f"{found[whole].median / found[part].median:.2f}" + "*" * (not found[part].agrees) for part in parts)
+            lines.append([text, number(found[whole].megabytes_a_second), *ratios])
+        made.append(f"### {subject}: {output}\n\n{table(['', f'{whole}, MB/s', *(f'{part}, of that' for part in parts)], lines)}\n")
+    return "\n".join(made)
+
+
 def full(result: Result) -> str:
     """Everything, for a person."""
     sections = ["# Measured: " + ", ".join(str(result.about[key]) for key in ("processor", "date") if key in result.about), ""]
@@ -149,6 +164,8 @@ def full(result: Result) -> str:
                 sections += [calls(result.of(part)), ""]
     if result.of("threads"):
         sections += ["## Threads", "", by_threads(result.of("threads")), ""]
+    if result.of("streams"):
+        sections += ["## Texts in parts", "", by_parts(result.of("streams"))]
     if result.of("lengths"):
         sections += ["## Time a byte, by length", "", by_length(result.of("lengths"))]
     if result.sizes:

@@ -164,6 +164,22 @@ void bitlex_py_name_index(Py_ssize_t i);
 
 PyObject *bitlex_py_list_of_pieces(const Text *t, Form form, const void *offsets, Py_ssize_t n);
 
+typedef struct Remembered Remembered;
+
+/* Of a text that comes in parts: what is held of it, from place `base` on, and pieces that were there before. Zeros at first. */
+typedef struct {
+    uint8_t *held;
+    size_t length, width, room; /* units, their bytes, and bytes there are */
+    uint64_t base;
+    Remembered *known;
+} Held;
+
+/* The list of the n pieces that are settled by a part, by their offsets in the whole text, which are overwritten: NULL with an exception set.
+ * From the end of the last on, the text is held. */
+PyObject *bitlex_py_pieces_of_part(Held *p, const Text *t, uint64_t *offsets, size_t n, int pairs);
+int bitlex_py_copy_held(Held *to, const Held *from); /* -1, without an exception, if there is no memory */
+void bitlex_py_forget_held(Held *p);
+
 /* --- _native.c --- */
 
 extern struct PyModuleDef bitlex_py_module;

@@ -1,9 +1,10 @@
-/* _stream.c - a Machine reading a text that comes in parts: str or bytes-like parts in; out, the offsets that are settled, as an object.
+/* _stream.c - a Machine reading a text that comes in parts: str or bytes-like parts in; out, the pieces or offsets that are settled.
  *
  * bitlex_stream.c does the work; here its memory for places grows, up to as many as the caller allows. A part is read some units at a
  * time, so that the memory for their offsets is small. Offsets are native int64, of the whole text: ends, or pairs of a machine that drops.
  *
- * Invariant: a stream has one user at a time: the GIL, or its own lock where there is no GIL, is kept while it reads.
+ * Invariants: a stream has one user at a time, and says so where another thread is using it. While a part above RELEASE units is read, the
+ * GIL is released.
  */
 #include "_native.h"
 #include "_streams.h"
@@ -14,9 +15,25 @@ typedef struct {
     PyObject_HEAD
     Machine *machine;
     bitlex_stream stream;
-    Py_ssize_t hold; /* places, at most */
+    Py_ssize_t hold; /* places, at most, and units */
+    Held held;       /* the text of the piece at hand, if it gives pieces */
+    int pieces;      /* whether it does */
     int encoded;     /* what it was fed: 0 nothing, 1 bytes, 2 str */
+    int used;        /* by a thread */
 } Stream;
+
+int bitlex_py_use_stream(int *used)
+{
+#if defined(__GNUC__)
+    const int others = __atomic_exchange_n(used, 1, __ATOMIC_ACQUIRE);
+#else
+    const int others = *used;
+    *used = 1;
+#endif
+    if (!others) return 0;
+    PyErr_SetString(PyExc_RuntimeError, "another thread is using this stream: it has one user at a time");
+    return -1;
+}
 
 /* The table of a machine's streams, made for the first of them; NULL if it can have none, or there is no memory. */
 static const bitlex_stream_table *table_of(Machine *machine)
@@ -53,6 +70,8 @@ int bitlex_py_begin_stream(bitlex_stream *s, Machine *machine)
 static int begin(Stream *self)
 {
     self->encoded = 0;
+    self->held.length = 0;
+    self->held.base = 0;
     return bitlex_py_begin_stream(&self->stream, self->machine);
 }
 
@@ -83,12 +102,13 @@ void bitlex_py_raise_hold(Py_ssize_t hold, const char *what)
 
 static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"machine", "hold", NULL};
+    static char *names[] = {"machine", "hold", "pieces", NULL};
     PyObject *machine;
     Py_ssize_t hold;
+    int pieces = 0;
     Stream *self;
     State *state = PyType_GetModuleState(type);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!n:Stream", names, state->machine, &machine, &hold)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!n|p:Stream", names, state->machine, &machine, &hold, &pieces)) return NULL;
     if (hold < 0 || (uint64_t)hold > UINT32_MAX / 4) {
         PyErr_SetString(PyExc_ValueError, "hold must be 0 or more, and less than 2**30");
         return NULL;
@@ -98,6 +118,7 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     Py_INCREF(machine);
     self->machine = (Machine *)machine;
     self->hold = hold;
+    self->pieces = pieces;
     if (begin(self) < 0) Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -106,6 +127,7 @@ static void stream_dealloc(Stream *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     PyMem_RawFree(self->stream.more);
+    bitlex_py_forget_held(&self->held);
     Py_XDECREF(self->machine);
     type->tp_free(self);
     Py_DECREF(type);
@@ -127,90 +149,186 @@ int bitlex_py_copy_stream(bitlex_stream *to, const bitlex_stream *from)
 
 static PyObject *stream_copy(Stream *self, PyObject *unused)
 {
-    Stream *twin = (Stream *)Py_TYPE(self)->tp_alloc(Py_TYPE(self), 0);
+    Stream *twin;
+    int failed;
     (void)unused;
-    if (twin == NULL) return NULL;
-    Py_INCREF(self->machine);
-    twin->machine = self->machine;
-    twin->hold = self->hold;
-    twin->encoded = self->encoded;
-    if (bitlex_py_copy_stream(&twin->stream, &self->stream) < 0) {
-        Py_DECREF(twin);
-        return PyErr_NoMemory();
+    if (bitlex_py_use_stream(&self->used) < 0) return NULL;
+    twin = (Stream *)Py_TYPE(self)->tp_alloc(Py_TYPE(self), 0);
+    if (twin != NULL) {
+        Py_INCREF(self->machine);
+        twin->machine = self->machine;
+        twin->hold = self->hold;
+        twin->pieces = self->pieces;
+        twin->encoded = self->encoded;
+        failed = bitlex_py_copy_stream(&twin->stream, &self->stream) < 0;
+        if (failed || bitlex_py_copy_held(&twin->held, &self->held) < 0) {
+            Py_CLEAR(twin);
+            PyErr_NoMemory();
+        }
     }
+    bitlex_py_leave_stream(&self->used);
     return (PyObject *)twin;
 }
 
 static PyObject *stream_reset(Stream *self, PyObject *unused)
 {
+    int failed;
     (void)unused;
-    if (begin(self) < 0) return NULL;
+    if (bitlex_py_use_stream(&self->used) < 0) return NULL;
+    failed = begin(self) < 0;
+    bitlex_py_leave_stream(&self->used);
+    if (failed) return NULL;
     Py_RETURN_NONE;
 }
 
-/* Feed a part that is held: its offsets, or NULL. */
-static Offsets *feed(Stream *self, const Text *t, bitlex_cursor *cursor, PyTypeObject *type)
+/* Offsets that were found, or pairs, and room for so many of them: in few, as long as they are. */
+typedef struct {
+    Offsets *found;
+    uint64_t few[CHUNK], *at, room, stored, each;
+} Settled;
+
+/* Room for so many more: -1 with an exception set. */
+static int reserve(Settled *o, PyTypeObject *type, uint64_t more)
+{
+    if (o->room - o->stored >= more) return 0;
+    o->room = o->stored + o->stored / 2 + more;
+    if (o->found == NULL) {
+        o->found = bitlex_py_offsets_new(type, o->room * o->each * 8);
+        if (o->found != NULL) memcpy(o->found->bytes, o->few, o->stored * o->each * 8);
+    } else if (bitlex_py_offsets_resize(&o->found, o->room * o->each * 8) < 0) {
+        Py_CLEAR(o->found);
+    }
+    if (o->found == NULL) return -1;
+    o->at = o->found->bytes;
+    return 0;
+}
+
+static void settled_begin(Settled *o, const Stream *self)
+{
+    o->found = NULL;
+    o->at = o->few;
+    o->each = self->machine->machine.drops ? 2 : 1;
+    o->room = CHUNK / o->each;
+    o->stored = 0;
+}
+
+/* What a call gives, of the offsets that a part has settled; they are then no longer there. */
+static PyObject *give(Stream *self, Settled *o, const Text *t)
+{
+    PyObject *result = NULL, *rows;
+    if (self->pieces) {
+        result = bitlex_py_pieces_of_part(&self->held, t, o->at, (size_t)o->stored, o->each == 2);
+        Py_XDECREF(o->found);
+        if (result != NULL && self->held.length > (size_t)self->hold) {
+            bitlex_py_raise_hold(self->hold, t->encoding == BITLEX_UTF8 ? "bytes" : "characters");
+            Py_CLEAR(result);
+        }
+        return result;
+    }
+    if (o->found == NULL) {
+        o->found = bitlex_py_offsets_new(((State *)PyType_GetModuleState(Py_TYPE(self)))->offsets, o->stored * o->each * 8);
+        if (o->found != NULL) memcpy(o->found->bytes, o->few, o->stored * o->each * 8);
+    } else if (bitlex_py_offsets_resize(&o->found, o->stored * o->each * 8) < 0) {
+        Py_CLEAR(o->found);
+    }
+    if (o->found != NULL) result = bitlex_py_numpy(PyType_GetModule(Py_TYPE(self)), (PyObject *)o->found, WIDE_OFFSETS);
+    Py_XDECREF(o->found);
+    if (result == NULL || o->each == 1) return result;
+    rows = PyObject_CallMethod(result, "reshape", "ii", -1, 2);
+    Py_DECREF(result);
+    return rows;
+}
+
+/* Read up to SLICE units of a part, as far as there is room: how many units. Touches no object. */
+static uint64_t read_slice(Stream *self, const Text *t, bitlex_cursor *cursor, uint64_t from, Settled *o)
 {
     const bitlex_machine *m = &self->machine->machine;
-    const size_t size = m->drops ? 16 : 8, width = t->encoding == BITLEX_UTF8 ? 1 : (size_t)t->encoding;
-    uint64_t done = 0, stored = 0, room = self->stream.count + BITLEX_STREAM_ROOM;
-    uint32_t turns = 0;
-    Offsets *found;
-    room += t->length < AT_ONCE ? t->length : t->length / 3 + AT_ONCE;
-    found = bitlex_py_offsets_new(type, room * size);
-    while (found != NULL && done < t->length) {
-        const uint64_t part = t->length - done < AT_ONCE ? t->length - done : AT_ONCE, wanted = part + self->stream.count + BITLEX_STREAM_ROOM;
+    const size_t width = t->encoding == BITLEX_UTF8 ? 1 : (size_t)t->encoding;
+    uint64_t done = from;
+    while (done < t->length && done - from < SLICE) {
+        const uint64_t part = t->length - done < AT_ONCE ? t->length - done : AT_ONCE;
         size_t used;
-        if (room - stored < wanted) {
-            room += room / 2 + wanted;
-            if (bitlex_py_offsets_resize(&found, room * size) < 0) break;
-        }
-        stored += bitlex_stream_feed(&self->stream, cursor, m->lanes == NULL ? NULL : scratch_behind(cursor), (const char *)t->data + done * width,
-                                     (size_t)part, t->encoding, &used, (uint64_t *)((char *)found->bytes + stored * size), (size_t)(room - stored));
+        if (o->room - o->stored < part + self->stream.count + BITLEX_STREAM_ROOM) break;
+        o->stored += bitlex_stream_feed(&self->stream, cursor, m->lanes == NULL ? NULL : scratch_behind(cursor), (const char *)t->data + done * width,
+                                        (size_t)part, t->encoding, &used, o->at + o->stored * o->each, (size_t)(o->room - o->stored));
         done += used;
-        if (self->stream.full && bitlex_py_more_places(&self->stream, self->hold) < 0) break;
-        if (++turns % (SLICE / AT_ONCE) == 0 && PyErr_CheckSignals() < 0) break;
+        if (self->stream.full) break;
     }
-    if (found != NULL && (PyErr_Occurred() || bitlex_py_offsets_resize(&found, stored * size) < 0)) Py_CLEAR(found);
-    return found;
+    return done - from;
+}
+
+/* Feed a part that is held: -1 with an exception set. */
+static int feed(Stream *self, const Text *t, bitlex_cursor *cursor, PyTypeObject *type, Settled *o)
+{
+    const int large = t->length > RELEASE;
+    uint64_t done = 0;
+    while (done < t->length) {
+        const uint64_t left = t->length - done;
+        PyThreadState *released;
+        if (reserve(o, type, (left < AT_ONCE ? left : left / 3 + AT_ONCE) + self->stream.count + BITLEX_STREAM_ROOM) < 0) return -1;
+        released = large ? PyEval_SaveThread() : NULL;
+        done += read_slice(self, t, cursor, done, o);
+        if (released != NULL) PyEval_RestoreThread(released);
+        if (self->stream.full && bitlex_py_more_places(&self->stream, self->hold) < 0) return -1;
+        if (large && PyErr_CheckSignals() < 0) return -1;
+    }
+    return 0;
 }
 
 static PyObject *stream_feed(Stream *self, PyObject *part)
 {
     State *state = PyType_GetModuleState(Py_TYPE(self));
     bitlex_cursor *cursor;
-    PyObject *found = NULL;
+    PyObject *result = NULL;
+    Settled o;
     Text t;
     int encoded;
-    if (bitlex_py_text_begin(&t, &self->machine->machine, part) < 0) return NULL;
+    if (bitlex_py_use_stream(&self->used) < 0) return NULL;
+    if (bitlex_py_text_begin(&t, &self->machine->machine, part) < 0) {
+        bitlex_py_leave_stream(&self->used);
+        return NULL;
+    }
     encoded = t.string != NULL ? 2 : 1;
     if (self->encoded != 0 && self->encoded != encoded) {
         PyErr_Format(PyExc_TypeError, "this stream was fed %s before, and a text cannot be both", encoded == 1 ? "str" : "bytes");
     } else if ((cursor = bitlex_py_take_cursor(self->machine)) == NULL) {
         PyErr_NoMemory();
     } else {
+        int failed;
         self->encoded = encoded;
-        found = (PyObject *)feed(self, &t, cursor, state->offsets);
+        settled_begin(&o, self);
+        failed = feed(self, &t, cursor, state->offsets, &o) < 0;
         bitlex_py_give_cursor(self->machine, cursor);
+        if (failed) Py_XDECREF(o.found);
+        else result = give(self, &o, &t);
     }
     bitlex_py_text_end(&t);
-    return found;
+    bitlex_py_leave_stream(&self->used);
+    return result;
 }
 
 static PyObject *stream_finish(Stream *self, PyObject *unused)
 {
     State *state = PyType_GetModuleState(Py_TYPE(self));
-    const size_t size = self->machine->machine.drops ? 16 : 8;
-    Offsets *found = bitlex_py_offsets_new(state->offsets, (self->stream.count + BITLEX_STREAM_ROOM) * size);
+    PyObject *result = NULL;
+    Settled o;
+    Text none = {0};
     (void)unused;
-    if (found == NULL) return NULL;
-    if (bitlex_py_offsets_resize(&found, bitlex_stream_finish(&self->stream, found->bytes) * size) < 0) return NULL;
-    begin(self);
-    return (PyObject *)found;
+    if (bitlex_py_use_stream(&self->used) < 0) return NULL;
+    none.encoding = self->encoded == 2 ? BITLEX_LATIN1 : BITLEX_UTF8;
+    none.data = "";
+    settled_begin(&o, self);
+    if (reserve(&o, state->offsets, self->stream.count + BITLEX_STREAM_ROOM) == 0) {
+        o.stored = bitlex_stream_finish(&self->stream, o.at);
+        result = give(self, &o, &none);
+        begin(self);
+    }
+    bitlex_py_leave_stream(&self->used);
+    return result;
 }
 
 static PyMethodDef stream_methods[] = {
-    {"feed", (PyCFunction)(void (*)(void))stream_feed, METH_O, "feed(part) -> a buffer of int64: the offsets that are settled"},
+    {"feed", (PyCFunction)(void (*)(void))stream_feed, METH_O, "feed(part) -> what is settled: a list of pieces, or an array of int64"},
     {"finish", (PyCFunction)(void (*)(void))stream_finish, METH_NOARGS, "finish() -> the rest; the stream is then as new"},
     {"reset", (PyCFunction)(void (*)(void))stream_reset, METH_NOARGS, "reset(): begin another text"},
     {"copy", (PyCFunction)(void (*)(void))stream_copy, METH_NOARGS, "copy() -> another stream, of the same text so far"},
@@ -221,7 +339,8 @@ static PyType_Slot stream_slots[] = {
     {Py_tp_new, stream_new},
     {Py_tp_dealloc, stream_dealloc},
     {Py_tp_methods, stream_methods},
-    {Py_tp_doc, "Stream(machine, hold): reads a text in parts; of at most so many places it is not known whether a piece starts there"},
+    {Py_tp_doc, "Stream(machine, hold, pieces=False): reads a text in parts, and gives its pieces, or ends or pairs of offsets; of at most so many "
+                "places it is not known whether a piece starts there, and of a piece at most so many units are held"},
     {0, NULL},
 };
 PyType_Spec bitlex_py_stream_spec = {

@@ -1,4 +1,5 @@
-/* _streams.h - what the files of the extension share that read texts in parts: _stream.c, pieces; _token_stream.c, ids. */
+/* _streams.h - what the files of the extension share that read texts in parts: _stream.c, pieces; _token_stream.c and
+ * _token_reading.c, ids. */
 #ifndef BITLEX_STREAMS_H
 #define BITLEX_STREAMS_H
 
@@ -13,6 +14,17 @@ extern PyType_Spec bitlex_py_stream_spec, bitlex_py_token_stream_spec;
 
 /* Begin a text, with the memory and the table that the stream has: -1 with an exception set where the machine has no stream. */
 int bitlex_py_begin_stream(bitlex_stream *s, Machine *machine);
+
+/* A stream has one user at a time: -1 with an exception set where another thread is using it. */
+int bitlex_py_use_stream(int *used);
+static inline void bitlex_py_leave_stream(int *used)
+{
+#if defined(__GNUC__)
+    __atomic_store_n(used, 0, __ATOMIC_RELEASE);
+#else
+    *used = 0;
+#endif
+}
 
 /* Room for more places, where a stream says that it is full: -1 with an exception set. */
 int bitlex_py_more_places(bitlex_stream *s, Py_ssize_t hold);

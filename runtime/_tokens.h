@@ -6,7 +6,7 @@
  *     _specials.c    special tokens -> Specials
  *     _ranks.c       a rank file -> the tables of its vocabulary
  *     _merges.c      the merges of a tokenizer.json -> their ids
- *     _token_stream.c  an Encoder and the parts of a text -> ids
+ *     _token_stream.c  an Encoder and the parts of a text -> ids; _token_reading.c reads them, and both have _token_stream.h
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _utf8.c        a str -> its UTF-8

@@ -175,9 +175,10 @@ class Lexer:
         are two at most with most patterns; and characters or bytes of the piece at hand, but not for spans. What would need more is a
         ValueError. docs/streams.md tells what each family holds.
         """
-        from .streams import HOLD, PieceStream, SpanStream
+        from .streams import HOLD, PieceStream, SpanStream, make_stream
 
-        return (SpanStream if spans else PieceStream)(self, HOLD if hold is None else index(hold))
+        made = make_stream(self, HOLD if hold is None else index(hold), not spans)
+        return SpanStream(made) if spans else PieceStream(made)
 
     def _workers(self, threads: int) -> int:
         """How many threads that is here. The pure tier has one: it would hold the interpreter's lock all the time."""

@@ -9,7 +9,7 @@
     async for pieces in lexer.stream().aiterate(parts): ...
 
 A part is a str, or UTF-8 in anything bytes-like, all parts of a text the same; bytes may be cut inside a character. A PieceStream
-holds the text of the piece at hand, a SpanStream no text, but places: bitlex_stream.h says what its state is, 248 bytes. Invariant: what
+holds the text of the piece at hand, a SpanStream no text, but places: bitlex_stream.h says what its state is, 256 bytes. Invariant: what
 comes out of all parts together is what the whole text gives. Whatever raises an exception ends the text: `reset` begins another.
 Rejected: an object for each piece with its offsets, as in `lexer.py`.
 """
@@ -23,6 +23,7 @@ from .pure_stream import Stream, too_much
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+    from typing import Self
 
     from .lexer import Bytes, Lexer, Offsets
 
@@ -67,15 +68,15 @@ class Fed(ABC, Generic[Given]):
             yield found
 
 
-def make_stream(lexer: Lexer, hold: int) -> Any:
-    """The stream of offsets of a lexer: native where the machine allows that."""
+def make_stream(lexer: Lexer, hold: int, pieces: bool) -> Any:
+    """The stream of the pieces or offsets of a lexer: native where the machine allows that."""
     if hold < 0:
         raise ValueError(f"hold is {hold}; it must be 0 or more")
     if has_native_stream(lexer):
         from ._native import Stream as Native
 
-        return Native(lexer._native, min(hold, (1 << 30) - 1))
-    return Stream(pure_machine(lexer), hold)
+        return Native(lexer._native, min(hold, (1 << 30) - 1), pieces)
+    return (PureParts if pieces else PureSpans)(lexer, Stream(pure_machine(lexer), hold), hold)
 
 
 def has_native_stream(lexer: Lexer) -> bool:
@@ -90,87 +91,110 @@ def pure_machine(lexer: Lexer) -> Any:
     return lexer._machine if lexer._native is None else Machine(**lexer._tables)
 
 
-class SpanStream(Fed["Offsets"]):
-    """Where the pieces of a text lie that comes in parts. Made by `lexer.stream(spans=True)`."""
+class LexerStream(Fed[Given]):
+    """Gives what its stream does, native or not."""
 
-    __slots__ = ("_lexer", "_stream")
+    __slots__ = ("_stream",)
 
-    def __init__(self, lexer: Lexer, hold: int, stream: Any = None) -> None:
-        self._lexer = lexer
-        self._stream = make_stream(lexer, hold) if stream is None else stream
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
 
-    def feed(self, part: str | Bytes, /) -> Offsets:
-        """The ends of the pieces that are settled, or of a lexer that drops their starts and ends, as `lexer.spans`, always int64."""
-        return self._array(self._stream.feed(self._lexer._readable(part)))
+    def feed(self, part: str | Bytes, /) -> Given:
+        """What is settled now."""
+        return self._stream.feed(part)  # type: ignore[no-any-return]
 
-    def finish(self) -> Offsets:
+    def finish(self) -> Given:
         """The rest. The stream is then as new."""
-        return self._array(self._stream.finish())
+        return self._stream.finish()  # type: ignore[no-any-return]
 
     def reset(self) -> None:
         """Begin another text."""
         self._stream.reset()
 
-    def copy(self) -> SpanStream:
+    def copy(self) -> Self:
         """Another stream of the same text so far: for text that may have to be taken back."""
-        return SpanStream(self._lexer, 0, self._stream.copy())
+        return type(self)(self._stream.copy())
 
-    def _array(self, offsets: Any) -> Offsets:
+
+class SpanStream(LexerStream["Offsets"]):
+    """Where the pieces of a text lie that comes in parts: the ends of those that are settled, or of a lexer that drops their starts and ends,
+    as `lexer.spans`, always int64. Made by `lexer.stream(spans=True)`."""
+
+    __slots__ = ()
+
+
+class PieceStream(LexerStream["list[Any]"]):
+    """The pieces of a text that comes in parts, str of str and bytes of anything bytes-like. Made by `lexer.stream()`."""
+
+    __slots__ = ()
+
+
+class PureSpans:
+    """What gives offsets where nothing is native."""
+
+    def __init__(self, lexer: Lexer, stream: Stream, hold: int) -> None:
+        self.lexer, self.stream, self.hold = lexer, stream, hold
+
+    def feed(self, part: str | Bytes, /) -> Offsets:
+        return self.array(self.stream.feed(self.lexer._readable(part)))
+
+    def finish(self) -> Offsets:
+        return self.array(self.stream.finish())
+
+    def reset(self) -> None:
+        self.stream.reset()
+
+    def copy(self) -> PureSpans:
+        return PureSpans(self.lexer, self.stream.copy(), self.hold)
+
+    def array(self, offsets: list[int]) -> Offsets:
         import numpy
 
-        found: Offsets = numpy.array(offsets, numpy.int64) if isinstance(offsets, list) else numpy.frombuffer(offsets, numpy.int64)
-        return found.reshape(-1, 2) if self._lexer.drops else found
+        found: Offsets = numpy.array(offsets, numpy.int64)
+        return found.reshape(-1, 2) if self.lexer.drops else found
 
 
-class PieceStream(Fed["list[Any]"]):
-    """The pieces of a text that comes in parts. Made by `lexer.stream()`."""
+class PureParts:
+    """What gives pieces there: it holds the text of the piece at hand."""
 
-    __slots__ = ("_drops", "_hold", "_lexer", "_parts", "_size", "_start", "_stream")
-
-    def __init__(self, lexer: Lexer, hold: int, stream: Any = None) -> None:
-        self._lexer, self._hold, self._drops = lexer, hold, lexer.drops
-        self._stream = make_stream(lexer, hold) if stream is None else stream
-        self._parts: list[Any] = []
-        self._start = self._size = 0  # where what is held begins in the text, and how long it is
+    def __init__(self, lexer: Lexer, stream: Stream, hold: int) -> None:
+        self.lexer, self.stream, self.hold = lexer, stream, hold
+        self.parts: list[Any] = []
+        self.start = self.size = 0  # where what is held begins in the text, and how long it is
 
     def feed(self, part: str | Bytes, /) -> list[Any]:
-        """The pieces that are settled, str of str and bytes of anything bytes-like."""
-        units = self._lexer._readable(part)
-        offsets = self._stream.feed(units)
-        self._parts.append(bytes(units) if isinstance(units, memoryview) else units)
-        self._size += len(units)
-        found = self._cut(offsets)
-        if self._size > self._hold:
-            raise too_much(self._hold, "characters" if isinstance(units, str) else "bytes")
+        units = self.lexer._readable(part)
+        offsets = self.stream.feed(units)
+        self.parts.append(bytes(units) if isinstance(units, memoryview) else units)
+        self.size += len(units)
+        found = self.cut(offsets)
+        if self.size > self.hold:
+            raise too_much(self.hold, "characters" if isinstance(units, str) else "bytes")
         return found
 
     def finish(self) -> list[Any]:
-        """The rest. The stream is then as new."""
-        found = self._cut(self._stream.finish())
-        self._parts, self._start, self._size = [], 0, 0
+        found = self.cut(self.stream.finish())
+        self.parts, self.start, self.size = [], 0, 0
         return found
 
     def reset(self) -> None:
-        """Begin another text."""
-        self._stream.reset()
-        self._parts, self._start, self._size = [], 0, 0
+        self.stream.reset()
+        self.parts, self.start, self.size = [], 0, 0
 
-    def copy(self) -> PieceStream:
-        """Another stream of the same text so far: for text that may have to be taken back."""
-        twin = PieceStream(self._lexer, self._hold, self._stream.copy())
-        twin._parts, twin._start, twin._size = list(self._parts), self._start, self._size
+    def copy(self) -> PureParts:
+        twin = PureParts(self.lexer, self.stream.copy(), self.hold)
+        twin.parts, twin.start, twin.size = list(self.parts), self.start, self.size
         return twin
 
-    def _cut(self, offsets: Any) -> list[Any]:
-        places = offsets if isinstance(offsets, list) else memoryview(offsets).cast("q").tolist()
+    def cut(self, places: list[int]) -> list[Any]:
         if not places:
             return []
-        text = self._parts[0] if len(self._parts) == 1 else type(self._parts[0])().join(self._parts)
-        base = self._start
-        if self._drops:
+        text = self.parts[0] if len(self.parts) == 1 else type(self.parts[0])().join(self.parts)
+        base = self.start
+        if self.lexer.drops:
             found = [text[start - base : end - base] for start, end in zip(places[::2], places[1::2], strict=True)]
         else:
             found = [text[start - base : end - base] for start, end in zip([base, *places], places, strict=False)]
         text = text[places[-1] - base :]
-        self._parts, self._start, self._size = [text] if text else [], places[-1], len(text)
+        self.parts, self.start, self.size = [text] if text else [], places[-1], len(text)
         return found

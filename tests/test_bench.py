@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import os
@@ -22,6 +23,7 @@ from bench.native import TableDfa, Unavailable, clock, library
 from bench.offsets import digest, of_ends, of_pieces
 from bench.report import END, START, Result, by_threads, load, save, splice, summary
 from bench.special import AGAIN, OBJECTS, lengths, short, threads
+from bench.streams import PARTS, streams
 from bench.subject import Subject
 
 TEXT = Text("mixed", "I'm here 12345\r\n\n  naïve 数字１２３、 don'T\u0301 \U0001f642x " * 40)
@@ -39,7 +41,7 @@ def test_all_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypat
     page.write_text(f"before\n{START}\nold\n{END}\nafter\n", encoding="utf-8")
     status, written, rows = run(tmp_path, "--family", "cl100k", "--family", "clip", "--readme", str(page))
     assert status == 0
-    assert {row["part"] for row in rows} >= {"corpora", "short", "hard", "lengths"}
+    assert {row["part"] for row in rows} >= {"corpora", "short", "hard", "lengths", "streams"}
     assert len(rows) == len(written["rows"])
     ours = [row for row in rows if row["ours"] == "True"]
     assert all(row["agrees"] == "True" for row in ours)
@@ -59,6 +61,26 @@ def test_all_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypat
     assert summary(again).strip() in made
     assert "quick" not in written["about"]
     assert written["about"]["python"]
+
+
+def test_streams(tmp_path: Path) -> None:
+    """What parts give is compared with what the whole text gives, of lexers and of tokenizers."""
+    (tmp_path / "data" / "corpora").mkdir(parents=True)
+    (tmp_path / "data" / "vocab").mkdir()
+    (tmp_path / "data" / "corpora" / "a.txt").write_text("zwölf Boxkämpfer 123\n  " * 20, encoding="utf-8")
+    ranks = "".join(f"{base64.b64encode(bytes([byte])).decode()} {byte}\n" for byte in range(256))
+    (tmp_path / "bytes.tiktoken").write_text(ranks, encoding="utf-8")
+    bitlex.Tokenizer.from_file(tmp_path / "bytes.tiktoken", family="cl100k").save(tmp_path / "data" / "vocab" / "cl100k_base.bitlex")
+    status, _, rows = run(tmp_path, "--family", "gpt2", "--streams", "--data", str(tmp_path / "data"))
+    assert status == 0
+    expected = {("gpt2", "spans"), ("gpt2", "split"), ("cl100k_base", "list"), ("cl100k_base", "array")}
+    assert {(row["subject"], row["output"]) for row in rows} == expected
+    assert {row["engine"] for row in rows} == {"whole", *PARTS}
+    assert all(row["agrees"] == "True" for row in rows)
+    assert "4 KB, of that" in (tmp_path / "small.md").read_text(encoding="utf-8")
+    lexer = bitlex.lexer("gpt2")
+    wrong = streams("gpt2", TEXT, {"split": (lexer.split, bitlex.lexer("cl100k").stream)}, 1)
+    assert [row.agrees for row in wrong] == [True, False, False, False]
 
 
 def test_the_files_of_a_folder(tmp_path: Path) -> None:

@@ -7,9 +7,12 @@ every family; random texts and random cuts; long runs; machines of several stage
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import random
+import threading
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -244,6 +247,47 @@ def test_asynchronous_parts() -> None:
         return [piece async for pieces in bitlex.lexer("cl100k").stream().aiterate(parts()) for piece in pieces]
 
     assert asyncio.run(read()) == ["na\u00efve".encode(), " \u4e2d".encode(), b" it", b"'s"]
+
+
+def test_pieces_that_are_remembered() -> None:
+    """A stream has the object again that it gave before: for the same characters, not the same bytes of other ones."""
+    lexer = bitlex.lexer("cl100k")
+    stream = lexer.stream()
+    parts = ["\0A " * 300, "\u4100!" * 300, "\U00010041!" * 300, "\0A " * 300]  # U+4100 lies in memory as "\0A" does
+    assert [piece for part in parts for piece in stream.feed(part)] + stream.finish() == lexer.split("".join(parts))
+    data = "".join(parts).encode()
+    assert stream.feed(data) + stream.finish() == lexer.split(data)
+    assert all(type(piece) is bytes for piece in stream.feed(data))
+
+
+def test_a_stream_has_one_user(tmp_path: Path) -> None:
+    """Another thread that feeds it is told so, or comes when the first is through; what the stream gives is one text's."""
+    lexer = bitlex.lexer("cl100k")
+    if lexer.tier == "pure":
+        pytest.skip("the pure stream keeps the interpreter's lock")
+    (tmp_path / "bytes.tiktoken").write_bytes(b"".join(base64.b64encode(bytes([byte])) + b" %d\n" % byte for byte in range(256)))
+    tokenizer = bitlex.Tokenizer.from_file(tmp_path / "bytes.tiktoken", family="cl100k")
+    for make, count in ((lexer.stream, lexer.count), (partial(lexer.stream, spans=True), lexer.count), (tokenizer.stream, tokenizer.count)):
+        stream: Any = make()
+        part = b"some words " * 50_000
+        given: list[int] = []
+        refused: list[str] = []
+
+        def work(stream: Any, part: bytes, given: list[int], refused: list[str]) -> None:
+            for _ in range(10):
+                try:
+                    given.append(len(stream.feed(part)))
+                except RuntimeError as error:
+                    refused.append(str(error))
+
+        threads = [threading.Thread(target=work, args=(stream, part, given, refused)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert set(refused) <= {"another thread is using this stream: it has one user at a time"}
+        assert len(given) + len(refused) == 40
+        assert sum(given) + len(stream.finish()) == count(part * len(given))
 
 
 def test_streams_in_c(tmp_path: Path) -> None:

@@ -300,6 +300,7 @@ const bitlex_stream_table *bitlex_stream_tabulate(void *memory, const bitlex_mac
 
 void bitlex_stream_use_table(bitlex_stream *s, const bitlex_stream_table *table)
 {
+    leave_table(s);
     s->table = table;
     enter_table(s);
 }
@@ -451,21 +452,22 @@ static size_t run(bitlex_stream *s, bitlex_cursor *c, void *scratch, const uint8
                   uint64_t *out, size_t room, size_t *stored)
 {
     const size_t units = (size_t)bitlex_begin_open(c, text, length, encoding, scratch, s->forward);
-    size_t i, total = 0;
+    size_t total = 0;
     *stored = 0;
     if (units == 0) return 0;
+    bitlex_ready(c, 0); /* the block is lexed, and its places are those of the whole text now */
+    c->base = s->length;
     c->opened = s->opened;
-    c->open = s->start - s->length; /* may be below zero: it comes out right */
+    c->open = s->start;
     if (s->machine->drops) {
         total = 2 * bitlex_next_pairs(c, out, room);
     } else {
         total = bitlex_next(c, out, room);
         if (s->length == 0 && total > 0 && out[0] == 0) memmove(out, out + 1, --total * sizeof *out);
     }
-    for (i = 0; i < total; i++) out[i] += s->length;
     s->opened = (uint8_t)c->opened;
     s->dropping = s->opened ? 0 : s->sets[ALL];
-    if (s->machine->drops) s->start = c->open + s->length;
+    if (s->machine->drops) s->start = c->open;
     else if (total > 0) s->start = out[total - 1];
     s->forward = c->forward;
     s->length += units;

@@ -55,8 +55,8 @@ int bitlex_stream_begin(bitlex_stream *s, const bitlex_machine *machine, uint64_
 
 /* Tabulate what a character does to a stream of this machine, in memory of bitlex_stream_table_size() bytes that is aligned as malloc's, and
  * lives as long as streams with the table do; a table never changes. NULL where there is none: the machine drops text, cannot be run so, or
- * has more than 64 columns. Takes some ten microseconds. A stream that has begun and is given the table reads short parts, and what is
- * undecided at the ends of long ones, several times as fast. */
+ * has more than 64 columns. Takes some ten microseconds. A stream that is given the table reads short parts, and what is undecided at
+ * the ends of long ones, several times as fast; with NULL it has its sets again. */
 size_t bitlex_stream_table_size(void);
 const bitlex_stream_table *bitlex_stream_tabulate(void *memory, const bitlex_machine *machine);
 void bitlex_stream_use_table(bitlex_stream *s, const bitlex_stream_table *table);

@@ -1,0 +1,325 @@
+/* _token_reading.c - parts of a text in, ids out, for a TokenStream.
+ *
+ *     what was fed     ... the quick | brow n <|endo
+ *                                    |      |        what may be the beginning of a special token waits
+ *                                    |      what the lexer has read
+ *                                    the piece at hand: its bytes are held, as no more than that is needed
+ *
+ * Of a piece that becomes long, the ids of its beginning are handed out (bpe_final.c), and its bytes forgotten. A part is worked on some
+ * thousand bytes at a time, so that what is needed besides is small, whatever the parts.
+ *
+ * Invariants: while the GIL is released no object is touched; it is taken before an exception is raised. After an exception a stream must be
+ * reset.
+ */
+#include "_token_stream.h"
+
+#define LONG 16384 /* bytes of a piece, from which on its ids are handed out before it ends */
+#define STOPS 64   /* places at which it may end, beyond which that is not tried */
+
+/* --- the GIL ----------------------------------------------------------------------------------------------------------- */
+
+static void take_gil(Call *c)
+{
+    if (c->released != NULL) PyEval_RestoreThread(c->released);
+    c->released = NULL;
+}
+
+static int no_memory(Call *c)
+{
+    take_gil(c);
+    PyErr_NoMemory();
+    return -1;
+}
+
+static int too_much(Call *c, const char *what)
+{
+    take_gil(c);
+    bitlex_py_raise_hold(c->stream->hold, what);
+    return -1;
+}
+
+static const specials *tokens_of(PyObject *found) { return found == Py_None ? NULL : &((Specials *)found)->tokens; }
+
+int bitlex_py_begin_section(TokenStream *self, uint64_t at)
+{
+    self->section = self->piece = at;
+    self->begun = 0;
+    self->try_at = LONG;
+    return bitlex_py_begin_stream(&self->lexer, self->encoder->machine);
+}
+
+/* --- ids --------------------------------------------------------------------------------------------------------------- */
+
+static int no_token(Call *c, size_t from, size_t to)
+{
+    const TokenStream *self = c->stream;
+    const bpe_vocabulary *v = &self->encoder->vocabulary;
+    while (from + 1 < to && v->byte_tokens[self->text[from]] != BPE_NONE) from++;
+    take_gil(c);
+    PyErr_Format(PyExc_ValueError, "byte 0x%02x at %llu is no token of this vocabulary", self->text[from], (unsigned long long)(self->base + from));
+    return -1;
+}
+
+/* Say where the ids from `first` on are, which lie one behind the other from there on. */
+static void place_ids(Call *c, size_t first, uint64_t at)
+{
+    const uint32_t *starts = c->stream->encoder->vocabulary.starts;
+    for (; c->ids.placed && first < c->ids.used; first++) {
+        c->ids.places[2 * first] = at;
+        at += starts[c->ids.data[first] + 1] - starts[c->ids.data[first]];
+        c->ids.places[2 * first + 1] = at;
+    }
+}
+
+/* The rest of a piece whose beginning was handed out. */
+static int encode_rest(Call *c, size_t from, size_t to)
+{
+    TokenStream *self = c->stream;
+    const size_t first = c->ids.used;
+    size_t made;
+    if (from == to) return 0;
+    if (bitlex_py_reserve(&c->ids, to - from + BPE_PADDING) < 0) return no_memory(c);
+    made = bpe_merge(&self->encoder->vocabulary, BPE_AUTOMATIC, self->text + from, to - from, c->ids.data + first);
+    if (made == BPE_NO_TOKEN) return no_token(c, from, to);
+    if (made == BPE_NO_MEMORY) return no_memory(c);
+    c->ids.used += made;
+    place_ids(c, first, self->base + from);
+    return 0;
+}
+
+/* Whole pieces, by their places in what is held. */
+static int encode_pieces(Call *c, const uint32_t *starts, const uint32_t *ends, size_t count)
+{
+    TokenStream *self = c->stream;
+    const bpe_vocabulary *v = &self->encoder->vocabulary;
+    size_t first = c->ids.used, made, i;
+    if (count == 0) return 0;
+    if (bitlex_py_reserve(&c->ids, ends[count - 1] - starts[0] + BPE_PADDING) < 0) return no_memory(c);
+    made = bpe_encode(c->work->caches, self->text, self->length + SLACK, starts, ends, count, c->ids.data + first);
+    if (made == BPE_NO_MEMORY) return no_memory(c);
+    for (i = 0; made == BPE_NO_TOKEN && i < count; i++) {
+        size_t at = starts[i];
+        if (v->whole && bpe_find(v, self->text + at, ends[i] - at) != BPE_NONE) continue;
+        while (at < ends[i] && v->byte_tokens[self->text[at]] != BPE_NONE) at++;
+        if (at < ends[i]) return no_token(c, at, ends[i]);
+    }
+    c->ids.used += made;
+    for (i = 0; c->ids.placed && i < count; i++) { /* dropped text may lie between */
+        uint64_t at = starts[i];
+        for (; at < ends[i]; first++) {
+            c->ids.places[2 * first] = self->base + at;
+            at += v->starts[c->ids.data[first] + 1] - v->starts[c->ids.data[first]];
+            c->ids.places[2 * first + 1] = self->base + at;
+        }
+    }
+    return 0;
+}
+
+/* The pieces that the lexer found: ends, or pairs, in the text that it reads. */
+static int take_pieces(Call *c, size_t count)
+{
+    TokenStream *self = c->stream;
+    const int pairs = self->encoder->machine->machine.drops != 0;
+    const uint64_t shift = self->section - self->base; /* may be below zero: it comes out right */
+    const size_t begun = self->begun != 0;
+    size_t i;
+    if (count == 0) return 0;
+    for (i = 0; !pairs && i < count; i++) c->ends[i] = (uint32_t)(c->offsets[i] + shift);
+    if (!pairs) memcpy(c->starts + 1, c->ends, (count - 1) * sizeof *c->ends);
+    for (i = 0; pairs && i < count; i++) {
+        c->starts[i] = (uint32_t)(c->offsets[2 * i] + shift);
+        c->ends[i] = (uint32_t)(c->offsets[2 * i + 1] + shift);
+    }
+    if (!pairs || begun) c->starts[0] = (uint32_t)(self->piece - self->base);
+    if (begun && encode_rest(c, c->starts[0], c->ends[0]) < 0) return -1;
+    if (encode_pieces(c, c->starts + begun, c->ends + begun, count - begun) < 0) return -1;
+    self->piece = self->base + c->ends[count - 1];
+    self->begun = 0;
+    self->try_at = LONG;
+    return 0;
+}
+
+/* Of a piece that is long, hand out the ids that are final. */
+static int hand_out_final(Call *c)
+{
+    TokenStream *self = c->stream;
+    const bpe_vocabulary *v = &self->encoder->vocabulary;
+    const size_t length = (size_t)(self->section + self->lexer.length - self->piece), first = c->ids.used; /* but what is no whole character */
+    size_t stops[STOPS], count, bytes;
+    uint32_t i, n = 0;
+    if (length < self->try_at) return 0;
+    self->try_at = 2 * length;
+    if (self->lexer.count > STOPS) return 0;
+    for (i = 0; i < self->lexer.count; i++) {
+        const uint64_t open = i < BITLEX_STREAM_OPEN ? self->lexer.open[i] : self->lexer.more[i - BITLEX_STREAM_OPEN];
+        if (self->section + (open >> 6) > self->piece) stops[n++] = (size_t)(self->section + (open >> 6) - self->piece);
+    }
+    if (n > 0 && v->whole && !self->begun && stops[0] <= v->longest) return 0;
+    if (bitlex_py_reserve(&c->ids, length + BPE_PADDING) < 0) return no_memory(c);
+    bytes = bpe_final(v, self->text + (self->piece - self->base), length, stops, n, c->ids.data + first, &count);
+    if (count == BPE_NO_TOKEN) return no_token(c, (size_t)(self->piece - self->base), self->length);
+    if (count == BPE_NO_MEMORY) return no_memory(c);
+    if (bytes == 0) return 0;
+    c->ids.used += count;
+    place_ids(c, first, self->piece);
+    self->piece += bytes;
+    self->begun = 1;
+    self->try_at = LONG;
+    return 0;
+}
+
+/* --- reading ----------------------------------------------------------------------------------------------------------- */
+
+/* Room for so many offsets of pieces. */
+static int reserve(Call *c, size_t pieces)
+{
+    const size_t each = c->stream->encoder->machine->machine.drops ? 24 : 16;
+    Working *w = c->work;
+    if (pieces <= c->room) return 0;
+    if (pieces * each > w->offsets_size) {
+        PyMem_RawFree(w->offsets);
+        w->offsets_size = pieces * each;
+        w->offsets = PyMem_RawMalloc(w->offsets_size);
+        if (w->offsets == NULL) return w->offsets_size = 0, no_memory(c);
+    }
+    c->room = w->offsets_size / each;
+    c->offsets = w->offsets;
+    c->starts = (uint32_t *)(void *)(c->offsets + (each - 8) / 8 * c->room);
+    c->ends = c->starts + c->room;
+    return 0;
+}
+
+/* Up to where the lexer has read, in what is held. */
+static size_t read_to(const TokenStream *self) { return (size_t)(self->section + self->lexer.length + self->lexer.tail_length - self->base); }
+
+static int lex(Call *c, size_t to)
+{
+    TokenStream *self = c->stream;
+    void *scratch = self->encoder->machine->machine.lanes != NULL ? scratch_behind(c->work->cursor) : NULL;
+    size_t from, used, found;
+    while ((from = read_to(self)) < to) {
+        if (reserve(c, to - from + self->lexer.count + BITLEX_STREAM_ROOM) < 0) return -1;
+        found = bitlex_stream_feed(&self->lexer, c->work->cursor, scratch, self->text + from, to - from, BITLEX_UTF8, &used, c->offsets, c->room);
+        if (take_pieces(c, found) < 0) return -1;
+        if (self->lexer.full) {
+            take_gil(c);
+            if (bitlex_py_more_places(&self->lexer, self->hold) < 0) return -1;
+        }
+    }
+    return 0;
+}
+
+/* The text of the lexer ends; the next one begins there. */
+static int end_section(Call *c, uint64_t next)
+{
+    TokenStream *self = c->stream;
+    if (reserve(c, self->lexer.count + BITLEX_STREAM_ROOM) < 0) return -1;
+    if (take_pieces(c, bitlex_stream_finish(&self->lexer, c->offsets)) < 0) return -1;
+    bitlex_py_begin_section(self, next);
+    return 0;
+}
+
+/* A special token, in what is held. */
+static int add_special(Call *c, const special_match *found)
+{
+    TokenStream *self = c->stream;
+    if (end_section(c, self->base + found->end) < 0) return -1;
+    if (bitlex_py_reserve(&c->ids, 1) < 0) return no_memory(c);
+    if (c->ids.placed) {
+        c->ids.places[2 * c->ids.used] = self->base + found->start;
+        c->ids.places[2 * c->ids.used + 1] = self->base + found->end;
+    }
+    c->ids.data[c->ids.used++] = found->id;
+    return 0;
+}
+
+/* Read what is held; what may be the beginning of a special token only if the text ends here. */
+static int read_held(Call *c, int ends)
+{
+    TokenStream *self = c->stream;
+    const specials *allowed = tokens_of(self->allowed), *disallowed = tokens_of(self->disallowed);
+    special_match found, wrong;
+    uint64_t limit, open;
+    int is_there = 1;
+    while (is_there) {
+        limit = self->length;
+        is_there = 0;
+        if (allowed != NULL) {
+            open = ends ? self->length : specials_open(allowed, self->text, self->length, read_to(self));
+            is_there = specials_find(allowed, self->text, self->length, read_to(self), &found) && found.start < open;
+            limit = is_there ? found.start : open;
+        }
+        if (disallowed != NULL) {
+            const uint64_t from = self->checked - self->base;
+            open = ends ? self->length : specials_open(disallowed, self->text, self->length, from);
+            if (specials_find(disallowed, self->text, self->length, from, &wrong) && wrong.start < open) {
+                take_gil(c);
+                bitlex_py_raise_special(self->text + wrong.start, (size_t)(wrong.end - wrong.start), self->base + wrong.start);
+                return -1;
+            }
+            self->checked = self->base + open;
+            if (is_there && found.end > open) is_there = 0;
+            if (open < limit) limit = open;
+        }
+        if (lex(c, (size_t)limit) < 0) return -1;
+        if (is_there && add_special(c, &found) < 0) return -1;
+    }
+    return ends ? end_section(c, self->base + self->length) : 0;
+}
+
+/* Forget what was handed out, and what is dropped. */
+static int forget(Call *c)
+{
+    TokenStream *self = c->stream;
+    const bitlex_stream *lexer = &self->lexer;
+    uint64_t needed = self->piece;
+    if (self->encoder->machine->machine.drops) {
+        const uint64_t start = self->section + (lexer->opened ? lexer->start : lexer->count > 0 ? lexer->open[0] >> 6 : lexer->length);
+        if (start > needed) needed = self->piece = start;
+    }
+    if ((!self->encoder->machine->machine.drops || lexer->opened) && hand_out_final(c) < 0) return -1;
+    needed = self->piece;
+    self->length -= (size_t)(needed - self->base);
+    memmove(self->text, self->text + (needed - self->base), self->length);
+    self->base = needed;
+    if (self->length <= (size_t)self->hold) return 0;
+    return too_much(c, "bytes");
+}
+
+/* Some bytes of a part. */
+static int read_some(Call *c, const uint8_t *bytes, size_t size)
+{
+    TokenStream *self = c->stream;
+    if (self->length + size > self->room || self->text == NULL) {
+        const size_t room = self->length + size + self->length / 2;
+        uint8_t *grown = PyMem_RawRealloc(self->text, room + SLACK);
+        if (grown == NULL) return no_memory(c);
+        self->text = grown;
+        self->room = room;
+    }
+    memcpy(self->text + self->length, bytes, size);
+    self->length += size;
+    memset(self->text + self->length, 0, SLACK);
+    return read_held(c, 0) < 0 || forget(c) < 0 ? -1 : 0;
+}
+
+int bitlex_py_read_part(Call *c, const uint8_t *bytes, uint64_t length)
+{
+    const int large = length > RELEASE;
+    uint64_t done = 0;
+    uint32_t turns = 0;
+    int failed = 0;
+    while (done < length && !failed) {
+        const size_t size = length - done < AT_ONCE ? (size_t)(length - done) : AT_ONCE;
+        if (large && c->released == NULL) c->released = PyEval_SaveThread();
+        failed = read_some(c, bytes + done, size) < 0;
+        done += size;
+        if (++turns % (SLICE / AT_ONCE) != 0 || failed) continue;
+        take_gil(c);
+        failed = PyErr_CheckSignals() < 0;
+    }
+    take_gil(c);
+    return failed ? -1 : 0;
+}
+
+int bitlex_py_read_end(Call *c) { return read_held(c, 1); }

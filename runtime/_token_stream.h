@@ -1,0 +1,55 @@
+/* _token_stream.h - what _token_stream.c, the type, and _token_reading.c, which reads for it, share. */
+#ifndef BITLEX_TOKEN_STREAM_H
+#define BITLEX_TOKEN_STREAM_H
+
+#include "_streams.h"
+#include "_tokens.h"
+
+#define AT_ONCE BITLEX_BLOCK /* bytes of a part that are worked on at a time */
+#define SLACK 16             /* bytes behind the text that is held, which may be read: so much of a piece is looked at at once */
+
+typedef enum { LISTS, ARRAYS, PLACED, FORMS } Result;
+
+typedef struct {
+    PyObject_HEAD
+    Encoder *encoder;
+    PyObject *allowed, *disallowed; /* Specials or None */
+    Py_ssize_t hold;
+    Result result;
+    int encoded, broken;            /* what it was fed: 0 nothing, 1 bytes, 2 str; and whether it must be reset */
+    bitlex_stream lexer;
+    uint8_t *text;                  /* what is held: from `base` on */
+    size_t length, room;            /* and there is SLACK behind the room */
+    uint64_t base, section, piece;  /* where in the whole text: what is held; what the lexer reads; what of a piece is not handed out */
+    uint64_t checked;               /* up to where there is no disallowed token */
+    size_t try_at;                  /* bytes of a piece at which to look for final ids again */
+    int begun;                      /* whether the beginning of the piece at hand was handed out */
+    int used;                       /* by a thread */
+} TokenStream;
+
+/* The memory of one call. */
+typedef struct {
+    TokenStream *stream;
+    Working *work;
+    Ids ids;
+    uint64_t *offsets;
+    uint32_t *starts, *ends;
+    size_t room; /* of them, in pieces */
+    PyThreadState *released; /* while the GIL is */
+} Call;
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+
+/* The text of the lexer begins there: -1 with an exception set where the machine has no stream. */
+int bitlex_py_begin_section(TokenStream *self, uint64_t at);
+
+/* Read a part, and what is held up to the end of the text: -1 with an exception set. The GIL is released for a long part. */
+int bitlex_py_read_part(Call *c, const uint8_t *bytes, uint64_t length);
+int bitlex_py_read_end(Call *c);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+#endif
