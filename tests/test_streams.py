@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from itertools import combinations, product
 from pathlib import Path
@@ -243,3 +244,15 @@ def test_streams_in_c(tmp_path: Path) -> None:
     sources = [ROOT / "tests/stream_harness.c", *lexers, *sorted((ROOT / "runtime").glob("bpe_*.c"))]
     harness = build(tmp_path / "harness", sources, "-O1", "-Wpedantic", f"-I{C}", f"-I{ROOT / 'runtime'}", needs=ADDRESS)
     assert "no difference" in run(harness, "100")
+
+
+def test_the_program_of_the_documentation(tmp_path: Path) -> None:
+    """It is built and run as it stands there."""
+    code = (ROOT / "docs/streams.md").read_text(encoding="utf-8").partition("```c\n")[2].partition("```")[0]
+    (tmp_path / "example.c").write_text(code)
+    lexers = [C / f"{name}.c" for name in ("bitlex", "bitlex_stream", "cl100k")]
+    program = build(tmp_path / "example", [tmp_path / "example.c", *lexers], "-O1", f"-I{C}")
+    for text in ("", "I'm here: \u4e2d\u6587  1234567\u00e9\u0301", "some words and 12345 digits\t\u4e2d " * 3000):
+        done = subprocess.run([program], input=text.encode(), capture_output=True, check=True)
+        assert done.stdout.decode() == "".join(f"{piece}\n" for piece in bitlex.lexer("cl100k").split(text))
+    assert subprocess.run([program], input=b"a" * (1 << 20), capture_output=True, check=False).returncode == 1
