@@ -21,7 +21,7 @@ BENCH = $(VENV)/installed-bench-$(STATE)
 # Tokenizers to be measured against, in environments of their own: two versions of one package cannot be in one.
 PEERS = build/peers/installed build/peers-1/installed
 
-FUZZED = bitlex bitlex_lanes cl100k clip falcon o200k
+FUZZED = bitlex bitlex_lanes bitlex_stream cl100k clip falcon o200k
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test bench peers exhaustive cuts fuzz strings vectors generate check tables clean

@@ -68,6 +68,10 @@ class AddedStream:
 
     def feed(self, more: str, ends: bool) -> Iterator[tuple[str, What]]:
         """What is settled now: text without a token, tokens, white space that the token before takes. Nothing that is empty."""
+        if not self.tokens.tokens:
+            if more:
+                yield more, None
+            return
         text = self.text + more
         done, seek = 0, self.seek
         while True:

@@ -13,10 +13,11 @@ token_streams.py. Rejected: normalizing before the tokens are looked for (a mark
 from __future__ import annotations
 
 import codecs
+import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
-from .added import searches
+from .added import WHITE_SPACE, searches
 from .added_streams import AddedStream, Taken
 from .normalization import changes, last_border, nfc
 from .pure_stream import too_much
@@ -37,20 +38,23 @@ def make_normalized_stream(
 ) -> Adapted:  # fmt: skip
     """What gives ids as the native stream does."""
     tokens = [token for token in tokenizer.description.added if token.content.encode() in allowed]
-    stream = make_token_stream(tokenizer, {}, {}, hold, PLACED if result == PLACED else LISTS)
-    return Adapted(NormalizedStream(stream, tokenizer.description, tokens, disallowed, hold, result == PLACED), result)
+    stream = make_token_stream(tokenizer, {}, {}, hold, result)
+    return Adapted(NormalizedStream(stream, tokenizer.description, tokens, disallowed, hold, result), result)
 
 
 class NormalizedStream:
-    """Bytes in; out, the ids that are settled, and a start and an end for each if it is `placed`. `stream` encodes stretches."""
+    """Bytes in; out, the ids that are settled, and a start and an end for each if that is what the stream that encodes stretches gives."""
 
     def __init__(
-        self, stream: Any, description: Description, tokens: list[AddedToken], disallowed: Mapping[bytes, int], hold: int, placed: bool
+        self, stream: Any, description: Description, tokens: list[AddedToken], disallowed: Mapping[bytes, int], hold: int, result: int
     ) -> None:  # fmt: skip
         first, second = searches(tokens, description.normalizer)
-        self.stream, self.hold, self.placed = stream, hold, placed
+        self.stream, self.hold, self.result, self.placed = stream, hold, result, result == PLACED
         self.normalizes, self.prefix_space = description.normalizer == "NFC", description.prefix_space
         self.disallowed, self.first, self.second = Specials(disallowed), AddedStream(first.tokens), AddedStream(second.tokens)
+        notable = b"".join({token[:1] for token in disallowed} | {token[0].encode()[:1] for token in first.tokens})
+        notable += WHITE_SPACE.encode() if self.first.lstrip else b""
+        self.quiet = re.compile(b"[^\x80-\xff%s]*" % re.escape(notable))  # of which nothing is a token, or goes to one
         self.reset()
 
     def reset(self) -> None:
@@ -59,6 +63,7 @@ class NormalizedStream:
             stream.reset()
         self.decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self.unchecked, self.checked = b"", 0  # what may begin a disallowed token, and where that is
+        self.idle = True  # whether nothing waits but there
         self.open: list[str] = []  # of a stretch: what is not normalized yet
         self.places = Places()
         self.at = 0  # how far the normalized text was cut
@@ -75,20 +80,41 @@ class NormalizedStream:
         twin.decoder.setstate(self.decoder.getstate())
         return twin
 
-    def feed(self, data: bytes) -> tuple[list[int], list[int]]:
+    def feed(self, data: bytes) -> tuple[Any, Any]:
         return self.read(data, False)
 
-    def finish(self) -> tuple[list[int], list[int]]:
+    def finish(self) -> tuple[Any, Any]:
         found = self.read(b"", True)
         self.reset()
         return found
 
-    def read(self, data: bytes, ends: bool) -> tuple[list[int], list[int]]:
+    def read(self, data: bytes, ends: bool) -> tuple[Any, Any]:
         if self.broken:
             raise ValueError("this stream has failed: reset it before it reads another text")
         self.broken = True  # until the call is through
-        self.ids: list[int] = []
-        self.found: list[int] = []  # places
+        self.ids: list[Any] = []  # lists or arrays of ids, and of places
+        self.found: list[Any] = []
+        if self.idle and not ends and data and self.quiet.fullmatch(data):  # nearly always, if parts are small
+            self.checked += len(data)
+            self.first.before = chr(data[-1])
+            self.normalize(data.decode("ascii"), False)
+        else:
+            self.read_tokens(data, ends)
+        if len(self.unchecked) + self.first.held + self.second.held + sum(map(len, self.open)) > self.hold:
+            raise too_much(self.hold, "bytes")
+        self.broken = False
+        return self.joined(self.ids), self.joined(self.found)
+
+    def joined(self, parts: list[Any]) -> Any:
+        if len(parts) == 1:
+            return parts[0]
+        if self.result == LISTS or not parts:
+            return [number for part in parts for number in part]
+        import numpy
+
+        return numpy.concatenate(parts)
+
+    def read_tokens(self, data: bytes, ends: bool) -> None:
         for text, what in self.first.feed(self.decoder.decode(self.allowed(data, ends), ends), ends):
             if what is None:
                 self.normalize(text, False)
@@ -101,10 +127,7 @@ class NormalizedStream:
             self.normalize("", True)
         if ends or not (self.first.taking or self.second.taking):
             self.settle()
-        if len(self.unchecked) + self.first.held + self.second.held + sum(map(len, self.open)) > self.hold:
-            raise too_much(self.hold, "bytes")
-        self.broken = False
-        return self.ids, self.found
+        self.idle = not (self.unchecked or self.first.held or self.first.taking or self.decoder.getstate()[0])
 
     def allowed(self, data: bytes, ends: bool) -> bytes:
         """The text up to where a disallowed token may begin."""
@@ -119,9 +142,8 @@ class NormalizedStream:
 
     def normalize(self, text: str, ends: bool) -> None:
         """More of a stretch of the raw text, or its end."""
-        cut = len(text)
         if self.normalizes:
-            cut = len(text) if ends else last_border(text)
+            cut = len(text) if ends else len(text) - 1 if text.isascii() else last_border(text)
             self.open.append(text)
             if cut < 0:
                 return
@@ -157,24 +179,26 @@ class NormalizedStream:
 
     def add(self, found: Any) -> None:
         """Ids of the stretch that is encoded."""
-        if not self.placed:
-            self.ids += found
-        elif len(found[0]):
-            self.settle()
-            self.ids += found[0].tolist()
-            last = int(found[1][-1]) - self.space + self.piece
-            if self.places.runs or self.space:
-                self.found += [self.places.raw(self.piece + max(at - self.space, 0)) for at in found[1].tolist()]
-            else:
-                self.found += (found[1] + (self.piece + self.places.shift)).tolist()
-            self.places.forget(last)
+        ids, places = found if self.placed else (found, None)
+        if not len(ids):
+            return
+        self.settle()
+        self.ids.append(ids)
+        if places is None:
+            return
+        last = int(places[-1]) - self.space + self.piece
+        if self.places.runs or self.space:
+            self.found.append([self.places.raw(self.piece + max(at - self.space, 0)) for at in places.tolist()])
+        else:
+            self.found.append(places + (self.piece + self.places.shift))
+        self.places.forget(last)
 
     def pass_token(self, text: str, what: AddedToken | Taken) -> None:
         """A token, or white space that the last one takes."""
         start = self.at
         self.at += len(encoded(text))
         if not self.placed:
-            self.ids += [] if isinstance(what, Taken) else [what.id]
+            self.ids += [] if isinstance(what, Taken) else [[what.id]]
         elif isinstance(what, Taken):
             assert self.token is not None
             self.token = *self.token[:2], self.places.raw(self.at)
@@ -184,8 +208,8 @@ class NormalizedStream:
 
     def settle(self) -> None:
         if self.token is not None:
-            self.ids.append(self.token[0])
-            self.found += self.token[1:]
+            self.ids.append(self.token[:1])
+            self.found.append(self.token[1:])
             self.token = None
 
 

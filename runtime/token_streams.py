@@ -85,14 +85,14 @@ class Adapted:
         twin.kind = self.kind
         return twin
 
-    def given(self, found: tuple[list[int], list[int]]) -> Any:
+    def given(self, found: tuple[Any, Any]) -> Any:
         ids, places = found
         if self.result == LISTS:
             return ids
         import numpy
 
-        array = numpy.array(ids, numpy.uint32)
-        return array if self.result == ARRAYS else (array, numpy.array(places, numpy.int64))
+        array = numpy.asarray(ids, numpy.uint32)
+        return array if self.result == ARRAYS else (array, numpy.asarray(places, numpy.int64))
 
 
 def make_token_stream(

@@ -5,13 +5,15 @@
  *
  *     machine  encoding  times  size of machine  choices[8]  |  machine  |  text
  *
- * Every input asks for ends and pairs, of both widths, and for the count; a difference aborts, and sanitizers see every
- * stray read. Repeating matters: a run that crosses blocks of 6144 units takes no long input.
+ * Every input asks for ends and pairs, of both widths, and for the count; with an emitted machine also for those of a stream that is fed
+ * the text in parts. A difference aborts, and sanitizers see every stray read. Repeating matters: a run that crosses blocks of 6144 units
+ * takes no long input. (Streams need machines that are canonical, as emitted ones are.)
  *
  *     clang -fsanitize=fuzzer,address,undefined ...   a libFuzzer target (make fuzz)
  *     cc -DSTANDALONE ...                             fuzz SECONDS [SEED]: random inputs, the same for
  *                                                  the same seed; fuzz FILE...: these inputs
  */
+#include "bitlex_stream.h"
 #include "definition.h"
 
 #include "cl100k.h"
@@ -158,6 +160,73 @@ static void *make_text(const uint8_t *from, size_t units, size_t width, size_t s
     return text;
 }
 
+/* Feed a part that lies in memory of its size, with little room each time: how many numbers were found. */
+static size_t feed_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const uint8_t *from, size_t units, bitlex_encoding encoding,
+                        uint64_t **more, uint64_t *found)
+{
+    const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding, each = s->machine->drops ? 2 : 1;
+    size_t done = 0, n = 0, used;
+    uint8_t *part = exactly(units * width);
+    memcpy(part, from, units * width);
+    while (done < units) {
+        const size_t room = s->count + BITLEX_STREAM_ROOM + 1 + below(3) * below(100);
+        uint64_t *out = exactly(room * each * sizeof *out);
+        const size_t stored = each * bitlex_stream_feed(s, cursor, scratch, part + done * width, units - done, encoding, &used, out, room);
+        memcpy(found + n, out, stored * sizeof *out);
+        free(out);
+        n += stored;
+        done += used;
+        if (s->full) {
+            s->room *= 2;
+            s->more = *more = realloc(*more, s->room * sizeof **more);
+            if (*more == NULL) exit(2);
+        } else if (used == 0) {
+            fprintf(stderr, "a stream reads nothing\n");
+            abort();
+        }
+    }
+    free(part);
+    return n;
+}
+
+/* Whether a stream finds other pieces than the definition, with the text cut wherever the choices say; and then in one part, begun again. */
+static int check_stream(const bitlex_machine *emitted, const uint8_t *text, size_t units, bitlex_encoding encoding, bitlex_cursor *cursor)
+{
+    const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding, size = bitlex_lanes_size();
+    uint64_t *want = exactly((2 * units + 2) * sizeof *want), *found = exactly((2 * units + 100) * sizeof *found), *more = NULL;
+    bitlex_machine m = *emitted;
+    void *lanes = exactly(size), *scratch = NULL;
+    const size_t pieces = define(emitted, text, units, encoding, want);
+    bitlex_stream stream, moved;
+    int wrong = 0, turn;
+    size_t i;
+    if (below(2)) bitlex_accelerate(&m, lanes, BITLEX_AVX512);
+    if (m.lanes != NULL) scratch = exactly((size_t)bitlex_scratch_size(&m, BITLEX_BLOCK));
+    bitlex_begin(cursor, &m, "", 0, BITLEX_UTF8, NULL);
+    for (turn = 0; turn < 2; turn++) {
+        const uint32_t most = turn ? 0 : below(2) ? 1 + below(40) : 1 + below(256) * below(256);
+        size_t done = 0, n = 0, part;
+        bitlex_stream_begin(&stream, &m, more, turn && more != NULL ? stream.room - BITLEX_STREAM_OPEN : 0);
+        for (; done < units; done += part) {
+            part = most == 0 ? units : 1 + below(most);
+            if (part > units - done) part = units - done;
+            n += feed_part(&stream, cursor, scratch, text + done * width, part, encoding, &more, found + n);
+            moved = stream; /* a struct like any other */
+            memset(&stream, 0x55, sizeof stream);
+            stream = moved;
+        }
+        n += (m.drops ? 2 : 1) * bitlex_stream_finish(&stream, found + n);
+        wrong |= n != (m.drops ? 2 : 1) * pieces;
+        for (i = 0; !wrong && i < n; i++) wrong = found[i] != want[m.drops ? i : 2 * i + 1];
+    }
+    free(scratch);
+    free(lanes);
+    free(more);
+    free(found);
+    free(want);
+    return wrong;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const bitlex_machine *const emitted[] = {&bitlex_cl100k, &bitlex_o200k, &bitlex_clip, &bitlex_falcon};
@@ -193,6 +262,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (check(m, copy, units * times, encoding, &cursor)) {
         fprintf(stderr, "wrong pieces: machine %s, encoding %d, %lu units %lu times, %u stages, drops %u\n", m->name,
                 (int)encoding, (unsigned long)units, (unsigned long)times, m->stage_count, m->drops);
+        abort();
+    }
+    if (made == NULL && check_stream(m, copy, units * times, encoding, &cursor)) {
+        fprintf(stderr, "wrong pieces in parts: machine %s, encoding %d, %lu units\n", m->name, (int)encoding, (unsigned long)(units * times));
         abort();
     }
     free(copy);

@@ -14,7 +14,7 @@ import unicodedata2
 from tokenizers.normalizers import NFC
 
 from bitlex.added import WHITE_SPACE, is_word, split_added
-from bitlex.normalization import LISTED, NEWER, nfc
+from bitlex.normalization import LISTED, NEWER, TAKEN_IN, changes, combining, is_border, last_border, nfc
 from bitlex.vocabularies import VocabularyError, read
 from bitlex.vocabulary import AddedToken
 from texts import EVERY, THOROUGH
@@ -138,6 +138,33 @@ def test_nfc_of_random_texts() -> None:
     newer = [one for one in EVERY if NEWER.fullmatch(one)]
     pool = marks() + newer * 5 + [one for one in EVERY if unicodedata2.decomposition(one)] + list("abe") * 300
     assert different("".join(rng.choices(pool, k=rng.randint(1, 8))) for _ in range(50_000)) is None
+
+
+def test_starters_that_the_one_before_takes_in() -> None:
+    """The list is that of the reference: all that it composes with a character before them, and no other starters."""
+    reference = NFC().normalize_str
+    pairs = [[chr(int(part, 16)) for part in unicodedata2.decomposition(one).split()] for one in EVERY if unicodedata2.decomposition(one)[:1] not in ("", "<")]
+    pairs += [["\u1100", chr(vowel)] for vowel in range(0x1161, 0x1176)] + [["\uac00", chr(final)] for final in range(0x11A8, 0x11C3)]
+    taken = {pair[1] for pair in pairs if len(pair) == 2 and len(reference("".join(pair))) == 1}
+    assert {one for one in taken if not combining(one)} == set(TAKEN_IN.findall("".join(EVERY)))
+    assert not any(map(is_border, taken)) and all(map(is_border, "a1 \n\u4e2d\uac00\u212b\u0958\U0001f600"))
+
+
+def test_each_side_of_a_border_is_normalized_by_itself() -> None:
+    rng, reference = random.Random(6), NFC().normalize_str
+    newer = [one for one in EVERY if NEWER.fullmatch(one)]
+    pool = marks() + newer * 5 + [one for one in EVERY if unicodedata2.decomposition(one)] + TAKEN_IN.findall("".join(EVERY)) * 9 + list("abe") * 300
+    for _ in range(8_000):
+        text = "".join(rng.choices(pool, k=rng.randint(1, 8)))
+        whole, done, changed = reference(text), 0, ""
+        for at in range(len(text)):
+            assert not is_border(text[at]) or reference(text[:at]) + reference(text[at:]) == whole, (text, at)
+        for start, end, new in changes(text):
+            assert text[start:end] != new
+            changed, done = changed + text[done:start] + new, end
+        assert changed + text[done:] == whole, text
+        last = last_border(text)
+        assert last < 0 or is_border(text[last]) and not any(map(is_border, text[last + 1 :]))
 
 
 def test_the_list_of_newer_characters_is_complete() -> None:

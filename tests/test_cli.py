@@ -18,6 +18,7 @@ import pytest
 
 import bitlex
 from bitlex.cli import main
+from terminals import shown_to_the_end
 
 COMMAND = [sys.executable, "-m", "bitlex"]
 CL100K = ("split", "--family", "cl100k")
@@ -360,15 +361,7 @@ def test_prove_shows_its_progress_on_a_terminal_and_stops_at_ctrl_c() -> None:
         assert process.stdout is not None
         assert process.stdout.read().count(b"proved") == 2
         assert process.wait(60) == 130
-    while True:
-        try:
-            more = os.read(ours, 1000)
-        except OSError:  # what Linux says at the end of a terminal
-            break
-        if not more:
-            break
-        shown += more
-    os.close(ours)
+    shown += shown_to_the_end(ours)
     assert b"\r\x1b[Kcl100k, 1 of 1: proof, python tables" in shown
     assert shown.endswith(b" texts\r\x1b[K")  # the line is wiped, and no traceback follows
 

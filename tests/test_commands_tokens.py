@@ -20,6 +20,7 @@ import pytest
 from bitlex import Tokenizer
 from bitlex.formats import visible
 from small_tokenizers import RANKS, SPECIAL, huggingface, rank_file
+from terminals import shown_to_the_end
 
 COMMAND = [sys.executable, "-m", "bitlex"]
 TEXT = "hello world, hello 12345\n caf\u00e9 \u4e2d\U0001f642\n"
@@ -574,17 +575,8 @@ def test_progress_is_for_the_terminal(folder: Path, ranks: tuple[str, ...], quie
             for _ in range(5):
                 pipe.write(b'"hello"\n')
                 time.sleep(0.15)  # a picture is drawn ten times a second at most
-        shown = b""
-        while True:
-            try:
-                more = os.read(ours, 1000)
-            except OSError:  # what Linux says at the end of a terminal
-                break
-            if not more:
-                break
-            shown += more
+        shown = shown_to_the_end(ours)
         assert process.wait(60) == 0
-    os.close(ours)
     if quiet:
         assert shown == b""
         return

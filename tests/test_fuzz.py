@@ -9,7 +9,7 @@ import pytest
 
 from compilers import ADDRESS, ROOT, C, build, compiler, lacks, run
 
-SOURCES = [ROOT / "tests/fuzz.c", *(C / f"{name}.c" for name in ("bitlex", "bitlex_lanes", "cl100k", "clip", "falcon", "o200k"))]
+SOURCES = [ROOT / "tests/fuzz.c", *(C / f"{name}.c" for name in ("bitlex", "bitlex_lanes", "bitlex_stream", "cl100k", "clip", "falcon", "o200k"))]
 FUZZER = ("-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all")
 NO_FUZZ = "int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return d == 0 && n; }\n"
 

@@ -1,7 +1,7 @@
 """Streams of pieces: whatever the parts of a text are, what comes out is what the whole text gives.
 
-Every text of up to three characters (BITLEX_SLOW=1: six) over representatives of the cells, cut in every way, also inside characters, for
-every family; random texts and random cuts; long runs; machines of several stages.
+Every text of up to three characters over representatives of the cells, cut in every way, also inside characters, for every family, from
+Python (longer ones: stream_exhaustive.c); random texts and random cuts; long runs; machines of several stages.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import base64
 import os
 import random
+import subprocess
 import threading
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
@@ -23,16 +24,12 @@ import bitlex
 from bitlex.generated.python import scan
 from bitlex.pure_stream import Reader
 from compilers import ADDRESS, ROOT, C, build, run
+from streaming import check_what_is_no_part, parts_between
 
-SLOW = bool(os.environ.get("BITLEX_SLOW"))
 FAMILIES = bitlex.families()
 # What patterns tell apart: kinds of letters, digits, blanks, line breaks, contractions, punctuation, ideographs, marks, and ill-formed bytes.
 ALPHABET = ["a", "S", "'", " ", "\n", "\r", "1", ".", "/", "_", "\u4e2d", "\u0301", "\u00e9", "\t"]
 KINDS = ["a", "S", "'", " ", "\n", "1", ".", "\u4e2d"]
-
-
-def parts_of(text: Any, cuts: tuple[int, ...]) -> list[Any]:
-    return [text[a:b] for a, b in zip((0, *cuts), (*cuts, len(text)), strict=True)]
 
 
 def ways(length: int) -> Iterator[tuple[int, ...]]:
@@ -61,16 +58,16 @@ def test_short_texts_cut_everywhere(name: str, tier: str, monkeypatch: pytest.Mo
     monkeypatch.setenv("BITLEX_TIER", tier)
     lexer = bitlex.lexer(name)
     spans, pieces = lexer.stream(spans=True), lexer.stream()
-    for length in range((6 if tier == "portable" else 4) + 1 if SLOW else 4):
+    for length in range(4):
         for chosen in product(KINDS if length > 2 else ALPHABET, repeat=length):
             data = "".join(chosen).encode()
             want = lexer.spans(data).reshape(-1).tolist()
             for cuts in ways(len(data)):
-                assert offsets(spans, parts_of(data, cuts)) == want, (chosen, cuts)
+                assert offsets(spans, parts_between(data, cuts)) == want, (chosen, cuts)
             if not lexer.bytewise:
                 text = "".join(chosen)
                 for cuts in ways(len(text)):
-                    check(lexer, text, parts_of(text, cuts), spans, pieces)
+                    check(lexer, text, parts_between(text, cuts), spans, pieces)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -85,7 +82,7 @@ def test_random_texts_cut_at_random(name: str, tier: str) -> None:
             data[source.randrange(len(data))] = source.choice((0x80, 0xBD, 0xC3, 0xE4, 0xED, 0xF0, 0xFF))
         for whole in (bytes(data), *([text] if not lexer.bytewise else [])):
             cuts = sorted(source.sample(range(len(whole) + 1), min(len(whole), source.choice((0, 1, 2, 10, 100)))))
-            check(lexer, whole, parts_of(whole, tuple(cuts)), spans, pieces)
+            check(lexer, whole, parts_between(whole, tuple(cuts)), spans, pieces)
 
 
 @pytest.mark.parametrize("size", [1, 7, 64, 4096, 6144, 6147, 100_000])
@@ -178,11 +175,7 @@ def test_reset_begins_another_text(tier: str) -> None:
 def test_what_is_no_part(tier: str) -> None:
     lexer = bitlex.lexer("cl100k")
     for stream in (lexer.stream(), lexer.stream(spans=True)):
-        with pytest.raises(TypeError, match="expected str or a bytes-like object, got int"):
-            stream.feed(3)  # type: ignore[arg-type]
-        stream.feed("a")
-        with pytest.raises(TypeError, match="this stream was fed str before, and a text cannot be both"):
-            stream.feed(b"b")
+        check_what_is_no_part(stream)
     with pytest.raises(ValueError, match="this lexer cuts inside characters"):
         bitlex.lexer("falcon").stream().feed("a")
     with pytest.raises(ValueError, match="hold is -1"):
@@ -204,7 +197,7 @@ def test_many_places_are_held_where_that_is_allowed(tier: str) -> None:
     lexer = bitlex.lexer("tiny_aya")
     many = 300 if tier == "pure" else 5000
     text = "1" * many + " " + "1" * (many - 99) + "a"
-    assert offsets(lexer.stream(spans=True), parts_of(text, tuple(range(7, len(text), 7)))) == lexer.spans(text).tolist()
+    assert offsets(lexer.stream(spans=True), parts_between(text, tuple(range(7, len(text), 7)))) == lexer.spans(text).tolist()
 
 
 @pytest.mark.parametrize("drops", [False, True])
@@ -221,7 +214,7 @@ def test_machines_of_several_stages(drops: bool, tier: str) -> None:
         text = "".join(source.choice("aab b1\u4e2d") for _ in range(source.randint(0, 40)))
         for whole in (text, text.encode()):
             cuts = tuple(sorted(source.sample(range(len(whole) + 1), min(len(whole), 5))))
-            check(lexer, whole, parts_of(whole, cuts), lexer.stream(spans=True), lexer.stream())
+            check(lexer, whole, parts_between(whole, cuts), lexer.stream(spans=True), lexer.stream())
 
 
 def test_iterating_asks_for_no_part_too_early() -> None:
@@ -296,3 +289,15 @@ def test_streams_in_c(tmp_path: Path) -> None:
     sources = [ROOT / "tests/stream_harness.c", *lexers, *sorted((ROOT / "runtime").glob("bpe_*.c"))]
     harness = build(tmp_path / "harness", sources, "-O1", "-Wpedantic", f"-I{C}", f"-I{ROOT / 'runtime'}", needs=ADDRESS)
     assert "no difference" in run(harness, "100")
+
+
+def test_the_program_of_the_documentation(tmp_path: Path) -> None:
+    """It is built and run as it stands there."""
+    code = (ROOT / "docs/streams.md").read_text(encoding="utf-8").partition("```c\n")[2].partition("```")[0]
+    (tmp_path / "example.c").write_text(code)
+    lexers = [C / f"{name}.c" for name in ("bitlex", "bitlex_stream", "cl100k")]
+    program = build(tmp_path / "example", [tmp_path / "example.c", *lexers], "-O1", f"-I{C}")
+    for text in ("", "I'm here: \u4e2d\u6587  1234567\u00e9\u0301", "some words and 12345 digits\t\u4e2d " * 3000):
+        done = subprocess.run([program], input=text.encode(), capture_output=True, check=True)
+        assert done.stdout.decode() == "".join(f"{piece}\n" for piece in bitlex.lexer("cl100k").split(text))
+    assert subprocess.run([program], input=b"a" * (1 << 20), capture_output=True, check=False).returncode == 1

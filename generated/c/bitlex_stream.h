@@ -9,7 +9,7 @@
  *     bitlex_stream_begin(&stream, &machine, NULL, 0);
  *     while ((length = read(0, part, 4096)) > 0)                // at most as many units as there is room for ends
  *         n = bitlex_stream_feed(&stream, &cursor, NULL, part, length, BITLEX_UTF8, &used, ends, 4096 + BITLEX_STREAM_ROOM);
- *     n = bitlex_stream_finish(&stream, ends, BITLEX_STREAM_ROOM);
+ *     n = bitlex_stream_finish(&stream, ends);
  *
  * What is promised:
  *   - the offsets are those of the whole text, whatever the parts, also where they cut a character in two;

@@ -5,7 +5,7 @@
 
 Added tokens are found first, and the text between is normalized, gets a space in front if that is asked for, is cut and encoded. Of each
 of these steps it is kept which character of the text each character is: a token goes from where its first one was to where its last one
-was. Invariant: the ids are those of `tokenizer.encode`. Rejected: asking `encode_with_offsets`, which refuses texts that are changed.
+was. Invariant: the ids are those of `tokenizer.encode`. Rejected: asking `encode_with_offsets`, whose places cover all of what NFC changed.
 """
 
 from __future__ import annotations

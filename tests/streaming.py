@@ -1,0 +1,23 @@
+"""What tests of all streams have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+__all__ = ["check_what_is_no_part", "parts_between"]
+
+
+def parts_between(text: Any, cuts: list[int] | tuple[int, ...]) -> list[Any]:
+    """The parts of a text that is cut at these places."""
+    return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+
+def check_what_is_no_part(stream: Any) -> None:
+    """A new stream takes texts of one kind."""
+    with pytest.raises(TypeError, match="expected str or a bytes-like object, got int"):
+        stream.feed(3)
+    stream.feed("a")
+    with pytest.raises(TypeError, match="this stream was fed str before, and a text cannot be both"):
+        stream.feed(b"b")
