@@ -13,6 +13,7 @@
 
 #define GROUP 64          /* pieces or parts that are worked on together */
 #define LOOK 12             /* bytes at the beginning of a longer piece in which a joint is looked for */
+#define ONE 4               /* bytes that are one character, if they begin with such a byte, or have no joint at least */
 #define SCRIPTS 0xE0        /* first bytes of characters of three bytes and more, from U+0800 on */
 #define MISSING (4 * GROUP) /* that wait: enough to be merged by turns, though few pieces of a group are missing */
 
@@ -104,7 +105,7 @@ static size_t put_run(const bpe_encoder *e, group *g, size_t n, size_t most)
         const uint32_t start = starts[n], length = ends[n] - start;
         const entry *bucket;
         key k;
-        if (UNLIKELY(length > BPE_KEY || text[start] >= SCRIPTS)) break;
+        if (UNLIKELY(length > BPE_KEY || (text[start] >= SCRIPTS && length > ONE))) break;
         k = key_of(text + start, length);
         bucket = buckets[key_hash(k) >> (64 - BUCKET_BITS)];
         PREFETCH(bucket);
@@ -153,7 +154,7 @@ static inline int is_cut(const bpe_encoder *e, const uint8_t *p, uint32_t length
 {
     size_t at = 0;
     uint32_t before = 0;
-    if (p[0] >= SCRIPTS) return 1;
+    if (p[0] >= SCRIPTS) return length > ONE;
     if (length <= BPE_KEY || (load_8(p) & UINT64_C(0x8080808080808080)) == 0) return 0;
     return bpe_next_joint(e->v, p, LOOK, &at, &before) < LOOK;
 }
