@@ -5,7 +5,7 @@
  *     medium     two entries of 64 bytes: up to 32 bytes and seven ids
  *     arena      longer pieces, and ids that do not fit their entry; filled from the start again when it is full
  *
- * What can be put together from parts, and has more than 15 bytes or four ids, is kept only when it is met again: most of it never is.
+ * A piece of more than 32 bytes that falls into parts is kept only when it is met again: most never are.
  *
  * A token that merging its bytes does not give, or that is too long to have been tried, is `untried`: its entry is believed for whole
  * pieces of a vocabulary that takes them whole, not for parts of pieces.

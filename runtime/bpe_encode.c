@@ -237,40 +237,7 @@ static void remember_missing(bpe_encoder *e, const missing *m)
     else bpe_remember(e, m->name, 0, m->ids, m->count);
 }
 
-/* The ids of a part, if they are known: their number, or 0. */
-static size_t recall_part(const bpe_encoder *e, const span *s, key name, uint32_t *out)
-{
-    const entry *found;
-    if (s->length > BPE_KEY) return s->length <= LONGEST ? bpe_recall(e, s, hash_bytes(s->bytes, s->length), out) : 0;
-    found = bucket_of(e, name);
-    found += !same_key(found->bytes, name);
-    if (!same_key(found->bytes, name) && (found = guest_of(e, name)) == NULL) return 0;
-    return (found->ids[3] & UNTRIED) != 0 ? 0 : ids_of(e, found, out);
-}
-
-/* Put the ids of a piece together from those of its parts, as far as all are known. Parts that are not are to be merged, too, to be
- * remembered. */
-static void try_parts(bpe_encoder *e, misses *missed, missing *m)
-{
-    const span *s = &m->of;
-    size_t at = 0, from = 0, count = 0;
-    uint32_t before = 0, known = 1;
-    if (bpe_next_joint(e->v, s->bytes, s->length, &at, &before) == s->length) return;
-    for (;;) {
-        const span part = {s->bytes + from, s->readable - from, (uint32_t)(at - from), 1};
-        const key name = part.length <= BPE_KEY ? span_key(&part) : no_key();
-        const size_t made = recall_part(e, &part, name, m->ids + count);
-        known &= made > 0;
-        count += made;
-        if (made == 0 && missed->count < MISSING) add_missing(e, missed, &part, name);
-        if (at == s->length) break;
-        from = at;
-        bpe_next_joint(e->v, s->bytes, s->length, &at, &before);
-    }
-    m->count = known ? (uint32_t)count : 0;
-}
-
-/* Which of those that wait are tokens: of these, and of those that are put together from parts, the ids are known. */
+/* Which of those that wait are tokens: of these, the ids are known. */
 static void find_tokens(bpe_encoder *e, misses *missed)
 {
     const bpe_vocabulary *v = e->v;
@@ -283,16 +250,12 @@ static void find_tokens(bpe_encoder *e, misses *missed)
     }
     for (i = 0; i < count; i++) {
         missing *m = missed->list + i;
-        uint32_t id;
-        id = m->may_be_token ? bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash) : BPE_NONE;
+        const uint32_t id = m->may_be_token ? bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash) : BPE_NONE;
         if (id != BPE_NONE && (v->whole || has_bit(v->merged, id))) {
             m->ids[0] = id;
             m->count = 1;
             if (m->of.length > BPE_KEY) bpe_remember_longer(e, &m->of, m->hash, m->ids, 1);
             else bpe_remember(e, m->name, has_bit(v->merged, id) ? 0 : UNTRIED, m->ids, 1);
-        } else if (!m->of.part) {
-            try_parts(e, missed, m);
-            if (m->count > 0 && ((m->of.length <= BPE_KEY && m->count <= 4) || seen_before(e, m->hash))) remember_missing(e, m);
         }
     }
 }
@@ -416,7 +379,7 @@ static inline size_t encode_places(bpe_encoder *e, const group *g, int parts, mi
 /* The ids of a group behind the first `done`, but for those of what is missing: how many there are now, or an error. */
 static size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
 {
-    if (missed->gap_count > MISSING - 2 * GROUP) done = finish_missing(e, missed, out, done);
+    if (missed->gap_count > MISSING - GROUP) done = finish_missing(e, missed, out, done);
     if (done >= BPE_NO_TOKEN) return done;
     return g->part != NULL ? encode_places(e, g, 1, missed, out, done) : encode_places(e, g, 0, missed, out, done);
 }
