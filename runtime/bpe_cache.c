@@ -31,7 +31,6 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     }
     e->v = v;
     e->generation = 1;
-    e->refused = ELSEWHERE | (v->whole ? 0 : UNTRIED);
     e->buckets = (void *)at;
     e->mediums = (void *)(at += sizeof(entry[2]) * BUCKETS);
     e->slots = (void *)(at += sizeof(medium_entry) * MEDIUMS);

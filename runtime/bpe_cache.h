@@ -75,7 +75,6 @@ struct bpe_encoder {
     uint64_t *left; /* bits by bucket: something has moved on to another one */
     uint32_t seen_count, guests; /* how many guests were asked for */
     uint8_t recent[256]; /* by hash: which of those that wait may be the same piece */
-    uint32_t refused; /* flags of entries that do not tell what a whole piece is */
 };
 
 static inline entry *bucket_of(const bpe_encoder *e, key k) { return e->buckets[key_hash(k) >> (64 - BUCKET_BITS)]; }

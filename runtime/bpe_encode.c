@@ -326,12 +326,12 @@ static size_t encode_longer(bpe_encoder *e, const span *s, uint64_t hash, uint32
     return count;
 }
 
-/* The ids of a place that is not simply found: in an entry that has them elsewhere, as a guest, or by its bytes. Their number, or 0. One
+/* The ids of a place that is not simply found: in an entry that has them elsewhere or is untried, as a guest, or by its bytes. Their number, or 0. One
  * guest of sixteen comes home: those that are met often soon are, and the others do not drive each other out by turns. */
 static size_t recall(bpe_encoder *e, const group *g, size_t i, const span *s, uint32_t *out)
 {
     const key k = g->keys[i];
-    const uint32_t refused = s->part ? UNTRIED : e->refused & UNTRIED;
+    const uint32_t refused = s->part ? UNTRIED : 0;
     const entry *found = g->buckets[i] + !same_key(g->buckets[i]->bytes, k);
     entry *guest;
     size_t count;
@@ -356,15 +356,14 @@ static size_t encode_miss(bpe_encoder *e, const group *g, size_t i, misses *miss
     return 0;
 }
 
-static inline size_t encode_places(bpe_encoder *e, const group *g, int parts, misses *missed, uint32_t *out, size_t done)
+static size_t encode_places(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
 {
-    const uint32_t refused = e->refused;
     const size_t count = g->count;
     size_t i, made;
     for (i = 0; i < count; i++) {
         const entry *found = g->buckets[i] + !same_key(g->buckets[i]->bytes, g->keys[i]);
         const uint32_t flags = found->ids[3];
-        if (LIKELY(same_key(found->bytes, g->keys[i]) && (flags & (refused | (parts && g->part[i] ? UNTRIED : 0))) == 0)) {
+        if (LIKELY(same_key(found->bytes, g->keys[i]) && (flags & (ELSEWHERE | UNTRIED)) == 0)) {
             copy_ids(out + done, found->ids);
             done += 1 + (size_t)(flags >> COUNT_SHIFT);
             continue;
@@ -381,7 +380,7 @@ static size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint3
 {
     if (missed->gap_count > MISSING - GROUP) done = finish_missing(e, missed, out, done);
     if (done >= BPE_NO_TOKEN) return done;
-    return g->part != NULL ? encode_places(e, g, 1, missed, out, done) : encode_places(e, g, 0, missed, out, done);
+    return encode_places(e, g, missed, out, done);
 }
 
 size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const uint32_t *starts, const uint32_t *ends, size_t count,
