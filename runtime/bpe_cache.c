@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define LEFT ((BUCKETS + 63) / 64 * 8)
-#define TABLES (sizeof(entry[2]) * BUCKETS + sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + (1u << SEEN_BITS) / 8 + LEFT + ARENA)
+#define TABLES (sizeof(entry[2]) * BUCKETS + sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + (1u << SEEN_BITS) / 8 + LEFT + ARENA + 16)
 
 typedef struct {
     uint32_t length, count; /* before the ids and the bytes of a piece in the arena */
@@ -31,7 +31,6 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     }
     e->v = v;
     e->generation = 1;
-    e->refused = ELSEWHERE | (v->whole ? 0 : UNTRIED);
     e->buckets = (void *)at;
     e->mediums = (void *)(at += sizeof(entry[2]) * BUCKETS);
     e->slots = (void *)(at += sizeof(medium_entry) * MEDIUMS);
@@ -62,20 +61,68 @@ static void move_on(bpe_encoder *e, const entry *evicted)
     }
 }
 
+/* The first place of a bucket, for a key. */
+static void make_room(bpe_encoder *e, entry *bucket, key k)
+{
+    if (same_key(bucket[0].bytes, k)) return;
+    if (!same_key(bucket[1].bytes, k) && bucket_of(e, bucket[1].bytes) == bucket) move_on(e, bucket + 1);
+    bucket[1] = bucket[0];
+}
+
+void bpe_come_home(bpe_encoder *e, entry *guest)
+{
+    const entry copy = *guest;
+    entry *bucket = bucket_of(e, copy.bytes);
+    memset(guest, 0, sizeof *guest);
+    make_room(e, bucket, copy.bytes);
+    bucket[0] = copy;
+}
+
+/* So many bytes of the arena. What was there before is gone when it is full. */
+static uint8_t *take(bpe_encoder *e, size_t size)
+{
+    uint8_t *taken;
+    size = (size + 7) / 8 * 8;
+    if (size > ARENA - e->used) {
+        e->used = 0;
+        e->generation++;
+    }
+    taken = e->arena + e->used;
+    e->used += (uint32_t)size;
+    return taken;
+}
+
+/* Ids that do not fit an entry, and where they are: two numbers instead of them. */
+static void put_elsewhere(bpe_encoder *e, const uint32_t *ids, size_t count, uint32_t where[2])
+{
+    uint8_t *at = take(e, count * sizeof *ids);
+    memcpy(at, ids, count * sizeof *ids);
+    where[0] = (uint32_t)(at - e->arena);
+    where[1] = e->generation;
+}
+
 void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, size_t count)
 {
     entry *bucket = bucket_of(e, k);
-    if (!same_key(bucket[0].bytes, k)) {
-        if (!same_key(bucket[1].bytes, k) && bucket_of(e, bucket[1].bytes) == bucket) move_on(e, bucket + 1);
-        bucket[1] = bucket[0];
-    }
+    make_room(e, bucket, k);
     bucket[0].bytes = k;
-    memcpy(bucket[0].ids, ids, 4 * sizeof *ids);
-    bucket[0].ids[3] |= flags | (uint32_t)(count - 1) << COUNT_SHIFT;
+    if (count <= 4) {
+        memcpy(bucket[0].ids, ids, 4 * sizeof *ids);
+        bucket[0].ids[3] |= flags | (uint32_t)(count - 1) << COUNT_SHIFT;
+    } else {
+        put_elsewhere(e, ids, count, bucket[0].ids);
+        bucket[0].ids[2] = (uint32_t)count;
+        bucket[0].ids[3] = flags | ELSEWHERE;
+    }
 }
 
 /* The length of a piece as it is remembered: a part is none. */
 static inline uint32_t marked(const span *s) { return s->length | (s->part ? 0x8000u : 0); }
+
+static inline int same_bytes(const uint64_t a[4], const uint64_t b[4])
+{
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+}
 
 /* The bytes of a piece of up to MEDIUM of them, with zeros behind. */
 static inline void padded(const span *s, uint64_t bytes[4])
@@ -91,12 +138,17 @@ static inline void padded(const span *s, uint64_t bytes[4])
 
 static size_t recall_medium(const bpe_encoder *e, const span *s, uint64_t hash, uint32_t *out)
 {
-    const medium_entry *found = medium_of(e, hash);
+    const medium_entry *found = mediums_of(e, hash);
     uint64_t bytes[4];
+    int which;
     padded(s, bytes);
-    if (found->length != marked(s) || memcmp(found->bytes, bytes, sizeof bytes) != 0) return 0;
-    memcpy(out, found->ids, found->count * sizeof *out);
-    return found->count;
+    for (which = 0; which < 2; which++, found++) {
+        if (found->length != marked(s) || !same_bytes(found->bytes, bytes)) continue;
+        if (found->count > MEDIUM_IDS) return ids_elsewhere(e, found->ids, found->count, out);
+        memcpy(out, found->ids, MEDIUM_IDS * sizeof *out);
+        return found->count;
+    }
+    return 0;
 }
 
 static size_t recall_from_arena(const bpe_encoder *e, const span *s, uint64_t hash, uint32_t *out)
@@ -115,41 +167,37 @@ static size_t recall_from_arena(const bpe_encoder *e, const span *s, uint64_t ha
 
 size_t bpe_recall(const bpe_encoder *e, const span *s, uint64_t hash, uint32_t *out)
 {
-    const size_t count = s->length <= MEDIUM ? recall_medium(e, s, hash, out) : 0;
-    return count > 0 ? count : recall_from_arena(e, s, hash, out);
+    return s->length <= MEDIUM ? recall_medium(e, s, hash, out) : recall_from_arena(e, s, hash, out);
 }
 
 static void remember_in_arena(bpe_encoder *e, const span *s, uint64_t hash, const uint32_t *ids, size_t count)
 {
     slot *place = slots_of(e, hash);
     const head h = {marked(s), (uint32_t)count};
-    const size_t size = (sizeof h + 4 * count + s->length + 7) / 8 * 8;
-    uint8_t *at;
-    if (size > ARENA - e->used) {
-        e->used = 0;
-        e->generation++;
-    }
-    at = e->arena + e->used;
+    uint8_t *at = take(e, sizeof h + 4 * count + s->length);
     memcpy(at, &h, sizeof h);
     memcpy(at + sizeof h, ids, 4 * count);
     memcpy(at + sizeof h + 4 * count, s->bytes, s->length);
     if (place->hash != hash) place[1] = place[0];
     place->hash = hash;
-    place->at = e->used;
+    place->at = (uint32_t)(at - e->arena);
     place->generation = e->generation;
-    e->used += (uint32_t)size;
 }
 
 void bpe_remember_longer(bpe_encoder *e, const span *s, uint64_t hash, const uint32_t *ids, size_t count)
 {
-    medium_entry *place = medium_of(e, hash);
+    medium_entry *place = mediums_of(e, hash);
+    uint64_t bytes[4];
     if (s->length > LONGEST) return;
-    if (s->length > MEDIUM || count > MEDIUM_IDS) {
+    if (s->length > MEDIUM) {
         remember_in_arena(e, s, hash, ids, count);
         return;
     }
-    padded(s, place->bytes);
-    memcpy(place->ids, ids, count * sizeof *ids);
+    padded(s, bytes);
+    if (place->length != marked(s) || !same_bytes(place->bytes, bytes)) place[1] = place[0];
+    memcpy(place->bytes, bytes, sizeof bytes);
     place->length = (uint16_t)marked(s);
     place->count = (uint16_t)count;
+    if (count <= MEDIUM_IDS) memcpy(place->ids, ids, count * sizeof *ids);
+    else put_elsewhere(e, ids, count, place->ids);
 }

@@ -2,10 +2,10 @@
  *
  *     bucket     two entries of 32 bytes that share a line: pieces of up to 15 bytes and four ids, by their key. What no longer
  *                fits its bucket moves on to another one, as a guest, if there is room: the two looked at first are the last ones used
- *     medium     an entry of 64 bytes: up to 32 bytes and seven ids
- *     arena      longer, or more ids; filled from the start again when it is full
+ *     medium     two entries of 64 bytes: up to 32 bytes and seven ids
+ *     arena      longer pieces, and ids that do not fit their entry; filled from the start again when it is full
  *
- * What can be put together from parts is kept in the latter two only when it is met again: most of it never is.
+ * A piece of more than 32 bytes that falls into parts is kept only when it is met again: most never are.
  *
  * A token that merging its bytes does not give, or that is too long to have been tried, is `untried`: its entry is believed for whole
  * pieces of a vocabulary that takes them whole, not for parts of pieces.
@@ -17,11 +17,12 @@
 
 #include "bpe_key.h"
 
-/* Sizes, which tests make tiny: so many buckets (by their logarithm), medium entries, slots of the arena (powers of two), its bytes. */
+/* Sizes, which tests make tiny: so many buckets (by their logarithm), medium entries, slots for what has the arena alone (powers of two), its
+ * bytes. */
 #ifndef BUCKET_BITS
 #define BUCKET_BITS 16
 #define MEDIUMS (1u << 15)
-#define SLOTS (1u << 17)
+#define SLOTS (1u << 15)
 #define ARENA (8u << 20)
 #define LONGEST 4096            /* pieces beyond are not remembered */
 #endif
@@ -36,7 +37,7 @@
 
 /* In the last of the four ids of an entry, which have 21 bits each: */
 #define UNTRIED (UINT32_C(1) << 28)
-#define ELSEWHERE (UINT32_C(1) << 29) /* it has more ids than fit here */
+#define ELSEWHERE (UINT32_C(1) << 29) /* it has more ids than fit here: instead of them, where they are, of which generation, how many */
 #define COUNT_SHIFT 30                /* number of ids - 1 */
 
 typedef struct {
@@ -72,9 +73,8 @@ struct bpe_encoder {
     uint32_t used, generation;
     uint64_t *seen;
     uint64_t *left; /* bits by bucket: something has moved on to another one */
-    uint32_t seen_count;
+    uint32_t seen_count, guests; /* how many guests were asked for */
     uint8_t recent[256]; /* by hash: which of those that wait may be the same piece */
-    uint32_t refused; /* flags of entries that do not tell what a whole piece is */
 };
 
 static inline entry *bucket_of(const bpe_encoder *e, key k) { return e->buckets[key_hash(k) >> (64 - BUCKET_BITS)]; }
@@ -91,8 +91,8 @@ static inline key span_key(const span *s)
     return s->readable >= 16 ? key_of(s->bytes, s->length) : key_at_end(s->bytes, s->length);
 }
 
-/* Where a longer piece is, if it is anywhere: by its hash_bytes. */
-static inline medium_entry *medium_of(const bpe_encoder *e, uint64_t hash) { return e->mediums + (hash & (MEDIUMS - 1)); }
+/* The first of two where a longer piece is, if it is anywhere: by its hash_bytes. */
+static inline medium_entry *mediums_of(const bpe_encoder *e, uint64_t hash) { return e->mediums + (hash & (MEDIUMS - 1) & ~UINT64_C(1)); }
 
 /* The first of two that share a line. */
 static inline slot *slots_of(const bpe_encoder *e, uint64_t hash) { return e->slots + (hash >> 20 & (SLOTS - 1) & ~1u); }
@@ -123,10 +123,31 @@ static inline entry *guest_of(const bpe_encoder *e, key k)
     return same_key(found->bytes, k) ? found : NULL;
 }
 
-/* The newer entry stands first; the second becomes a guest elsewhere. */
+/* Ids that did not fit their entry: their number, or 0 if they are gone. Three more may be written. */
+static inline size_t ids_elsewhere(const bpe_encoder *e, const uint32_t where[2], size_t count, uint32_t *out)
+{
+    const uint8_t *at = e->arena + where[0];
+    size_t i;
+    if (where[1] != e->generation) return 0;
+    for (i = 0; i < count; i += 4) memcpy(out + i, at + 4 * i, 4 * sizeof *out);
+    return count;
+}
+
+/* The ids of an entry, likewise. */
+static inline size_t ids_of(const bpe_encoder *e, const entry *found, uint32_t *out)
+{
+    if ((found->ids[3] & ELSEWHERE) != 0) return ids_elsewhere(e, found->ids, found->ids[2], out);
+    copy_ids(out, found->ids);
+    return 1 + (size_t)(found->ids[3] >> COUNT_SHIFT);
+}
+
+/* A guest goes where it is looked for first. */
+void bpe_come_home(bpe_encoder *e, entry *guest);
+
+/* Of up to BPE_KEY ids, four of which can be read. The newer entry stands first; the second becomes a guest elsewhere. */
 void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, size_t count);
 
-/* The ids of a piece of up to LONGEST bytes that has no bucket, or more ids than fit there: their number, or 0. */
+/* The ids of a piece of more than BPE_KEY bytes, and up to LONGEST: their number, or 0. Three more may be written. */
 size_t bpe_recall(const bpe_encoder *e, const span *s, uint64_t hash, uint32_t *out);
 
 /* Keep them. */

@@ -13,6 +13,7 @@
 
 #define GROUP 64          /* pieces or parts that are worked on together */
 #define LOOK 12             /* bytes at the beginning of a longer piece in which a joint is looked for */
+#define ONE 4               /* bytes that are one character, if they begin with such a byte, or have no joint at least */
 #define SCRIPTS 0xE0        /* first bytes of characters of three bytes and more, from U+0800 on */
 #define MISSING (4 * GROUP) /* that wait: enough to be merged by turns, though few pieces of a group are missing */
 
@@ -30,7 +31,7 @@ typedef struct {
 
 /* The places of a group, where they are not those of the pieces of the text one after the other. */
 typedef struct {
-    uint32_t starts[GROUP], ends[GROUP];
+    uint32_t starts[GROUP + 1], ends[GROUP]; /* one more start is written than there are */
     uint8_t part[GROUP];
 } places;
 
@@ -73,24 +74,23 @@ static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, ui
         g->keys[i] = no_key();
         g->buckets[i] = e->buckets[0];
         g->hashes[i] = s.length <= LONGEST ? hash_bytes(s.bytes, s.length) : 0;
-        if (s.length <= MEDIUM) PREFETCH(medium_of(e, g->hashes[i]));
-        PREFETCH(slots_of(e, g->hashes[i]));
+        PREFETCH(s.length <= MEDIUM ? (const void *)mediums_of(e, g->hashes[i]) : slots_of(e, g->hashes[i]));
     }
 }
 
-/* Place i of a group that has its places by itself. */
-static inline void put(const bpe_encoder *e, group *g, places *to, size_t i, uint32_t start, uint32_t end, int part)
+/* The same for all places of a group from n on. */
+static inline void put_keys(const bpe_encoder *e, group *g, size_t n)
 {
-    to->starts[i] = start;
-    to->ends[i] = end;
-    to->part[i] = (uint8_t)part;
-    if (LIKELY(end - start <= BPE_KEY && g->readable - start >= 16)) {
-        const key k = key_of(g->text + start, end - start);
-        g->keys[i] = k;
-        g->buckets[i] = bucket_of(e, k);
-        PREFETCH(g->buckets[i]);
-    } else {
-        put_key(e, g, i, start, end);
+    for (; n < g->count; n++) {
+        const uint32_t start = g->starts[n], length = g->ends[n] - start;
+        if (LIKELY(length <= BPE_KEY && g->readable - start >= 16)) {
+            const key k = key_of(g->text + start, length);
+            g->keys[n] = k;
+            g->buckets[n] = bucket_of(e, k);
+            PREFETCH(g->buckets[n]);
+        } else {
+            put_key(e, g, n, start, g->ends[n]);
+        }
     }
 }
 
@@ -105,7 +105,7 @@ static size_t put_run(const bpe_encoder *e, group *g, size_t n, size_t most)
         const uint32_t start = starts[n], length = ends[n] - start;
         const entry *bucket;
         key k;
-        if (UNLIKELY(length > BPE_KEY || text[start] >= SCRIPTS)) break;
+        if (UNLIKELY(length > BPE_KEY || (text[start] >= SCRIPTS && length > ONE))) break;
         k = key_of(text + start, length);
         bucket = buckets[key_hash(k) >> (64 - BUCKET_BITS)];
         PREFETCH(bucket);
@@ -133,10 +133,13 @@ static size_t encode_parts(bpe_encoder *e, const span *s, size_t at, uint32_t be
     missed.gap_count = missed.count = 0;
     for (;;) {
         const int last = at == s->length;
-        put(e, &g, &to, g.count++, (uint32_t)from, (uint32_t)at, 1);
+        to.starts[g.count] = (uint32_t)from;
+        to.ends[g.count] = (uint32_t)at;
+        to.part[g.count++] = 1;
         from = at;
         if (!last) bpe_next_joint(e->v, s->bytes, s->length, &at, &before);
         if (!last && g.count < GROUP) continue;
+        put_keys(e, &g, 0);
         done = encode_group(e, &g, &missed, out, done);
         if (done >= BPE_NO_TOKEN) return done;
         if (last) return finish_missing(e, &missed, out, done);
@@ -144,15 +147,16 @@ static size_t encode_parts(bpe_encoder *e, const span *s, size_t at, uint32_t be
     }
 }
 
-/* Whether a piece is to be cut, without being looked up as a whole: if it can be cut near its beginning, for then its parts are short, and
- * met more often than the piece. A short piece is one of those of few letters that take two bytes each: it is worth a look. */
+/* Whether a piece is to be cut, without being looked up as a whole: if it begins with a character of three bytes or more, or can be cut near
+ * its beginning, for then its parts are short, and met more often than the piece. Where characters have two bytes, a short piece is worth a
+ * look. */
 static inline int is_cut(const bpe_encoder *e, const uint8_t *p, uint32_t length)
 {
-    const size_t most = length <= LOOK ? length : LOOK;
     size_t at = 0;
     uint32_t before = 0;
-    if (length <= BPE_KEY ? p[0] < SCRIPTS : (load_8(p) & UINT64_C(0x8080808080808080)) == 0) return 0;
-    return bpe_next_joint(e->v, p, most, &at, &before) < most;
+    if (p[0] >= SCRIPTS) return length > ONE;
+    if (length <= BPE_KEY || (load_8(p) & UINT64_C(0x8080808080808080)) == 0) return 0;
+    return bpe_next_joint(e->v, p, LOOK, &at, &before) < LOOK;
 }
 
 /* Where a piece is that is being cut, and how far that has come, as bpe_all_joints has it; length 0: none is. */
@@ -161,14 +165,32 @@ typedef struct {
     size_t at;
 } cutting;
 
-/* The parts of a piece are put into a group, from place n on. How many places were used up to. */
-static inline size_t put_parts(const bpe_encoder *e, group *g, places *to, size_t n, cutting *c, uint32_t from)
+/* The places of pieces, and of the parts of those that are cut, are put into a group from place n on, until it is full or pieces are at
+ * an end: how many places there are. *i is the piece; if it is in *c, it goes on. A piece that has no joint is no part. */
+static inline size_t put_places(const bpe_encoder *e, const uint8_t *text, places *to, size_t n, const uint32_t *starts, const uint32_t *ends,
+                                size_t count, size_t *i, cutting *c)
 {
-    const size_t until = bpe_all_joints(e->v, g->text + c->start, c->length, &c->at, &c->before, c->start, to->ends, n, GROUP);
-    for (; n < until; n++) {
-        const uint32_t end = to->ends[n];
-        put(e, g, to, n, from, end, 1);
-        from = end;
+    memset(to->part + n, 1, GROUP - n);
+    while (n < GROUP && *i < count) {
+        const size_t before = n;
+        const int whole = c->length == 0;
+        if (whole) {
+            to->starts[n] = starts[*i];
+            if (!is_cut(e, text + starts[*i], ends[*i] - starts[*i])) {
+                to->ends[n] = ends[*i];
+                to->part[n++] = 0;
+                ++*i;
+                continue;
+            }
+            *c = (cutting){starts[*i], ends[*i] - starts[*i], 0, 0};
+        } else {
+            to->starts[0] = to->starts[GROUP]; /* the group before was full */
+        }
+        n = bpe_all_joints(e->v, text + c->start, c->length, &c->at, &c->before, c->start, to->starts + 1, to->ends, n, GROUP);
+        if (c->at > 0) break;
+        if (whole && n == before + 1) to->part[before] = 0;
+        c->length = 0;
+        ++*i;
     }
     return n;
 }
@@ -198,7 +220,6 @@ static uint32_t add_missing(bpe_encoder *e, misses *missed, const span *s, key n
     m->count = 0;
     memset(m->ids, 0, 4 * sizeof *m->ids); /* four are copied even if there are fewer */
     m->may_be_token = !s->part && may_be_token(e->v, s, name);
-    if (s->length <= BPE_KEY && has_bit(e->left, bucket_bit(name))) PREFETCH(guest_bucket_of(e, name));
     if (m->may_be_token) PREFETCH(e->v->ids + ((uint32_t)hash & e->v->ids_mask));
     return *recent;
 }
@@ -212,66 +233,11 @@ static void remember_missing(bpe_encoder *e, const missing *m)
         bpe_find_hashed(e->v, s->bytes, s->length, m->hash) != BPE_NONE) {
         return;
     }
-    if (s->length > BPE_KEY) {
-        bpe_remember_longer(e, s, m->hash, m->ids, m->count);
-    } else if (m->count > 4) {
-        bpe_remember(e, m->name, ELSEWHERE, (const uint32_t[4]){0}, 1);
-        bpe_remember_longer(e, s, m->hash, m->ids, m->count);
-    } else {
-        bpe_remember(e, m->name, 0, m->ids, m->count);
-    }
+    if (s->length > BPE_KEY) bpe_remember_longer(e, s, m->hash, m->ids, m->count);
+    else bpe_remember(e, m->name, 0, m->ids, m->count);
 }
 
-/* The ids of a part, if they are known: their number, or 0. */
-static size_t recall_part(const bpe_encoder *e, const span *s, key name, uint32_t *out)
-{
-    const entry *found;
-    if (s->length > BPE_KEY) return s->length <= LONGEST ? bpe_recall(e, s, hash_bytes(s->bytes, s->length), out) : 0;
-    found = bucket_of(e, name);
-    found += !same_key(found->bytes, name);
-    if (!same_key(found->bytes, name) && (found = guest_of(e, name)) == NULL) return 0;
-    if ((found->ids[3] & UNTRIED) != 0) return 0;
-    if (found->ids[3] & ELSEWHERE) return bpe_recall(e, s, key_hash_bytes(name), out);
-    copy_ids(out, found->ids);
-    return 1 + (size_t)(found->ids[3] >> COUNT_SHIFT);
-}
-
-/* Put the ids of a piece together from those of its parts, as far as all are known. Parts that are not are to be merged, too, to be
- * remembered. */
-static void try_parts(bpe_encoder *e, misses *missed, missing *m)
-{
-    const span *s = &m->of;
-    size_t at = 0, from = 0, count = 0;
-    uint32_t before = 0, known = 1;
-    if (bpe_next_joint(e->v, s->bytes, s->length, &at, &before) == s->length) return;
-    for (;;) {
-        const span part = {s->bytes + from, s->readable - from, (uint32_t)(at - from), 1};
-        const key name = part.length <= BPE_KEY ? span_key(&part) : no_key();
-        const size_t made = recall_part(e, &part, name, m->ids + count);
-        known &= made > 0;
-        count += made;
-        if (made == 0 && missed->count < MISSING) add_missing(e, missed, &part, name);
-        if (at == s->length) break;
-        from = at;
-        bpe_next_joint(e->v, s->bytes, s->length, &at, &before);
-    }
-    m->count = known ? (uint32_t)count : 0;
-}
-
-/* What waits is still known if it is a guest: then it comes home. */
-static int find_guest(bpe_encoder *e, missing *m)
-{
-    const entry *found = m->of.length <= BPE_KEY ? guest_of(e, m->name) : NULL;
-    entry copy;
-    if (found == NULL || (found->ids[3] & (e->refused | (m->of.part ? UNTRIED : 0))) != 0) return 0;
-    copy = *found;
-    copy_ids(m->ids, copy.ids);
-    m->count = 1 + (copy.ids[3] >> COUNT_SHIFT);
-    bpe_remember(e, m->name, copy.ids[3] & UNTRIED, m->ids, m->count);
-    return 1;
-}
-
-/* Which of those that wait are tokens: of these, and of those that are put together from parts, the ids are known. */
+/* Which of those that wait are tokens: of these, the ids are known. */
 static void find_tokens(bpe_encoder *e, misses *missed)
 {
     const bpe_vocabulary *v = e->v;
@@ -284,17 +250,12 @@ static void find_tokens(bpe_encoder *e, misses *missed)
     }
     for (i = 0; i < count; i++) {
         missing *m = missed->list + i;
-        uint32_t id;
-        if (find_guest(e, m)) continue;
-        id = m->may_be_token ? bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash) : BPE_NONE;
+        const uint32_t id = m->may_be_token ? bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash) : BPE_NONE;
         if (id != BPE_NONE && (v->whole || has_bit(v->merged, id))) {
             m->ids[0] = id;
             m->count = 1;
             if (m->of.length > BPE_KEY) bpe_remember_longer(e, &m->of, m->hash, m->ids, 1);
             else bpe_remember(e, m->name, has_bit(v->merged, id) ? 0 : UNTRIED, m->ids, 1);
-        } else if (!m->of.part) {
-            try_parts(e, missed, m);
-            if (m->count > 0 && (m->of.length <= BPE_KEY ? m->count <= 4 : seen_before(e, m->hash))) remember_missing(e, m);
         }
     }
 }
@@ -365,32 +326,44 @@ static size_t encode_longer(bpe_encoder *e, const span *s, uint64_t hash, uint32
     return count;
 }
 
+/* The ids of a place that is not simply found: in an entry that has them elsewhere or is untried, as a guest, or by its bytes. Their number, or 0. One
+ * guest of sixteen comes home: those that are met often soon are, and the others do not drive each other out by turns. */
+static size_t recall(bpe_encoder *e, const group *g, size_t i, const span *s, uint32_t *out)
+{
+    const key k = g->keys[i];
+    const uint32_t refused = s->part ? UNTRIED : 0;
+    const entry *found = g->buckets[i] + !same_key(g->buckets[i]->bytes, k);
+    entry *guest;
+    size_t count;
+    if (s->length > BPE_KEY) return g->hashes[i] != 0 ? bpe_recall(e, s, g->hashes[i], out) : 0;
+    if (same_key(found->bytes, k)) return (found->ids[3] & refused) != 0 ? 0 : ids_of(e, found, out);
+    guest = guest_of(e, k);
+    if (guest == NULL || (guest->ids[3] & refused) != 0) return 0;
+    count = ids_of(e, guest, out);
+    if (++e->guests % 16 == 0) bpe_come_home(e, guest);
+    return count;
+}
+
 /* A place of a group that was not found in its bucket: how many ids it adds now, or an error. */
 static size_t encode_miss(bpe_encoder *e, const group *g, size_t i, misses *missed, size_t done, uint32_t *out)
 {
     const span s = span_of(g, i);
-    const entry *found = g->buckets[i] + !same_key(g->buckets[i]->bytes, g->keys[i]);
-    uint64_t hash = 0;
-    size_t count = 0;
-    if (s.length > BPE_KEY) hash = g->hashes[i];
-    else if (same_key(found->bytes, g->keys[i]) && (found->ids[3] & ELSEWHERE) != 0) hash = key_hash_bytes(g->keys[i]);
-    if (hash != 0) count = bpe_recall(e, &s, hash, out + done);
+    const size_t count = recall(e, g, i, &s, out + done);
     if (count > 0) return count;
-    if (s.length > MEDIUM) return encode_longer(e, &s, hash, out + done);
+    if (s.length > MEDIUM) return encode_longer(e, &s, g->hashes[i], out + done);
     missed->gaps[missed->gap_count].at = done;
     missed->gaps[missed->gap_count++].which = add_missing(e, missed, &s, g->keys[i]);
     return 0;
 }
 
-static inline size_t encode_places(bpe_encoder *e, const group *g, int parts, misses *missed, uint32_t *out, size_t done)
+static size_t encode_places(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
 {
-    const uint32_t refused = e->refused;
     const size_t count = g->count;
     size_t i, made;
     for (i = 0; i < count; i++) {
         const entry *found = g->buckets[i] + !same_key(g->buckets[i]->bytes, g->keys[i]);
         const uint32_t flags = found->ids[3];
-        if (LIKELY(same_key(found->bytes, g->keys[i]) && (flags & (refused | (parts && g->part[i] ? UNTRIED : 0))) == 0)) {
+        if (LIKELY(same_key(found->bytes, g->keys[i]) && (flags & (ELSEWHERE | UNTRIED)) == 0)) {
             copy_ids(out + done, found->ids);
             done += 1 + (size_t)(flags >> COUNT_SHIFT);
             continue;
@@ -405,9 +378,9 @@ static inline size_t encode_places(bpe_encoder *e, const group *g, int parts, mi
 /* The ids of a group behind the first `done`, but for those of what is missing: how many there are now, or an error. */
 static size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
 {
-    if (missed->gap_count > MISSING - 2 * GROUP) done = finish_missing(e, missed, out, done);
+    if (missed->gap_count > MISSING - GROUP) done = finish_missing(e, missed, out, done);
     if (done >= BPE_NO_TOKEN) return done;
-    return g->part != NULL ? encode_places(e, g, 1, missed, out, done) : encode_places(e, g, 0, missed, out, done);
+    return encode_places(e, g, missed, out, done);
 }
 
 size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const uint32_t *starts, const uint32_t *ends, size_t count,
@@ -418,7 +391,6 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
     misses missed;
     size_t done = 0, i = 0, n;
     cutting c = {0, 0, 0, 0};
-    uint32_t from = 0; /* where its next part starts */
     missed.gap_count = missed.count = 0;
     while (i < count) {
         const size_t most = count - i < GROUP ? count - i : GROUP;
@@ -431,29 +403,18 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
             put_key(e, &g, n, g.starts[n], g.ends[n]);
             n++;
         }
+        i += n;
+        g.count = n;
         if (n < most) { /* from here on, places are not those of pieces */
-            memcpy(to.starts, starts + i, n * sizeof *starts);
-            memcpy(to.ends, ends + i, n * sizeof *ends);
-            memset(to.part, 0, n);
+            memcpy(to.starts, g.starts, n * sizeof *starts);
+            memcpy(to.ends, g.ends, n * sizeof *ends);
             g.starts = to.starts;
             g.ends = to.ends;
             g.part = to.part;
-            for (i += n; n < GROUP && i < count; i += c.length == 0) {
-                if (c.length == 0 && !is_cut(e, text + starts[i], ends[i] - starts[i])) {
-                    put(e, &g, &to, n++, starts[i], ends[i], 0);
-                    continue;
-                }
-                if (c.length == 0) {
-                    c = (cutting){from = starts[i], ends[i] - starts[i], 0, 0};
-                }
-                n = put_parts(e, &g, &to, n, &c, from);
-                from = to.ends[n - 1];
-                if (c.at == 0) c.length = 0;
-            }
-        } else {
-            i += n;
+            memset(to.part, 0, n);
+            g.count = put_places(e, text, &to, n, starts, ends, count, &i, &c);
+            put_keys(e, &g, n);
         }
-        g.count = n;
         done = encode_group(e, &g, &missed, out, done);
         if (done >= BPE_NO_TOKEN) return done;
     }

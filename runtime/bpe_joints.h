@@ -87,22 +87,24 @@ static inline size_t bpe_next_joint(const bpe_vocabulary *v, const uint8_t *p, s
     return *at = length;
 }
 
-/* Where the parts of a piece end, one after the other, each added to `base`: up to `most` of them, n of which are there already; how many there
- * are then. *at is how far the piece was looked at, *before the character that ends there; both 0 at first, and *at 0 again when all is
- * done. Characters of three bytes go without a branch on whether there is a joint. */
+/* Where the parts of a piece end, one after the other, each added to `base`, and the same as where the next start: up to `most` of them, n of
+ * which are there already; how many there are then. *at is how far the piece was looked at, *before the character that ends there; both 0
+ * at first, and *at 0 again when all is done. Characters of three bytes go without a branch on whether there is a joint. */
 static inline size_t bpe_all_joints(const bpe_vocabulary *v, const uint8_t *p, size_t length, size_t *at, uint32_t *before, uint32_t base,
-                                    uint32_t *ends, size_t n, size_t most)
+                                    uint32_t *next, uint32_t *ends, size_t n, size_t most)
 {
+    const uint64_t *byte_joints = v->byte_joints, *char_joints = v->char_joints;
     uint32_t last = *before, number;
     size_t i = *at, size;
     while (i < length && n < most) {
-        if (length - i >= 3 && ((number = char_number(p + i, 3)) & 0xF0C0C0) == 0xE08080) {
-            ends[n] = base + (uint32_t)i;
-            n += (last != 0) & is_joint(v, p + i, last, number);
+        for (; n < most && length - i >= 3 && ((number = char_number(p + i, 3)) & 0xF0C0C0) == 0xE08080; i += 3) {
+            const uint32_t bytes = (last & 63) << 12 | (number >> 10 & 0xFC0) | (number >> 8 & 63);
+            next[n] = ends[n] = base + (uint32_t)i;
+            n += (last != 0) & ~(has_bit(byte_joints, bytes) | has_bit(char_joints, char_joint(last, number)));
             last = number;
-            i += 3; /* by a branch that is guessed: what follows need not wait for this character */
-            continue;
         }
+        if (i >= length || n == most) break;
+        next[n] = ends[n] = base + (uint32_t)i;
         size = p[i] < 0xC0 ? 1 : char_length(p[i]);
         if (size == 1 || size > length - i) {
             last = 0;
@@ -110,7 +112,6 @@ static inline size_t bpe_all_joints(const bpe_vocabulary *v, const uint8_t *p, s
             continue;
         }
         number = char_number(p + i, size);
-        ends[n] = base + (uint32_t)i;
         n += (last != 0) & is_joint(v, p + i, last, number);
         last = is_character(number, size) ? number : 0;
         i += last != 0 ? size : 1;
