@@ -2,7 +2,8 @@
  *
  * The bytes of ids are measured first, with what tells how wide the characters of a str must be; then the object is made, and filled
  * by the block, the bytes of a block becoming characters while they are in the cache. Where they turn out not to be UTF-8, the bytes
- * are made, and Python decodes them as it is told to. Measuring and filling touch no object, so that several threads may do it.
+ * are made, and Python decodes them as it is told to. Measuring and filling touch no object, so that several threads may do it. Many ids
+ * of one text are decoded as _growing.c says.
  *
  * Invariant: between the two, another thread may have changed the ids; nothing is ever written outside of the object.
  */
@@ -10,6 +11,7 @@
 #include "_threads.h"
 
 #define WORTH (1u << 20) /* ids that a thread is worth: a millisecond */
+#define MANY 32768 /* ids that are not measured first */
 #define BLOCK 16384 /* bytes that are decoded at a time; a longer token is left to Python */
 
 /* One text. */
@@ -29,7 +31,7 @@ typedef struct {
     int skip;
 } How;
 
-static void raise_no_token(uint32_t id, size_t at)
+void bitlex_py_raise_no_token(uint32_t id, size_t at)
 {
     if (id == BPE_NONE) PyErr_Format(PyExc_KeyError, "ids[%zu] is no token id", at);
     else PyErr_Format(PyExc_KeyError, "ids[%zu] is %u, which is no token of this vocabulary", at, id);
@@ -56,7 +58,7 @@ static int make(const How *how, Decoding *d)
 {
     static const Py_UCS4 widest[] = {0x7F, 0xFF, 0xFFFF, 0x10FFFF};
     if (d->measured < d->source.count) {
-        raise_no_token(d->wrong, d->measured);
+        bitlex_py_raise_no_token(d->wrong, d->measured);
         return -1;
     }
     if (d->extent.bytes > PY_SSIZE_T_MAX - 64) PyErr_NoMemory();
@@ -69,27 +71,30 @@ static int make(const How *how, Decoding *d)
 static int fill_bytes(const How *how, const Decoding *d, uint8_t *out)
 {
     const uint8_t *end = out + d->extent.bytes;
-    uint32_t room[SOURCE_BLOCK];
+    uint32_t room[SOURCE_BLOCK], widest = 0;
     size_t at = 0, count;
     for (; at < d->source.count; at += count) {
         const uint32_t *ids = bitlex_py_source_block(&d->source, at, &count, room);
-        if (bpe_decode(&how->encoder->decoder, ids, count, how->skip, &out, end) < count) return 0;
+        if (bpe_decode(&how->encoder->decoder, ids, count, how->skip, &out, end, &widest) < count) return 0;
     }
+    if (how->errors != NULL && widest > d->extent.widest) return 0;
     return out == end;
 }
 
+static int has_vectors(const How *how) { return how->encoder->machine->tier == BITLEX_AVX512; }
+
 static int fill_characters(const How *how, const Decoding *d, uint8_t *out)
 {
-    const int width = d->extent.widest == 3 ? 4 : (int)d->extent.widest, vectors = how->encoder->machine->tier == BITLEX_AVX512;
+    const int width = d->extent.widest == 3 ? 4 : (int)d->extent.widest;
     const uint8_t *end = out + d->extent.characters * (uint64_t)width;
-    uint32_t room[SOURCE_BLOCK];
+    uint32_t room[SOURCE_BLOCK], widest = 0;
     uint8_t block[BLOCK];
     size_t held = 0, at = 0, count, done, used;
     while (at < d->source.count) {
         const uint32_t *ids = bitlex_py_source_block(&d->source, at, &count, room);
         uint8_t *to = block + held;
-        done = bpe_decode(&how->encoder->decoder, ids, count, how->skip, &to, block + BLOCK);
-        used = bpe_transcode(block, (size_t)(to - block), width, vectors, &out, end);
+        done = bpe_decode(&how->encoder->decoder, ids, count, how->skip, &to, block + BLOCK, &widest);
+        used = bpe_transcode(block, (size_t)(to - block), width, has_vectors(how), &out, end);
         if (used == SIZE_MAX || done == 0) return 0;
         held = (size_t)(to - block) - used;
         memmove(block, block + used, held);
@@ -130,19 +135,15 @@ static PyObject *decode(const How *how, PyObject *ids)
 {
     Decoding d = {.measured = 0};
     PyObject *made = NULL;
-    PyThreadState *released = NULL;
-    int large, failed;
     if (bitlex_py_source_begin(&d.source, ids) < 0) return NULL;
-    large = d.source.count > RELEASE;
-    if (large) released = PyEval_SaveThread();
-    measure(how, &d);
-    if (large) PyEval_RestoreThread(released);
-    failed = make(how, &d);
-    if (!failed) {
-        if (large) released = PyEval_SaveThread();
-        fill(how, &d);
-        if (large) PyEval_RestoreThread(released);
-        made = finish(how, &d);
+    if (d.source.count > MANY) {
+        made = bitlex_py_decode_growing(&how->encoder->decoder, &d.source, how->errors, how->skip, has_vectors(how));
+    } else {
+        measure(how, &d);
+        if (make(how, &d) == 0) {
+            fill(how, &d);
+            made = finish(how, &d);
+        }
     }
     bitlex_py_source_end(&d.source);
     return made;
@@ -306,7 +307,7 @@ PyObject *bitlex_py_ends(Encoder *self, PyObject *ids)
             const uint32_t id = block[i];
             const size_t length = bpe_token(&self->decoder, id, 0, &bytes);
             PyObject *made;
-            if (length == SIZE_MAX) raise_no_token(id, at + i);
+            if (length == SIZE_MAX) bitlex_py_raise_no_token(id, at + i);
             made = length == SIZE_MAX ? NULL : PyLong_FromUnsignedLongLong(end += length);
             if (made == NULL) Py_CLEAR(list);
             else PyList_SET_ITEM(list, (Py_ssize_t)(at + i), made);

@@ -32,23 +32,21 @@ static void set_digits(void)
 static size_t decode_base64(const uint8_t *p, const uint8_t *end, uint8_t *out)
 {
     uint8_t *to = out;
-    size_t padding = 0, i;
+    uint32_t wrong = 0;
+    size_t padding = 0;
     if (end == p || (end - p) % 4 != 0) return 0;
     while (padding < 2 && end[-1 - (ptrdiff_t)padding] == '=') padding++;
     for (; p < end; p += 4) {
-        const size_t here = p + 4 == end ? 4 - padding : 4;
-        uint32_t bits = 0, wrong = 0;
-        for (i = 0; i < 4; i++) {
-            const uint32_t digit = i < here ? digit_of[p[i]] : 0;
-            wrong |= digit;
-            bits = bits << 6 | digit;
-        }
-        if (wrong & NO_DIGIT) return 0;
+        const int last = p + 4 == end;
+        const uint32_t first = digit_of[p[0]], second = digit_of[p[1]];
+        const uint32_t third = last && padding == 2 ? 0 : digit_of[p[2]], fourth = last && padding > 0 ? 0 : digit_of[p[3]];
+        const uint32_t bits = first << 18 | second << 12 | third << 6 | fourth;
+        wrong |= first | second | third | fourth;
         *to++ = (uint8_t)(bits >> 16);
-        if (here > 2) *to++ = (uint8_t)(bits >> 8);
-        if (here > 3) *to++ = (uint8_t)bits;
+        *to++ = (uint8_t)(bits >> 8);
+        *to++ = (uint8_t)bits;
     }
-    return (size_t)(to - out);
+    return wrong & NO_DIGIT ? 0 : (size_t)(to - out) - padding;
 }
 
 /* All lines: 0, or -1 if one is not as it should be. */

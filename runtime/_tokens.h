@@ -2,6 +2,7 @@
  *
  *     _encoder.c     a vocabulary and a Machine -> an Encoder; its methods that encode
  *     _decoding.c    those that decode
+ *     _growing.c     many ids of one text -> a str or bytes, without being measured
  *     _merging.c     those that merge one piece in one way
  *     _specials.c    special tokens -> Specials
  *     _ranks.c       a rank file -> the tables of its vocabulary
@@ -184,12 +185,20 @@ PyObject *bitlex_py_parse_merges(PyObject *module, PyObject *const *arguments, P
 
 /* --- _decoding.c: methods of an Encoder --- */
 
+/* Raise that an id at a place among others is none. */
+void bitlex_py_raise_no_token(uint32_t id, size_t at);
+
 PyObject *bitlex_py_decode(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_decode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_decode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_ends(Encoder *self, PyObject *source);
 PyObject *bitlex_py_token(Encoder *self, PyObject *number);
 PyObject *bitlex_py_find(Encoder *self, PyObject *token);
+
+/* --- _growing.c --- */
+
+/* The text of many ids, more than 32768; their bytes if `errors` is NULL: NULL with an exception set. `vectors`: as in bpe_transcode. */
+PyObject *bitlex_py_decode_growing(const bpe_decoder *decoder, const Source *source, const char *errors, int skip, int vectors);
 
 /* --- _merging.c: methods of an Encoder --- */
 

@@ -1,16 +1,13 @@
 """Added tokens in a text, beyond what the fast search finds: with flags, or in normalized text. By the definition in added.py.
 
 Most texts of most tokenizers have no need of it: `needs_definition` says which tokenizers may, `is_direct` which texts of them do not.
+What that takes is imported when it is needed first.
 Invariant: `is_direct` is only true where the definition cuts the text as the fast search does.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-
-from .added import split_added
-from .encoders import as_text
-from .normalization import nfc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -49,6 +46,9 @@ def needs_definition(description: Description) -> bool:
 
 def is_direct(description: Description, text: Any) -> bool:
     """Whether this text is encoded as it is, and its added tokens are where the fast search finds them."""
+    from .encoders import as_text
+    from .normalization import nfc
+
     if description.prefix_space or has_flags(description):
         return False
     spelled = as_text(text)
@@ -57,6 +57,8 @@ def is_direct(description: Description, text: Any) -> bool:
 
 def stretches(description: Description, text: str, added: Iterable[AddedToken]) -> Iterator[tuple[str, int | None]]:
     """What is encoded: the id of each added token, and the text between."""
+    from .added import split_added
+
     for stretch, number in split_added(text, added, description.normalizer):
         if number is None and description.prefix_space and not stretch.startswith(" "):
             stretch = " " + stretch

@@ -131,8 +131,7 @@ typedef struct {
 
 typedef struct {
     const bpe_vocabulary *v;
-    uint32_t mask;        /* no id is above */
-    uint32_t *sizes;      /* [mask + 1] see bpe_decode.c */
+    uint32_t *sizes;      /* [token_count + 1] see bpe_decode.c */
     bpe_other *others;    /* in order of their ids */
     size_t other_count;
 } bpe_decoder;
@@ -155,8 +154,8 @@ typedef struct {
 size_t bpe_measure(const bpe_decoder *d, const uint32_t *ids, size_t count, int skip, bpe_extent *extent);
 
 /* Store the bytes of ids from *out on, which is moved behind them, as far as they fit before `end`: how many did. May write up to
- * `end`. */
-size_t bpe_decode(const bpe_decoder *d, const uint32_t *ids, size_t count, int skip, uint8_t **out, const uint8_t *end);
+ * `end`. *widest becomes what their characters take, if that is more. */
+size_t bpe_decode(const bpe_decoder *d, const uint32_t *ids, size_t count, int skip, uint8_t **out, const uint8_t *end, uint32_t *widest);
 
 /* Store characters as numbers of `width` bytes (1, 2 or 4) from *out on, which is moved behind them, and never write from `end` on.
  * `vectors`: with AVX-512, which the processor must have. The number of bytes that were read comes back: all but those of a character

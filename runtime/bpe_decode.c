@@ -1,9 +1,9 @@
-/* bpe_decode.c - ids in, the bytes of their tokens out, of which it is known beforehand how many they are and what characters they spell.
+/* bpe_decode.c - ids in, the bytes of their tokens out, and what characters they spell; or only how many they will be.
  *
  * Of each id 32 bits are kept together: how many bytes its token has, how many of them start a character, and how wide the widest of these
- * is. So a token is measured by adding and oring one number; sixteen are, before anybody looks at what became of them. Then nearly
- * every token is a record of 16 bytes that is copied whole; the next one overwrites what was too much. An id that is no token of the
- * vocabulary, or decodes to something else, is looked for among the few of these.
+ * is. So a token is measured by adding and oring one number; sixteen are, before anybody looks at what became of them. Nearly every token
+ * is a record of 16 bytes that is copied whole; the next one overwrites what was too much. Eight are copied before anybody looks, too. An id
+ * that is no token of the vocabulary, or decodes to something else, is looked for among the few of these.
  *
  * Rejected: records of the decoder's own, in which all that is as it should be (a copy of the largest table but one).
  */
@@ -18,6 +18,7 @@
 #define WIDER_SHIFT 27
 #define LONG (UINT32_C(1) << 30)
 #define RARE (UINT32_C(1) << 31)
+#define COPIED 8 /* records that are copied before anybody looks at what became of them */
 #define AT_ONCE 16 /* sizes that may be added before their characters reach the bits above */
 
 /* How many bytes start a character, and bits for how wide these are. */
@@ -42,6 +43,13 @@ static uint32_t size_of(const uint8_t *bytes, uint32_t length)
     return length | characters << CHARACTERS_SHIFT | wider << WIDER_SHIFT | (length > 15 ? LONG : 0);
 }
 
+/* How much of a number a character takes at most, of sizes that were ored. */
+static inline uint32_t widest_of(uint32_t any)
+{
+    const uint32_t wider = any >> WIDER_SHIFT & 7;
+    return (wider & 1) + (wider >> 1 & 1) + (wider >> 2);
+}
+
 static int by_id(const void *a, const void *b)
 {
     const uint32_t x = ((const bpe_other *)a)->id, y = ((const bpe_other *)b)->id;
@@ -50,24 +58,24 @@ static int by_id(const void *a, const void *b)
 
 int bpe_decoder_begin(bpe_decoder *d, const bpe_vocabulary *v, const bpe_other *others, size_t count)
 {
-    uint32_t most = v->token_count, id;
+    uint32_t id;
     size_t i;
     memset(d, 0, sizeof *d);
     d->v = v;
-    for (i = 0; i < count; i++) most = others[i].id >= most ? others[i].id + 1 : most;
-    for (d->mask = 1; d->mask < most; d->mask = d->mask * 2 + 1) continue;
-    d->sizes = malloc(((size_t)d->mask + 1) * sizeof *d->sizes);
+    d->sizes = malloc(((size_t)v->token_count + 1) * sizeof *d->sizes);
     d->others = malloc((count + 1) * sizeof *d->others);
     if (d->sizes == NULL || d->others == NULL) {
         bpe_decoder_end(d);
         return -1;
     }
     for (id = 0; id < v->token_count; id++) d->sizes[id] = size_of(v->bytes + v->starts[id], bpe_token_length(v, id));
-    for (; id <= d->mask; id++) d->sizes[id] = RARE | LONG;
+    d->sizes[v->token_count] = RARE | LONG;
     if (count > 0) memcpy(d->others, others, count * sizeof *others);
     qsort(d->others, count, sizeof *d->others, by_id);
     d->other_count = count;
-    for (i = 0; i < count; i++) d->sizes[others[i].id] = RARE | LONG;
+    for (i = 0; i < count; i++) {
+        if (others[i].id < v->token_count) d->sizes[others[i].id] = RARE | LONG;
+    }
     return 0;
 }
 
@@ -77,6 +85,9 @@ void bpe_decoder_end(bpe_decoder *d)
     free(d->others);
     memset(d, 0, sizeof *d);
 }
+
+/* An id that has a size: itself, or that of no token. */
+static inline uint32_t known(const bpe_decoder *d, uint32_t id) { return id < d->v->token_count ? id : d->v->token_count; }
 
 /* A token that has no bytes of its own, or more than its size tells. */
 static size_t rare_token(const bpe_decoder *d, uint32_t id, int skip, const uint8_t **bytes)
@@ -91,7 +102,7 @@ static size_t rare_token(const bpe_decoder *d, uint32_t id, int skip, const uint
 
 size_t bpe_token(const bpe_decoder *d, uint32_t id, int skip, const uint8_t **bytes)
 {
-    const uint32_t size = id <= d->mask ? d->sizes[id] : RARE;
+    const uint32_t size = d->sizes[known(d, id)];
     if (size & RARE) return rare_token(d, id, skip, bytes);
     *bytes = d->v->bytes + d->v->starts[id];
     return size & MANY;
@@ -115,19 +126,18 @@ static size_t measure_rare(const bpe_decoder *d, const uint32_t *ids, size_t cou
 
 size_t bpe_measure(const bpe_decoder *d, const uint32_t *ids, size_t count, int skip, bpe_extent *extent)
 {
-    const uint32_t *sizes = d->sizes, mask = d->mask;
-    uint32_t all = 0, wider;
+    const uint32_t *sizes = d->sizes, none = d->v->token_count;
+    uint32_t all = 0;
     size_t i, done = 0, n;
     for (; done < count; done += n) {
-        uint32_t sum = 0, any = 0, highest = 0;
+        uint32_t sum = 0, any = 0;
         n = count - done < AT_ONCE ? count - done : AT_ONCE;
         for (i = 0; n == AT_ONCE && i < AT_ONCE; i++) {
-            const uint32_t id = ids[done + i], size = sizes[id & mask];
-            highest |= id;
+            const uint32_t id = ids[done + i], size = sizes[id < none ? id : none];
             any |= size;
             sum += size;
         }
-        if (UNLIKELY(n < AT_ONCE || (any & RARE) != 0 || highest > mask)) {
+        if (UNLIKELY(n < AT_ONCE || (any & RARE) != 0)) {
             i = measure_rare(d, ids + done, n, skip, extent, &all);
             if (i < n) return done + i;
             continue;
@@ -136,45 +146,77 @@ size_t bpe_measure(const bpe_decoder *d, const uint32_t *ids, size_t count, int 
         extent->characters += sum >> CHARACTERS_SHIFT & 0x7FF;
         all |= any;
     }
-    wider = all >> WIDER_SHIFT & 7;
-    wider = (wider & 1) + (wider >> 1 & 1) + (wider >> 2);
-    if (wider > extent->widest) extent->widest = wider;
+    if (widest_of(all) > extent->widest) extent->widest = widest_of(all);
     return done;
 }
 
-/* As bpe_decode, as far as tokens are records and there is room for what is copied. */
-static size_t copy_records(const bpe_decoder *d, const uint32_t *ids, size_t count, uint8_t **out, const uint8_t *end)
+/* As bpe_decode, as far as tokens are records and there is room for what is copied: some at a time, without asking each. What is stored
+ * could be any of the tables, for all that the compiler knows; hence the names for what does not change. */
+static size_t copy_records(const bpe_decoder *d, const uint32_t *ids, size_t count, uint8_t **out, const uint8_t *end, uint32_t *all)
 {
-    const bpe_record *records = d->v->records; /* what is stored could be any of these, for all that the compiler knows */
-    const uint32_t *sizes = d->sizes, mask = d->mask;
+    const bpe_record *records = d->v->records;
+    const uint32_t *sizes = d->sizes, none = d->v->token_count;
     uint8_t *to = *out;
-    size_t i = 0, stop;
-    while (i < count && end - to >= 16) {
-        const size_t most = (size_t)(end - to) / 16;
-        for (stop = count - i < most ? count : i + most; i < stop; i++) {
-            const uint32_t id = ids[i], size = sizes[id & mask];
-            if (UNLIKELY((size & LONG) != 0 || id > mask)) goto done;
-            memcpy(to, records + id, 16);
-            to += size & MANY;
+    uint32_t seen = 0;
+    size_t done = 0, i;
+    for (; count - done >= COPIED && end - to >= 16 * COPIED; done += COPIED) {
+        uint8_t *at = to;
+        uint32_t any = 0;
+        for (i = 0; i < COPIED; i++) {
+            const uint32_t given = ids[done + i], id = given < none ? given : none, size = sizes[id];
+            memcpy(at, records + id, 16);
+            at += size & 15;
+            any |= size;
         }
+        if (UNLIKELY((any & LONG) != 0)) break;
+        to = at;
+        seen |= any;
     }
-done:
+    *out = to;
+    *all |= seen;
+    return done;
+}
+
+/* As bpe_decode, one after the other, but for tokens that are rare. */
+static size_t copy_each(const bpe_decoder *d, const uint32_t *ids, size_t count, uint8_t **out, const uint8_t *end, uint32_t *all)
+{
+    uint8_t *to = *out;
+    size_t i, k;
+    for (i = 0; i < count; i++) {
+        const uint32_t id = known(d, ids[i]), size = d->sizes[id], length = size & MANY;
+        if ((size & RARE) != 0 || (size_t)(end - to) < ((length + 15) & ~15u)) break;
+        if ((size & LONG) == 0) {
+            memcpy(to, d->v->records + id, 16);
+        } else {
+            for (k = 0; k < length; k += 16) memcpy(to + k, d->v->bytes + d->v->starts[id] + k, 16);
+        }
+        to += length;
+        *all |= size;
+    }
     *out = to;
     return i;
 }
 
-size_t bpe_decode(const bpe_decoder *d, const uint32_t *ids, size_t count, int skip, uint8_t **out, const uint8_t *end)
+size_t bpe_decode(const bpe_decoder *d, const uint32_t *ids, size_t count, int skip, uint8_t **out, const uint8_t *end, uint32_t *widest)
 {
-    size_t i = 0;
+    uint32_t all = 0, wider;
+    size_t i = 0, n, length;
     for (;;) {
         const uint8_t *bytes = NULL;
-        size_t length;
-        i += copy_records(d, ids + i, count - i, out, end);
-        if (i == count) return count;
+        i += copy_records(d, ids + i, count - i, out, end, &all);
+        n = count - i < COPIED ? count - i : COPIED;
+        length = copy_each(d, ids + i, n, out, end, &all);
+        i += length;
+        if (i == count) break;
+        if (length == n) continue;
         length = bpe_token(d, ids[i], skip, &bytes);
-        if (length > (size_t)(end - *out)) return i;
+        if (length > (size_t)(end - *out)) break;
         if (length > 0) memcpy(*out, bytes, length);
+        spelled(bytes, length, &wider);
+        all |= wider << WIDER_SHIFT;
         *out += length;
         i++;
     }
+    if (widest_of(all) > *widest) *widest = widest_of(all);
+    return i;
 }

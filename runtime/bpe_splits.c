@@ -24,7 +24,7 @@
 #define LONGEST_SWEPT 256 /* of longer tokens, all ways to cut them are taken: harmless, and no more than they have bytes */
 
 typedef struct {
-    uint64_t hash;
+    uint32_t hash; /* its upper half; the lower one says where it is */
     uint32_t id;
 } hashed_token;
 
@@ -56,6 +56,22 @@ static uint64_t begin_token(splitter *s, const uint8_t *bytes, uint32_t length)
     return mixed(hash);
 }
 
+static inline uint32_t load_4(const void *p)
+{
+    uint32_t word;
+    memcpy(&word, p, 4);
+    return word;
+}
+
+/* Whether bytes are equal, of which there is one at least and seldom more than sixteen. */
+static inline int same_bytes(const uint8_t *a, const uint8_t *b, uint32_t length)
+{
+    if (length > 16) return memcmp(a, b, length) == 0;
+    if (length >= 8) return ((load_8(a) ^ load_8(b)) | (load_8(a + length - 8) ^ load_8(b + length - 8))) == 0;
+    if (length >= 4) return ((load_4(a) ^ load_4(b)) | (load_4(a + length - 4) ^ load_4(b + length - 4))) == 0;
+    return a[0] == b[0] && a[length / 2] == b[length / 2] && a[length - 1] == b[length - 1];
+}
+
 /* The token that these bytes of the token are, or BPE_NONE. */
 static inline uint32_t part(const splitter *s, uint32_t start, uint32_t end)
 {
@@ -67,8 +83,8 @@ static inline uint32_t part(const splitter *s, uint32_t start, uint32_t end)
     if (!has_bit(s->sieve, (uint32_t)(hash >> (64 - SIEVE_BITS)))) return BPE_NONE;
     for (at = (uint32_t)hash & s->mask; s->tokens[at].id != BPE_NONE; at = (at + 1) & s->mask) {
         const uint32_t id = s->tokens[at].id;
-        if (s->tokens[at].hash == hash && bpe_token_length(s->v, id) == length &&
-            memcmp(s->v->bytes + s->v->starts[id], s->bytes + start, length) == 0) return id;
+        if (s->tokens[at].hash == (uint32_t)(hash >> 32) && bpe_token_length(s->v, id) == length &&
+            same_bytes(s->v->bytes + s->v->starts[id], s->bytes + start, length)) return id;
     }
     return BPE_NONE;
 }
@@ -128,7 +144,7 @@ static int make_splitter(splitter *s, const bpe_vocabulary *v)
         hash = begin_token(s, bytes, length);
         set_bit(s->sieve, (uint32_t)(hash >> (64 - SIEVE_BITS)));
         for (at = (uint32_t)hash & s->mask; s->tokens[at].id != BPE_NONE;) at = (at + 1) & s->mask;
-        s->tokens[at].hash = hash;
+        s->tokens[at].hash = (uint32_t)(hash >> 32);
         s->tokens[at].id = id;
     }
     return 0;

@@ -25,7 +25,6 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from .encoders import Pure, make_encoder
-from .outputs import whole_files
 from .vocabulary import AddedToken, Description, Vocabulary, VocabularyError
 
 if TYPE_CHECKING:
@@ -49,6 +48,8 @@ def is_saved(path: str | os.PathLike[str]) -> bool:
 
 def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
     """Write a tokenizer."""
+    from .outputs import whole_files  # which takes longer to import than a tokenizer to load
+
     description = tokenizer.description
     encoder: Any = tokenizer._encoder
     if isinstance(encoder, Pure):

@@ -361,6 +361,7 @@ static void check_decoding(const bpe_vocabulary *b, const cut_text *t, long roun
     bpe_other others[OTHERS];
     bpe_extent extent = {0, 0, 0};
     uint8_t *expected, *out, *to, most = 0;
+    uint32_t widest = 0;
     size_t size = 0, characters = 0, good, measured, i, at;
     const uint8_t *bytes = NULL;
     bpe_decoder d;
@@ -390,14 +391,15 @@ static void check_decoding(const bpe_vocabulary *b, const cut_text *t, long roun
     if (good == count && extent.widest != (most < 0x80 ? 0u : most < 0xC4 ? 1u : most < 0xF0 ? 2u : 3u)) fail("the widest character", round);
     out = exactly(size);
     to = out;
-    if (bpe_decode(&d, ids, good, skip, &to, out + size) != good || to != out + size || memcmp(out, expected, size) != 0) fail("decoded bytes", round);
+    if (bpe_decode(&d, ids, good, skip, &to, out + size, &widest) != good || to != out + size || memcmp(out, expected, size) != 0) fail("decoded bytes", round);
+    if (good == count && widest != extent.widest) fail("the widest character decoded", round);
     free(out);
     for (i = at = 0; i < good;) {
         const size_t room = 1 + below(below(2) ? 30 : 500);
         size_t done;
         out = exactly(room);
         to = out;
-        done = bpe_decode(&d, ids + i, good - i, skip, &to, out + room);
+        done = bpe_decode(&d, ids + i, good - i, skip, &to, out + room, &widest);
         if (memcmp(out, expected + at, (size_t)(to - out)) != 0) fail("bytes decoded in parts", round);
         at += (size_t)(to - out);
         i += done;
@@ -540,9 +542,10 @@ static void forged(const bpe_vocabulary *b, bpe_encoder *e, const cut_text *t, u
     if (made < BPE_NO_TOKEN) {
         bpe_extent extent = {0, 0, 0};
         uint8_t *bytes, *to;
+        uint32_t widest = 0;
         const size_t good = bpe_measure(&d, out, made, 0, &extent);
         bytes = to = exactly((size_t)extent.bytes);
-        bpe_decode(&d, out, good, 0, &to, bytes + extent.bytes);
+        bpe_decode(&d, out, good, 0, &to, bytes + extent.bytes, &widest);
         free(bytes);
     }
     for (i = 0; i < t->count && i < 20; i++) {

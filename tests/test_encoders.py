@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -306,6 +307,31 @@ def test_decoding_long_texts(tokenizer: Tokenizer, letters: str) -> None:
     parts = [*([ids] * (3_500_000 // len(ids))), ids[:70_000], ids[70_000:].tolist(), []]  # worth three threads
     for threads in (0, 1, 2, 3):
         assert tokenizer.decode_batch(parts, threads=threads) == [tokenizer.decode(part) for part in parts]
+
+
+def test_decoding_many_ids() -> None:
+    """More than are measured before they are decoded: what comes is longer, shorter, wider or no longer UTF-8 than was to be expected."""
+    tokenizer = Tokenizer(describe(TRAINED, decoded={300: b"\xc3\xa9" * 20_000, 301: b"x" * 500, 302: b""}))
+    letters = {"ascii": b"a", "latin": "é".encode(), "narrow": "中".encode(), "wide": "😀".encode(), "broken": b"\xe4", "the": b" the"}
+    runs: dict[str, list[int]] = {name: tokenizer.encode(letter) for name, letter in letters.items()}
+    runs |= {"long": [300], "middle": [301], "nothing": [302]}
+    rng = random.Random(7)
+    kinds: list[Any] = [list, partial(np.array, dtype=np.uint32), partial(np.array, dtype=np.int64)]
+    for beginning in (["ascii"], ["the", "ascii"], ["latin"], ["narrow", "ascii"], ["wide", "ascii"], ["nothing", "narrow"]):
+        for later in runs:
+            names = rng.choices(beginning, k=30_000)
+            names += [later] * rng.choice([1, 40]) + rng.choices([*beginning, later] if later != "long" else beginning, k=rng.choice([20_000, 40_000]))
+            ids = [number for name in names for number in runs[name]]
+            data = b"".join(map(tokenizer.token_bytes, ids))
+            kind = rng.choice(kinds)
+            assert tokenizer.decode_bytes(kind(ids)) == data
+            found, expected = tokenizer.decode(kind(ids)), data.decode(errors="replace")
+            assert found == expected and hash(found) == hash(expected) and sys.getsizeof(found) == sys.getsizeof(expected)
+        for at in (0, 29_000, len(ids) - 1):
+            wrong = kind([*ids[:at], 299, *ids[at:]])
+            for decode in (tokenizer.decode, tokenizer.decode_bytes):
+                with pytest.raises(KeyError, match=rf"ids\[{at}\] is 299, which is no token"):
+                    decode(wrong)
 
 
 def test_batches_of_ids_that_are_wrong(tokenizer: Tokenizer) -> None:

@@ -20,7 +20,7 @@ from binascii import a2b_base64
 from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
 from .json_fields import Fields
 from .matching import UNICODE, family_of, matches_of
-from .tiktoken import BASE64, TOKEN, special_tokens
+from .tiktoken import BASE64, special_tokens
 
 __all__ = ["read_tekken"]
 
@@ -85,6 +85,6 @@ def one_by_one(fields: Fields) -> VocabularyError:
         if entry.get("rank", int) != at:
             return entry.wrong("rank", f"{entry.value['rank']} where {at} should be")
         spelled = entry.get("token_bytes", str)
-        if TOKEN.fullmatch(spelled.encode("ascii", "replace")) is None:
+        if re.fullmatch(BASE64, spelled.encode("ascii", "replace")) is None:
             return entry.wrong("token_bytes", f"{spelled!r} is not base64")
     raise AssertionError("every entry is as it should be")

@@ -24,12 +24,11 @@ from ..vocabulary import MOST_IDS, AddedToken, Description, Vocabulary, Vocabula
 from .matching import UNICODE, family_of, matches_of
 from .published import Published, published
 
-__all__ = ["BASE64", "TOKEN", "looks_like_ranks", "of_encoding", "parse_ranks", "read_tiktoken", "special_tokens"]
+__all__ = ["BASE64", "looks_like_ranks", "of_encoding", "parse_ranks", "read_tiktoken", "special_tokens"]
 
 BASE64 = rb"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?+"  # binascii's own strict mode lets "YWJj=" pass
-TOKEN = re.compile(BASE64)
 # The whole of a file as tiktoken writes it: in each line a token, a space and a number.
-AS_WRITTEN = re.compile(rb"(?:(?=[^ ])" + BASE64 + rb" [0-9]++(?:\r?\n|\Z))++")
+AS_WRITTEN = rb"(?:(?=[^ ])" + BASE64 + rb" [0-9]++(?:\r?\n|\Z))++"
 
 
 def looks_like_ranks(data: bytes) -> bool:
@@ -133,7 +132,7 @@ def fast_vocabulary(data: bytes) -> Vocabulary | None:
 
 def parse_ranks(data: bytes, where: str) -> Mapping[bytes, int] | list[bytes]:
     """The ranks of a file: its tokens in order of them if they go from 0 on, line by line; else the rank of each."""
-    if AS_WRITTEN.fullmatch(data) is None:
+    if re.fullmatch(AS_WRITTEN, data) is None:
         return line_by_line(data, where)
     fields = data.split()
     tokens = list(map(a2b_base64, fields[::2]))
@@ -153,7 +152,7 @@ def line_by_line(data: bytes, where: str) -> dict[bytes, int]:
             continue
         if len(fields) != 2:
             raise VocabularyError(f"{where}: line {at}: {len(fields)} fields where a token and its rank should be")
-        if TOKEN.fullmatch(fields[0]) is None:
+        if re.fullmatch(BASE64, fields[0]) is None:
             raise VocabularyError(f"{where}: line {at}: {fields[0]!r} is not base64")
         if not fields[1].isdigit():
             raise VocabularyError(f"{where}: line {at}: {fields[1]!r} is not a rank")
