@@ -51,6 +51,10 @@ BITLEX_INLINE V NAME(at_least)(V a, V b)
 {
     return NAME(pair)(_mm256_cmpeq_epi8(_mm256_max_epu8(a.low, b.low), a.low), _mm256_cmpeq_epi8(_mm256_max_epu8(a.high, b.high), a.high));
 }
+BITLEX_INLINE V NAME(greater)(V a, V b) /* with sign */
+{
+    return NAME(pair)(_mm256_cmpgt_epi8(a.low, b.low), _mm256_cmpgt_epi8(a.high, b.high));
+}
 BITLEX_INLINE V NAME(high)(V v)
 {
     const __m256i zero = _mm256_setzero_si256();
@@ -169,13 +173,15 @@ BITLEX_INLINE V NAME(entry)(const bitlex_lanes *lanes, const uint8_t *table, V i
 }
 BITLEX_INLINE V NAME(permute)(const uint8_t *table, V index) { return NAME(rows)(table, NAME(and)(index, NAME(all)(63)), 4); }
 
-/* The eight stretches of 512 code points that a chunk of the BMP has: most of those of one column have the same, and are known as bits. */
+/* Of every 4,096 code points of the BMP, rows of 64 from the first on have one column, and rows up to the last have one: which, and from
+ * where to where, is looked up. */
 BITLEX_INLINE V NAME(stretch)(const bitlex_lanes *lanes, V chunk, V row)
 {
-    static const uint8_t each[16] = {1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0};
-    const V bit = NAME(look_up)(each, NAME(and)(NAME(right)(row, 3), NAME(constant)(7)));
-    const M there = NAME(equal)(NAME(and)(NAME(look_up)(lanes->wide_eighths, chunk), bit), bit);
-    return NAME(choose)(there, NAME(look_up)(lanes->wide_code, chunk), NAME(constant)(BITLEX_LOOK_DEEPER));
+    const V below = NAME(look_up)(lanes->wide_below, chunk), above = NAME(look_up)(lanes->wide_above, chunk);
+    V found = NAME(constant)(BITLEX_LOOK_DEEPER);
+    row = NAME(and)(row, NAME(constant)(63));
+    found = NAME(choose)(NAME(greater)(row, above), NAME(look_up)(lanes->wide_last, chunk), found);
+    return NAME(choose)(NAME(greater)(below, row), NAME(look_up)(lanes->wide_first, chunk), found);
 }
 
 /* 0 to 15 as they are, as far as a look-up is concerned, and 0 from it for all others: bit 7 is set. */
@@ -509,23 +515,26 @@ static int pack_table_avx2(const uint8_t *table, uint32_t meanings, uint8_t *pac
     return 1;
 }
 
-/* Of every 4,096 code points of the BMP, the column that most of the eight stretches of one column have, and which these are; surrogates,
- * of which texts have none, aside. */
+/* The code that the 64 code points from `point` on have in common. */
+static uint8_t code_of_row_avx2(const bitlex_lanes *lanes, uint32_t point)
+{
+    const uint8_t code = code_of(lanes, point);
+    uint32_t i;
+    for (i = 1; i < 64 && code_of(lanes, point + i) == code; i++) {}
+    return i == 64 ? code : BITLEX_LOOK_DEEPER;
+}
+
 static void fill_wide_avx2(bitlex_lanes *lanes)
 {
-    uint32_t chunk, i, k;
+    uint32_t chunk, row;
     for (chunk = 0; chunk < 16; chunk++) {
-        const uint8_t *eight = lanes->stretch[0] + 8 * chunk;
-        const uint32_t count = chunk == 0xD ? 4 : 8;
-        uint32_t most = 0;
-        for (i = 0; i < count; i++) {
-            uint32_t same = 0;
-            for (k = 0; k < count; k++) same |= (uint32_t)(eight[k] == eight[i]) << k;
-            if (eight[i] == BITLEX_LOOK_DEEPER || __builtin_popcount(same) <= __builtin_popcount(most)) continue;
-            most = same;
-            lanes->wide_code[chunk] = eight[i];
-        }
-        lanes->wide_eighths[chunk] = (uint8_t)most;
+        const uint8_t first = code_of_row_avx2(lanes, chunk << 12), last = code_of_row_avx2(lanes, chunk << 12 | 63 << 6);
+        for (row = 0; row < 64 && first != BITLEX_LOOK_DEEPER && code_of_row_avx2(lanes, chunk << 12 | row << 6) == first; row++) {}
+        lanes->wide_first[chunk] = first;
+        lanes->wide_below[chunk] = (uint8_t)row;
+        for (row = 63; row > 0 && last != BITLEX_LOOK_DEEPER && code_of_row_avx2(lanes, chunk << 12 | row << 6) == last; row--) {}
+        lanes->wide_last[chunk] = last;
+        lanes->wide_above[chunk] = (uint8_t)row;
     }
 }
 

@@ -82,7 +82,7 @@ struct bitlex_lanes {
     uint8_t cell_row[BITLEX_SYMBOLS], inside_row[64]; /* the last two once more: these and those below are read by vectors only */
     uint8_t stretch[2][128]; /* 512 code points of the BMP, or of the plane behind it -> code of their one column, or LOOK_DEEPER */
     uint8_t chunk[256];      /* 4,096 code points -> code of their one column, or LOOK_DEEPER */
-    uint8_t wide_code[16], wide_eighths[16]; /* the same of the BMP, for AVX2: see bitlex_avx2.h */
+    uint8_t wide_first[16], wide_below[16], wide_last[16], wide_above[16]; /* the same of the BMP, for AVX2: see bitlex_avx2.h */
     uint8_t backward_number[BITLEX_SYMBOLS], forward_number[BITLEX_SYMBOLS]; /* of states of the machine, in these tables */
     uint8_t backward_state[BITLEX_SYMBOLS], forward_state[BITLEX_SYMBOLS];   /* the other way round */
     uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or the size of sums, see fill_terms */
