@@ -897,27 +897,47 @@ static inline size_t next_ends(bitlex_cursor *c, void *out, size_t room, int wid
     return done;
 }
 
+/* An event makes a pair, which is kept if the event before opened a piece: no branch to mispredict. */
+#define PAIR(at, drop) (STORE(2 * n, open), STORE(2 * n + 1, open = (at)), n += opened, opened = !(drop))
+
+/* Pairs of the block at hand: of one that is there as bits, whole words while there is room, the rest one by one. */
+static inline size_t take_pairs(bitlex_cursor *c, void *out, size_t room, int wide)
+{
+    const uint32_t drops = c->machine->drops != 0;
+    uint64_t open = c->open;
+    size_t n = 0, opened = c->opened;
+    uint32_t drop, i;
+    if (c->masked) {
+        for (; c->word < c->words && room - n >= 64; c->word++) {
+            const uint64_t base = c->base + 64 * (uint64_t)c->word, dropped = drops ? c->drops[c->word] : 0;
+            uint64_t bits = c->starts[c->word] | dropped;
+            for (; bits != 0; bits &= bits - 1, c->taken++) {
+                const uint32_t bit = first_bit(bits);
+                PAIR(base + bit, dropped >> bit & 1);
+            }
+        }
+        while (n < room && c->taken < c->count) {
+            const uint32_t unit = take_bit(c, &drop);
+            PAIR(c->base + unit, drop);
+        }
+    } else {
+        const uint32_t last = c->count - c->taken < room ? c->count : c->taken + (uint32_t)room;
+        for (i = c->taken; i < last; i++) {
+            const uint32_t event = c->events[i];
+            PAIR(place(c, event >> drops), drops & event);
+        }
+        c->taken = last;
+    }
+    c->open = open;
+    c->opened = (uint32_t)opened;
+    return n;
+}
+
 static inline size_t next_pairs(bitlex_cursor *c, void *out, size_t room, int wide)
 {
     size_t done = 0;
-    uint32_t drops = c->machine->drops != 0;
     while (done < room && (done == 0 || c->taken < c->count) && refill(c)) {
-        uint32_t event, drop;
-        uint64_t at;
-        if (c->masked) {
-            at = c->base + take_bit(c, &drop);
-        } else {
-            event = c->events[c->taken++];
-            drop = drops & event;
-            at = place(c, event >> drops);
-        }
-        if (c->opened) {
-            STORE(2 * done, c->open);
-            STORE(2 * done + 1, at);
-            done++;
-        }
-        c->opened = !drop;
-        c->open = at;
+        done += take_pairs(c, (char *)out + 2 * done * (wide ? 8 : 4), room - done, wide);
     }
     if (done < room && at_end(c) && c->opened && !c->finished) {
         c->opened = 0;
