@@ -2,7 +2,7 @@
  *
  * In: an object. Out: where its units lie, a cursor over them, and its offsets: some at a time (bitlex_py_fetch), or all.
  *
- * A cursor is 56 KB, too much to set up anew for a short text; so each machine keeps the one of its last call, and a call that finds
+ * A cursor is 61 KB, too much to set up anew for a short text; so each machine keeps the one of its last call, and a call that finds
  * none, because another thread is in its midst, makes one more.
  *
  * Invariants: a text that was begun is held, a str by a reference, a buffer by a view, until it is ended. A cursor has one user: it is

@@ -118,10 +118,12 @@ static inline point_table table_of(const bitlex_cursor *c)
     return t;
 }
 
-static inline uint8_t look_up(point_table t, uint32_t point)
+static inline uint32_t place_of(point_table t, uint32_t point) /* in stage2 */
 {
-    return t.cell_column[t.stage2[((uint32_t)t.stage1[point >> t.shift] << t.shift) + (point & t.low)]];
+    return ((uint32_t)t.stage1[point >> t.shift] << t.shift) + (point & t.low);
 }
+
+static inline uint8_t look_up(point_table t, uint32_t point) { return t.cell_column[t.stage2[place_of(t, point)]]; }
 
 static int is_ascii(const uint8_t *p, size_t length)
 {
@@ -145,35 +147,72 @@ static inline uint64_t word_at(const uint8_t *p)
            (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
 }
 
-/* The code point of three bytes, and whether such a point must not take three: it is below U+0800, or a surrogate. */
-#define THREE_BYTES(word) ((uint32_t)(((word) << 12 & 0xF000) | ((word) >> 2 & 0x0FC0) | ((word) >> 16 & 0x3F)))
+/* Whether 64 points lie together in stage2, and 64 times a place there is a number of 32 bits. All emitted machines are so. */
+#define IS_USUAL(machine) ((machine)->shift >= 6 && (machine)->shift <= 10)
+
+/* Whether a point of three bytes must not take three: it is below U+0800, or a surrogate. */
 #define NOT_THREE(point) (UINT32_C(0x08000001) >> ((point) >> 11) & 1)
 
+/* 0 if a word begins with two leads of three bytes, each with two continuation bytes. And the upper ten bits of these two code points,
+ * 24 bits apart. */
+#define NO_THREES(word) (((word) & UINT64_C(0xC0C0F0C0C0F0)) ^ UINT64_C(0x8080E08080E0))
+#define ROWS_OF_THREES(word) (((word) << 6 & UINT64_C(0x3C00003C0)) | ((word) >> 8 & UINT64_C(0x3F00003F)))
+
+/* Where stage2 has the rows of 64 points of the BMP that may take three bytes, and what a byte that begins a shorter point leads to: 64
+ * times the place of its row, or of its own cell, and which bits of the next byte are added to that. */
+static void prepare_rows(bitlex_cursor *c)
+{
+    const point_table table = table_of(c);
+    const int usual = IS_USUAL(c->machine);
+    uint32_t i;
+    c->rowed = 1;
+    for (i = 0; i < BITLEX_ROWS; i++) c->rows[i] = usual && !NOT_THREE(i << 6) ? place_of(table, i << 6) : BITLEX_NO_ROW;
+    for (i = 0; i < 128; i++) c->leads[i] = place_of(table, i) << 6;
+    for (i = 0; i < 32; i++) c->leads[0xC0 + i] = place_of(table, i << 6) << 6 | 0x3F;
+}
+
 /* Time goes into instructions and mispredicted branches, so each branch decides about several code points: eight bytes
- * are checked as one word, and then taken as eight letters of ASCII, two of three bytes, four of one or two bytes, or two
- * of one to three, without a branch in between: words in two-byte letters with a blank after each would mispredict it all
- * the time. Whatever is rarer, or ill-formed, or the end of a block, is left to bitlex_decode. Rejected, as no faster: to list
- * all starts first and decode them independently (more instructions), or a table of all points of two bytes. */
+ * are checked as one word, and then taken as eight letters of ASCII, two of three bytes (or four, if the next are, too), four of one
+ * or two bytes, or two of one to three, without a branch in between: words in two-byte letters with a blank after each would
+ * mispredict it all the time. Points of three bytes are never put together: the upper ten bits say which row of 64 it is, and the last
+ * byte is the place in it. Whatever is rarer, or ill-formed, or the end of a block, is left to bitlex_decode. Rejected, as no faster: to
+ * list all starts first and decode them independently (more instructions), a table of all points of two bytes, or two halves of a block
+ * side by side (an eighth faster where points of two bytes follow each other, slower for all else). */
 static uint32_t load_utf8(bitlex_cursor *c, uint64_t from, uint64_t to)
 {
     const point_table table = table_of(c);
     const uint8_t *start = c->text + from, *p = start, *stop = c->text + to, *end = c->text + c->length;
-    const uint8_t *direct = c->direct;
+    const uint8_t *direct = c->direct, *stage2 = table.stage2, *cell_column = table.cell_column;
+    const uint32_t *rows = c->rows, *leads = c->leads;
+    const int usual = IS_USUAL(c->machine);
     uint8_t *column = c->columns;
     uint16_t *unit = c->units;
-    uint32_t n = 0, point, next, length, i, rows = 0, row[32]; /* row: where in stage2 the 64 points of a lead of two bytes are */
+    uint32_t n = 0, point, length, i;
+    if (!c->rowed) prepare_rows(c);
     while (p < stop) {
         uint32_t at = (uint32_t)(p - start);
-        if (stop - p >= 8) {
+        if (stop - p >= 14) {
             uint64_t word = word_at(p), high = word & EACH(0x80), lead = high & word << 1, lead3, poor;
-            if ((word & UINT64_C(0xC0C0F0C0C0F0)) == UINT64_C(0x8080E08080E0)) {
-                point = THREE_BYTES(word);
-                next = THREE_BYTES(word >> 24);
-                if (!(NOT_THREE(point) | NOT_THREE(next))) {
+            if (NO_THREES(word) == 0) {
+                const uint64_t after = word_at(p + 6), upper = ROWS_OF_THREES(word), upper_after = ROWS_OF_THREES(after);
+                const size_t row0 = rows[upper & 0x3FF], row1 = rows[upper >> 24];
+                if (NO_THREES(after) == 0) {
+                    const size_t row2 = rows[upper_after & 0x3FF], row3 = rows[upper_after >> 24];
+                    if (((row0 | row1 | row2 | row3) & BITLEX_NO_ROW) == 0) {
+                        column[n] = cell_column[stage2[row0 + p[2] - 0x80]];
+                        column[n + 1] = cell_column[stage2[row1 + p[5] - 0x80]];
+                        column[n + 2] = cell_column[stage2[row2 + p[8] - 0x80]];
+                        column[n + 3] = cell_column[stage2[row3 + p[11] - 0x80]];
+                        for (i = 0; i < 4; i++) unit[n + i] = (uint16_t)(at + 3 * i);
+                        n += 4;
+                        p += 12;
+                        continue;
+                    }
+                } else if (((row0 | row1) & BITLEX_NO_ROW) == 0) {
+                    column[n] = cell_column[stage2[row0 + p[2] - 0x80]];
+                    column[n + 1] = cell_column[stage2[row1 + p[5] - 0x80]];
                     unit[n] = (uint16_t)at;
                     unit[n + 1] = (uint16_t)(at + 3);
-                    column[n] = look_up(table, point);
-                    column[n + 1] = look_up(table, next);
                     n += 2;
                     p += 6;
                     continue;
@@ -190,18 +229,13 @@ static uint32_t load_utf8(bitlex_cursor *c, uint64_t from, uint64_t to)
             }
             /* Continuation bytes are just where leads of two bytes ask for them; no lead is E0 or above; none is C0 or C1. */
             poor = lead & ~((word & EACH(0x1E)) + EACH(0x7E));
-            if (((high ^ lead ^ lead << 8) | (lead & word << 2) | poor) == 0 && table.shift >= 6) { /* 64 points lie together */
-                for (; rows < 32; rows++) { /* once */
-                    row[rows] = ((uint32_t)table.stage1[rows << 6 >> table.shift] << table.shift) + (rows << 6 & table.low);
-                }
+            if (((high ^ lead ^ lead << 8) | (lead & word << 2) | poor) == 0 && usual) {
                 for (i = 0; i < 4; i++) {
-                    uint32_t two = word >> 7 & 1;
-                    uint8_t one = direct[word & 0x7F]; /* both are looked up, and one is taken */
-                    uint8_t pair = table.cell_column[table.stage2[row[word & 0x1F] + (word >> 8 & 0x3F)]];
+                    const uint32_t first = leads[word & 0xFF];
                     unit[n + i] = (uint16_t)at;
-                    column[n + i] = (uint8_t)(one ^ ((one ^ pair) & (0u - two)));
-                    word >>= 8 + 8 * two;
-                    at += 1 + two;
+                    column[n + i] = cell_column[stage2[(first >> 6) + (first & 0x3F & (uint32_t)(word >> 8))]];
+                    at += 1 + (uint32_t)(word >> 7 & 1);
+                    word = word & 0x80 ? word >> 16 : word >> 8; /* no branch, but a conditional move: all wait for it */
                 }
                 n += 4;
                 p = start + at;
@@ -729,6 +763,7 @@ void bitlex_begin(bitlex_cursor *c, const bitlex_machine *m, const void *text, u
                   void *scratch)
 {
     c->machine = m;
+    c->rowed = 0;
     prepare_stage(c, 0);
     bitlex_restart(c, text, length, encoding, scratch);
 }
@@ -862,27 +897,47 @@ static inline size_t next_ends(bitlex_cursor *c, void *out, size_t room, int wid
     return done;
 }
 
+/* An event makes a pair, which is kept if the event before opened a piece: no branch to mispredict. */
+#define PAIR(at, drop) (STORE(2 * n, open), STORE(2 * n + 1, open = (at)), n += opened, opened = !(drop))
+
+/* Pairs of the block at hand: of one that is there as bits, whole words while there is room, the rest one by one. */
+static inline size_t take_pairs(bitlex_cursor *c, void *out, size_t room, int wide)
+{
+    const uint32_t drops = c->machine->drops != 0;
+    uint64_t open = c->open;
+    size_t n = 0, opened = c->opened;
+    uint32_t drop, i;
+    if (c->masked) {
+        for (; c->word < c->words && room - n >= 64; c->word++) {
+            const uint64_t base = c->base + 64 * (uint64_t)c->word, dropped = drops ? c->drops[c->word] : 0;
+            uint64_t bits = c->starts[c->word] | dropped;
+            for (; bits != 0; bits &= bits - 1, c->taken++) {
+                const uint32_t bit = first_bit(bits);
+                PAIR(base + bit, dropped >> bit & 1);
+            }
+        }
+        while (n < room && c->taken < c->count) {
+            const uint32_t unit = take_bit(c, &drop);
+            PAIR(c->base + unit, drop);
+        }
+    } else {
+        const uint32_t last = c->count - c->taken < room ? c->count : c->taken + (uint32_t)room;
+        for (i = c->taken; i < last; i++) {
+            const uint32_t event = c->events[i];
+            PAIR(place(c, event >> drops), drops & event);
+        }
+        c->taken = last;
+    }
+    c->open = open;
+    c->opened = (uint32_t)opened;
+    return n;
+}
+
 static inline size_t next_pairs(bitlex_cursor *c, void *out, size_t room, int wide)
 {
     size_t done = 0;
-    uint32_t drops = c->machine->drops != 0;
     while (done < room && (done == 0 || c->taken < c->count) && refill(c)) {
-        uint32_t event, drop;
-        uint64_t at;
-        if (c->masked) {
-            at = c->base + take_bit(c, &drop);
-        } else {
-            event = c->events[c->taken++];
-            drop = drops & event;
-            at = place(c, event >> drops);
-        }
-        if (c->opened) {
-            STORE(2 * done, c->open);
-            STORE(2 * done + 1, at);
-            done++;
-        }
-        c->opened = !drop;
-        c->open = at;
+        done += take_pairs(c, (char *)out + 2 * done * (wide ? 8 : 4), room - done, wide);
     }
     if (done < room && at_end(c) && c->opened && !c->finished) {
         c->opened = 0;

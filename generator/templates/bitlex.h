@@ -2,7 +2,7 @@
  *
  * In: a machine (constant tables, written by the generator) and a text. Out: the offsets of its pieces.
  *
- *     static bitlex_cursor cursor;                            // about 56 KB: static, heap or a roomy stack
+ *     static bitlex_cursor cursor;                            // about 61 KB: static, heap or a roomy stack
  *     uint64_t ends[512]; size_t n, i; uint64_t start = 0;
  *     bitlex_begin(&cursor, &machine, text, length, BITLEX_UTF8, NULL);
  *     while ((n = bitlex_next(&cursor, ends, 512)) != 0)
@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 /* Changes whenever a struct below or the meaning of a table changes. Tables carry the number they were written for. */
-#define BITLEX_ABI 3
+#define BITLEX_ABI 4
 
 /* Units lexed at a time. A multiple of 48 keeps the parallel chains of a full block equally long (see bitlex.c), one of 64 * 48
  * the lanes, too (see bitlex_lanes.c). */
@@ -44,6 +44,8 @@ extern "C" {
 #define BITLEX_CHECKPOINTS 2048
 #endif
 #define BITLEX_LEVELS 3
+#define BITLEX_ROWS 1024 /* of 64 code points, in the BMP */
+#define BITLEX_NO_ROW UINT32_C(0x80000000)
 
 /* The last three are the widths of CPython's str; a surrogate there is a code point like any other. */
 typedef enum { BITLEX_UTF8 = 0, BITLEX_LATIN1 = 1, BITLEX_UCS2 = 2, BITLEX_UCS4 = 4 } bitlex_encoding;
@@ -88,7 +90,7 @@ typedef struct {
     uint8_t *letters;           /* scratch: what the stage before put out, at the unit where each code point starts */
     uint64_t length, blocks, block, stop, base, open, looked, known_from, known_to, exact_from, region[BITLEX_LEVELS];
     uint64_t *starts, *drops, *kept; /* bits of the block at hand; of all blocks, by bitlex_keep */
-    uint32_t encoding, stage_number, forward, stop_state, count, taken, plain, exact, opened, finished, masked, word, words, known;
+    uint32_t encoding, stage_number, forward, stop_state, count, taken, plain, exact, opened, finished, masked, word, words, known, rowed;
     struct bitlex_lane_memory *memory; /* scratch: for blocks run by vector instructions */
     uint8_t direct[256];        /* the same as cell_column, straight from an ASCII or Latin-1 unit */
     uint8_t identity[256];
@@ -97,6 +99,7 @@ typedef struct {
     uint16_t labels[BITLEX_BLOCK + 8];
     uint16_t units[BITLEX_BLOCK + 8];
     uint16_t events[BITLEX_BLOCK + 8];
+    uint32_t rows[BITLEX_ROWS], leads[256]; /* where stage2 has what, by leading bits and bytes */
 } bitlex_cursor;
 
 /* sizeof(bitlex_cursor) as the library was compiled, for callers that are not. */
