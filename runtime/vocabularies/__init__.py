@@ -8,7 +8,8 @@
 The content of a file decides what it is, not its name. One module for each format: `tiktoken` (rank files), `huggingface`
 (tokenizer.json with a byte-level BPE), `tekken` (Mistral), `minbpe`. Invariant: what is not supported is refused by a
 VocabularyError that names the file, the field or line, and the value; nothing is left out or approximated. None of the packages that
-wrote the files is needed, nor numpy. Rejected: a table of file names.
+wrote the files is needed, nor numpy. What reads a format is loaded
+when there is something to read, since training needs none of it. Rejected: a table of file names.
 """
 
 from __future__ import annotations
@@ -19,11 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
-from .huggingface import of_tokenizer, read_huggingface
-from .json_fields import parse_json
-from .minbpe import MAGIC, read_minbpe
-from .tekken import read_tekken
-from .tiktoken import looks_like_ranks, of_encoding, read_tiktoken
 
 __all__ = ["AddedToken", "Description", "Vocabulary", "VocabularyError", "load", "read"]
 
@@ -54,9 +50,13 @@ def load(
         return read(path.read_bytes(), str(path), name=name, family=family, pattern=pattern, special=special)
     refuse_options("a tokenizer in memory", family, pattern, special)
     if hasattr(source, "_mergeable_ranks"):
+        from .tiktoken import of_encoding
+
         return of_encoding(source, name)
     source = getattr(source, "backend_tokenizer", source)  # of a fast tokenizer of transformers
     if hasattr(source, "to_str"):
+        from .huggingface import of_tokenizer
+
         return of_tokenizer(source, name)
     raise TypeError(f"expected a path, a tiktoken.Encoding or a tokenizers.Tokenizer, got {type(source).__name__}")
 
@@ -66,6 +66,12 @@ def read(
     special: Mapping[str, int] | None = None,
 ) -> Description:  # fmt: skip
     """`load` of the content of a file; `where` begins the messages of errors."""
+    from .huggingface import read_huggingface
+    from .json_fields import parse_json
+    from .minbpe import MAGIC, read_minbpe
+    from .tekken import read_tekken
+    from .tiktoken import looks_like_ranks, read_tiktoken
+
     if looks_like_ranks(data):
         return read_tiktoken(data, where, name=name, family=family, pattern=pattern, special=special)
     refuse_options(where, family, pattern, special)
