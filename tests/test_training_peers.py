@@ -16,6 +16,7 @@ from tokenizers import models, pre_tokenizers, trainers
 import bitlex
 from bitlex.training.regex_tokenizer import GPT2_SPLIT_PATTERN, GPT4_SPLIT_PATTERN
 from bitlex.vocabularies.byte_alphabet import to_bytes
+from originals import VECTORS
 from training_definition import learn
 
 HERE = Path(__file__).resolve().parent
@@ -129,6 +130,33 @@ def test_minbpe() -> None:
         tokenizer = bitlex.RegexTokenizer(pattern)
         tokenizer.train(text if pattern else text[:3000], 406)
         assert [(left, right) for left, right, _ in expected] == list(tokenizer.merges)
+
+
+def same_as_defined(text: str, pattern: str, merges: int) -> None:
+    regex = pytest.importorskip("regex")
+    tokenizer = bitlex.RegexTokenizer(pattern)
+    tokenizer.train(text, 256 + merges)
+    pieces = [piece.encode() for piece in regex.findall(pattern, text)] if pattern else [text.encode()]
+    expected = learn(pieces, merges, smaller_first=False, tokens=[bytes([byte]) for byte in range(256)])
+    assert [(left, right) for left, right, _ in expected] == list(tokenizer.merges)
+
+
+@pytest.mark.parametrize("pattern", [GPT4_SPLIT_PATTERN, GPT2_SPLIT_PATTERN], ids=["gpt4", "gpt2"])
+@pytest.mark.skipif(not os.environ.get("BITLEX_SLOW"), reason="a minute: set BITLEX_SLOW=1")
+def test_a_megabyte_of_prose(pattern: str) -> None:
+    path = DATA / "01_en_prose.txt"
+    if not path.exists():
+        pytest.skip("no BITLEX_DATA")
+    same_as_defined(path.read_text(encoding="utf-8")[:1_000_000], pattern, 1000)
+
+
+@pytest.mark.parametrize("merges", [256, 1000])
+def test_the_text_of_minbpe(merges: int) -> None:
+    """Which `make vectors` fetches: the text that its own tests train on."""
+    path = VECTORS / "minbpe/taylorswift.txt"
+    if not path.exists():
+        pytest.skip("no taylorswift.txt: make vectors")
+    same_as_defined(path.read_text(encoding="utf-8"), GPT4_SPLIT_PATTERN, merges)
 
 
 @pytest.mark.parametrize("name", CORPORA)

@@ -2,10 +2,14 @@
 
 Of all pairs of neighbours the most frequent one becomes a token everywhere, from left to right; of equals the first in the text, or the one
 of smaller ids. "aaa" has the pair "aa" twice.
+
+Pieces that are equal are at any time the same tokens, since a merge is made everywhere. So each is looked at once, where it is first, and counts
+as often as it is there: no count is another, and no pair is met first elsewhere, as its first place lies in the first of equal pieces.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 __all__ = ["learn"]
@@ -16,15 +20,16 @@ def learn(
 ) -> list[tuple[int, int, int]]:  # fmt: skip
     """(left id, right id, how often the pair was there) of each merge; the first makes the id behind `tokens`."""
     ids = {token: number for number, token in enumerate(tokens) if token}
-    words = [[ids[piece[at : at + 1]] for at in range(len(piece)) if piece[at : at + 1] in ids] for piece in pieces]
+    times = Counter(pieces)
+    words = [[ids[piece[at : at + 1]] for at in range(len(piece)) if piece[at : at + 1] in ids] for piece in times]
     lengths = [len(token) for token in tokens]
     made = []
     for _ in range(merges):
         counts: dict[tuple[int, int], int] = {}
-        for word in words:
+        for word, count in zip(words, times.values(), strict=True):
             for pair in zip(word, word[1:], strict=False):
                 if lengths[pair[0]] + lengths[pair[1]] <= longest:
-                    counts[pair] = counts.get(pair, 0) + 1
+                    counts[pair] = counts.get(pair, 0) + count
         if not counts:
             break
         best = min(counts, key=lambda pair: (-counts[pair], pair)) if smaller_first else max(counts, key=counts.__getitem__)

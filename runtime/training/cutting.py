@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..catalogue import families, lexer
 from ..compiler import compile
 from ..lexer import Lexer
-from ..vocabularies.matching import matches_of
-from ..vocabularies.minbpe import REGEX_UNICODE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,6 +46,8 @@ def cutting(pattern: str | Lexer | None, rule: Rule) -> Cutting:
         return Cutting(pattern, family, split, pattern.dialect, pattern.unicode)  # type: ignore[arg-type]
     if pattern is not None and not isinstance(pattern, str):
         raise TypeError(f"pattern: expected a str, a Lexer or None, got {type(pattern).__name__}")
+    from ..vocabularies.matching import matches_of
+
     split = None if pattern is None else matches_of(pattern)
     if split is not None and rule.keeps_unmatched:
         split |= {"behavior": "Isolated", "invert": False}
@@ -59,6 +59,9 @@ def for_minbpe(pattern: str) -> Lexer | str:
     """A pattern as minbpe would read it; of a family, its regular expression."""
     if not is_family(pattern) or len(lexer(pattern).steps) != 1 or "regex" not in lexer(pattern).steps[0]:
         return pattern
+    from ..vocabularies.matching import matches_of
+    from ..vocabularies.minbpe import REGEX_UNICODE
+
     return compile(matches_of(lexer(pattern).pattern), dialect="python", unicode=REGEX_UNICODE)
 
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..vocabularies.ranks import merges_by_rank
 from ..vocabulary import Vocabulary, buffers
 
 if TYPE_CHECKING:
@@ -46,6 +45,8 @@ def with_merges(start: Vocabulary, triples: bytes) -> Vocabulary:
 
 def extensible(vocabulary: Vocabulary, ids: int) -> Vocabulary:
     """One that says what merges, and in which the ids below are taken."""
+    from ..vocabularies.ranks import merges_by_rank
+
     merges = vocabulary.merges if vocabulary.merges is not None else merges_by_rank(vocabulary)
     holes = max(ids - len(vocabulary), 0)
     starts = vocabulary.starts + vocabulary.starts[-4:] * holes
