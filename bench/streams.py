@@ -61,7 +61,7 @@ def together(make: Callable[[], Any], parts: Iterable[bytes]) -> list[Any]:
 
 
 def as_list(given: Any) -> list[Any]:
-    return given.tolist() if isinstance(given, np.ndarray) else given
+    return list(given.tolist() if isinstance(given, np.ndarray) else given)
 
 
 def streams(name: str, text: Text, outputs: Outputs, rounds: int) -> list[Row]:
