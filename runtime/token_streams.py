@@ -99,16 +99,22 @@ def make_token_stream(
     tokenizer: Tokenizer, allowed: Mapping[bytes, int], disallowed: Mapping[bytes, int], hold: int, result: int
 ) -> Any:  # fmt: skip
     """A stream of ids of a text that is encoded as it is: native where the lexer allows that."""
-    if hold < 0:
-        raise ValueError(f"hold is {hold}; it must be 0 or more")
     lexer, encoder = tokenizer.lexer, tokenizer._encoder
     if has_native_stream(lexer):
-        from ._native import TokenStream as Native
-
-        native: Any = encoder
-        found, wrong = (native.specials(dict(tokens)) if tokens else None for tokens in (allowed, disallowed))
-        return Native(native, found, wrong, min(hold, (1 << 30) - 1), result)
+        found, wrong = (encoder.specials(dict(tokens)) if tokens else None for tokens in (allowed, disallowed))
+        return native_token_stream(encoder, found, wrong, hold, result)
+    if hold < 0:
+        raise ValueError(f"hold is {hold}; it must be 0 or more")
     return Adapted(PureTokenStream(pure_machine(lexer), PieceEncoder(tokenizer), allowed, disallowed, hold), result)
+
+
+def native_token_stream(encoder: Any, found: Any, wrong: Any, hold: int, result: int) -> Any:
+    """The same, of special tokens as the encoder has them, or None."""
+    from ._native import TokenStream as Native
+
+    if hold < 0:
+        raise ValueError(f"hold is {hold}; it must be 0 or more")
+    return Native(encoder, found, wrong, min(hold, (1 << 30) - 1), result)
 
 
 class Characters:

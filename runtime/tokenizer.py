@@ -248,16 +248,20 @@ class Tokenizer:
         It takes some 25 KB, and what the piece at hand has that is not final: docs/streams.md.
         """
         from .normalized_streams import make_normalized_stream
-        from .streams import HOLD
-        from .token_streams import TokenStream, make_token_stream
+        from .streams import HOLD, has_native_stream
+        from .token_streams import TokenStream, make_token_stream, native_token_stream
 
         kinds = {"list": 0, "numpy": 1, "offsets": 2}
         if result not in kinds:
             raise ValueError(f"result is {result!r}; it may be 'list', 'numpy' or 'offsets'")
+        most = HOLD if hold is None else hold
+        if not self._slow and has_native_stream(self._lexer):  # what finds the special tokens is there
+            known, unwanted = self._policy(allowed_special, disallowed_special)
+            return TokenStream(native_token_stream(self._encoder, known, unwanted, most, kinds[result]), kinds[result])
         make = make_normalized_stream if self._slow else make_token_stream
         allowed, refused = self._chosen(allowed_special, disallowed_special)
         found, wrong = ({content.encode(): self._added[content].id for content in contents} for contents in (allowed, refused))
-        return TokenStream(make(self, found, wrong, HOLD if hold is None else hold, kinds[result]), kinds[result])
+        return TokenStream(make(self, found, wrong, most, kinds[result]), kinds[result])
 
     def decode_stream(self, *, errors: str = "replace", skip_special_tokens: bool = False) -> DecodeStream:
         """For ids that come in parts: feed them, and have their text up to the last character that is complete.
