@@ -164,7 +164,7 @@ def test_each_side_of_a_border_is_normalized_by_itself() -> None:
             changed, done = changed + text[done:start] + new, end
         assert changed + text[done:] == whole, text
         last = last_border(text)
-        assert last < 0 or is_border(text[last]) and not any(map(is_border, text[last + 1 :]))
+        assert last < 0 or (is_border(text[last]) and not any(map(is_border, text[last + 1 :])))
 
 
 def test_the_list_of_newer_characters_is_complete() -> None:
