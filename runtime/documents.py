@@ -88,14 +88,11 @@ def encode_in_parts(
     tokenizer: Tokenizer, source: Source, *, around: Around = NOTHING, threads: int = 0,
     allowed_special: str | Collection[str] | None = None, disallowed_special: str | Collection[str] | None = None,
 ) -> Iterator[Ids | None] | None:  # fmt: skip
-    """The ids of a source that is one text, some at a time, in memory that does not grow with it: only where it comes in parts anyway,
-    and the tokenizer can read it so. By one thread."""
+    """The ids of a source that is one text, some at a time, in memory that does not grow with it: only where it comes in parts anyway.
+    By one thread."""
     if threads < 0 or not source.comes_in_parts:
         return None
-    try:
-        stream = tokenizer.stream(result="numpy", hold=HOLD, allowed_special=allowed_special, disallowed_special=disallowed_special)
-    except ValueError:
-        return None
+    stream = tokenizer.stream(result="numpy", hold=HOLD, allowed_special=allowed_special, disallowed_special=disallowed_special)
     return parts_of(source, stream, around)
 
 

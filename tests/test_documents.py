@@ -127,7 +127,6 @@ def test_normalized_texts_go_the_slow_way(tmp_path: Path) -> None:
     assert ids.tolist() == slow.encode("caf\u00e9 hello</s>")
     assert slow.count("cafe\u0301 hello</s>") == len(ids)
     (tmp_path / "a.txt").write_bytes(b"\xff")
-    with pytest.raises(InputError, match=r"a\.txt: byte 0xff at 0 is not UTF-8"):
-        list(slow.encode_files([str(tmp_path / "a.txt")]))
+    assert [ids.tolist() for ids in slow.encode_files([str(tmp_path / "a.txt")])] == [[slow.token_to_id(b"\xff")]]
 
 
