@@ -2,8 +2,8 @@
  *
  * Of each id 32 bits are kept together: how many bytes its token has, how many of them start a character, and how wide the widest of these
  * is. So a token is measured by adding and oring one number; sixteen are, before anybody looks at what became of them. Nearly every token
- * is a record of 16 bytes that is copied whole; the next one overwrites what was too much. Eight are copied before anybody looks, too. An id
- * that is no token of the vocabulary, or decodes to something else, is looked for among the few of these.
+ * is a record of 16 bytes that is copied whole; the next one overwrites what was too much. Eight are copied before anybody looks, too. An
+ * id that is no token of the vocabulary, or decodes to something else, is looked for among the few of these.
  *
  * Rejected: records of the decoder's own, in which all that is as it should be (a copy of the largest table but one).
  */
@@ -35,11 +35,15 @@ static uint32_t spelled(const uint8_t *bytes, size_t length, uint32_t *wider)
     return characters;
 }
 
-static uint32_t size_of(const uint8_t *bytes, uint32_t length)
+static uint32_t size_of(const bpe_vocabulary *v, uint32_t id)
 {
-    uint32_t wider;
-    const uint32_t characters = spelled(bytes, length, &wider);
+    const uint8_t *record = v->records[id].bytes;
+    const uint32_t length = bpe_token_length(v, id);
+    const int all_ascii = ((load_8(record) | load_8(record + 8)) & UINT64_C(0x8080808080808080)) == 0; /* if it has up to 15 bytes */
+    uint32_t wider, characters;
     if (length == 0 || length > MANY) return RARE | LONG;
+    if (all_ascii && length <= 15) return length | length << CHARACTERS_SHIFT;
+    characters = spelled(v->bytes + v->starts[id], length, &wider);
     return length | characters << CHARACTERS_SHIFT | wider << WIDER_SHIFT | (length > 15 ? LONG : 0);
 }
 
@@ -68,7 +72,7 @@ int bpe_decoder_begin(bpe_decoder *d, const bpe_vocabulary *v, const bpe_other *
         bpe_decoder_end(d);
         return -1;
     }
-    for (id = 0; id < v->token_count; id++) d->sizes[id] = size_of(v->bytes + v->starts[id], bpe_token_length(v, id));
+    for (id = 0; id < v->token_count; id++) d->sizes[id] = size_of(v, id);
     d->sizes[v->token_count] = RARE | LONG;
     if (count > 0) memcpy(d->others, others, count * sizeof *others);
     qsort(d->others, count, sizeof *d->others, by_id);
