@@ -31,7 +31,7 @@ typedef struct {
     uint8_t held[BITLEX_RECENT]; /* or their numbers, of eight bits: rows are numbered as they are met */
     uint8_t place[256];          /* number -> which of the rows at hand, or 0x80 and more */
     uint8_t number[2][128];      /* 512 code points of the BMP, or of the plane behind it -> number of their first row, or UNKNOWN */
-    uint32_t oldest, numbers;
+    uint32_t oldest, numbers, finished; /* how many were met, how many are numbered, how often those at hand were all that was needed */
 } bitlex_recent;
 
 #define BITLEX_UNKNOWN 0xFF /* is no row and no number */
@@ -103,7 +103,7 @@ struct bitlex_lanes {
 static inline void bitlex_forget(bitlex_recent *recent)
 {
     memset(recent, BITLEX_UNKNOWN, sizeof *recent);
-    recent->oldest = recent->numbers = 0;
+    recent->oldest = recent->numbers = recent->finished = 0;
 }
 
 static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
