@@ -60,12 +60,14 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V c
             same = m_and(m_and(m_equal(chunk, v_all(recent->chunk[i])), m_equal(row, v_all(recent->row[i]))), wanted);
             code = v_choose(same, recent->only[i] != BITLEX_LOOK_DEEPER ? v_all(recent->only[i]) : v_permute(recent->codes[i], low), code);
             wanted = m_without(wanted, same);
-            if (!m_any(wanted)) return code;
+            if (m_any(wanted)) continue;
+            if (i > 0 && recent->finished++ % 32 == 0) put_ahead(recent, i);
+            return code;
         }
         v_store(chunks, chunk);
         v_store(rows, row);
         for (i = 0; (left = m_bits(wanted)) && i < 4; i++) {
-            uint32_t at = first_bit(left), old = recent->oldest++ % AT_HAND;
+            uint32_t at = first_bit(left), old = place_for_row(recent);
             V met;
             recent->chunk[old] = chunks[at];
             recent->row[old] = rows[at];

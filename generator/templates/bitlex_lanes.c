@@ -76,6 +76,30 @@ static inline const uint8_t *cells_of(const bitlex_machine *m, uint32_t chunk, u
     return m->stage2 + ((uint32_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1));
 }
 
+/* Rows at hand are compared with one after the other. The one that was needed last of all comes before its neighbour, each 32nd time: so
+ * those that a text has throughout come first by and by. */
+static __attribute__((noinline)) void put_ahead(bitlex_recent *recent, uint32_t at)
+{
+    uint8_t codes[64];
+    const uint8_t chunk = recent->chunk[at], row = recent->row[at], only = recent->only[at];
+    memcpy(codes, recent->codes[at], sizeof codes);
+    memcpy(recent->codes[at], recent->codes[at - 1], sizeof codes);
+    memcpy(recent->codes[at - 1], codes, sizeof codes);
+    recent->chunk[at] = recent->chunk[at - 1];
+    recent->row[at] = recent->row[at - 1];
+    recent->only[at] = recent->only[at - 1];
+    recent->chunk[at - 1] = chunk;
+    recent->row[at - 1] = row;
+    recent->only[at - 1] = only;
+}
+
+/* The place for a row that is met: not one of the first two, which such a text needs most. */
+static inline uint32_t place_for_row(bitlex_recent *recent)
+{
+    const uint32_t met = recent->oldest++;
+    return met < BITLEX_RECENT ? met : 2 + met % (BITLEX_RECENT - 2);
+}
+
 /* Codes by decoding one by one, from a unit that starts at `at` up to `to` or a little further: where the next one starts. */
 static uint32_t read_slowly(const bitlex_lanes *lanes, uint8_t *codes, const uint8_t *text, const uint8_t *end, uint32_t at, uint32_t to)
 {

@@ -25,13 +25,13 @@
 
 /* The rows of 64 code points that were met last, as codes. A text has few of them at a time. */
 typedef struct {
-    uint8_t codes[BITLEX_RECENT][64];
+    uint8_t codes[BITLEX_RECENT][64]; /* like the next two, loaded 64 at a time, so at multiples of that */
+    uint8_t place[256];               /* number -> which of the rows at hand, or 0x80 and more */
+    uint8_t number[2][128];           /* 512 code points of the BMP, or of the plane behind it -> number of their first row, or UNKNOWN */
     uint8_t chunk[BITLEX_RECENT], row[BITLEX_RECENT]; /* which rows they are: bits 12..19 and 6..11, as they came */
     uint8_t only[BITLEX_RECENT]; /* the code that all of a row have, or LOOK_DEEPER */
     uint8_t held[BITLEX_RECENT]; /* or their numbers, of eight bits: rows are numbered as they are met */
-    uint8_t place[256];          /* number -> which of the rows at hand, or 0x80 and more */
-    uint8_t number[2][128];      /* 512 code points of the BMP, or of the plane behind it -> number of their first row, or UNKNOWN */
-    uint32_t oldest, numbers;
+    uint32_t oldest, numbers, finished; /* how many were met, how many are numbered, how often those at hand were all that was needed */
 } bitlex_recent;
 
 #define BITLEX_UNKNOWN 0xFF /* is no row and no number */
@@ -75,14 +75,14 @@ struct bitlex_lanes {
     uint8_t backward_next[BITLEX_PAGES][BITLEX_PAGE];  /* [page of column][offset of column + state] -> state */
     uint8_t backward_label[BITLEX_PAGES][BITLEX_PAGE]; /* -> code of label */
     uint8_t forward_next[BITLEX_PAGES][BITLEX_PAGE];    /* [page of label][offset of label + state] -> state and flags */
-    uint8_t column_offset[16], label_offset[16]; /* by the low four bits of a code, where codes are not offsets themselves */
-    uint8_t direct[256];                     /* U+0000..U+00FF -> code of column */
+    uint8_t direct[256];                     /* U+0000..U+00FF -> code of column; at a multiple of 64, as are tables up to `chunk` */
     uint8_t cell_code[BITLEX_SYMBOLS];       /* cell -> code of column */
     uint8_t inside[64];                      /* low six bits of a byte inside a code point -> code of column */
     uint8_t cell_row[BITLEX_SYMBOLS], inside_row[64]; /* the last two once more: these and those below are read by vectors only */
     uint8_t stretch[2][128]; /* 512 code points of the BMP, or of the plane behind it -> code of their one column, or LOOK_DEEPER */
     uint8_t chunk[256];      /* 4,096 code points -> code of their one column, or LOOK_DEEPER */
     uint8_t wide_first[16], wide_below[16], wide_last[16], wide_above[16]; /* the same of the BMP, for AVX2: see bitlex_avx2.h */
+    uint8_t column_offset[16], label_offset[16]; /* by the low four bits of a code, where codes are not offsets themselves */
     uint8_t backward_number[BITLEX_SYMBOLS], forward_number[BITLEX_SYMBOLS]; /* of states of the machine, in these tables */
     uint8_t backward_state[BITLEX_SYMBOLS], forward_state[BITLEX_SYMBOLS];   /* the other way round */
     uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or the size of sums, see fill_terms */
@@ -103,7 +103,7 @@ struct bitlex_lanes {
 static inline void bitlex_forget(bitlex_recent *recent)
 {
     memset(recent, BITLEX_UNKNOWN, sizeof *recent);
-    recent->oldest = recent->numbers = 0;
+    recent->oldest = recent->numbers = recent->finished = 0;
 }
 
 static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
