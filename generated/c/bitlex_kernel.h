@@ -722,9 +722,15 @@ static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, co
 {
     const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
     uint32_t i;
+    for (i = 0; i < count; i++) states[i] = lanes->backward_number[states[i]];
     for (i = 0; i < count; i++) {
-        states[i] = lanes->backward_state[settle(lanes, memory, steps, lanes->backward_number[states[i]], NAME(backward), -1)];
+        if (TWICE && i + 1 < count && settle_both(lanes, memory, steps, states + i, NAME(backward), -1)) {
+            i++;
+        } else {
+            states[i] = (uint8_t)settle(lanes, memory, steps, states[i], NAME(backward), -1);
+        }
     }
+    for (i = 0; i < count; i++) states[i] = lanes->backward_state[states[i]];
 }
 
 static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,

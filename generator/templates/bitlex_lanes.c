@@ -57,6 +57,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 #define BITLEX_INLINE static inline /* all together they would need megabytes of stack */
 #endif
 #define PATIENCE 3 /* blocks in which the first of two guesses proves right, until the second is no longer made */
+#define TURNS 3    /* runs with two guesses, at most */
 #define WARMUP 12 /* a multiple of 1, 2, 3, 4, 6, 12: a run of equal characters is then guessed right even by a counter */
 
 typedef int (*pass)(const bitlex_lanes *, bitlex_lane_memory *, uint32_t steps, uint32_t warmup, int mode);
@@ -196,40 +197,91 @@ static void doubt(bitlex_doubt *of, uint32_t one, uint32_t two)
     of->states[1] = (uint8_t)two;
 }
 
+/* Two guesses for each lane. */
+typedef struct {
+    uint8_t first[BITLEX_LANES], second[BITLEX_LANES];
+} guesses;
+
+static int run_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, const guesses *g, pass run)
+{
+    memcpy(memory->entries, g->first, sizeof g->first);
+    memcpy(memory->others, g->second, sizeof g->second);
+    return run(lanes, memory, steps, 0, BITLEX_TWICE);
+}
+
+/* Follow the lanes that were run so from the state in which the first is entered: 1, and *state behind the last, if one guess was right in
+ * each; memory->chosen has the lanes in which it was the second. */
+static int follow(bitlex_lane_memory *memory, const guesses *g, uint32_t *state, int direction)
+{
+    uint32_t i;
+    memory->chosen = 0;
+    for (i = 0; i < memory->used; i++) {
+        const uint32_t lane = lane_at(memory, i, direction);
+        if (*state != g->first[lane] && *state != g->second[lane]) return 0;
+        memory->chosen |= (uint64_t)(*state != g->first[lane]) << lane;
+        *state = *state == g->first[lane] ? memory->exits[lane] : memory->others[lane];
+    }
+    return 1;
+}
+
+/* The next guesses: as both runs left their neighbours. */
+static void guess_as_left(const bitlex_lane_memory *memory, guesses *g, int direction)
+{
+    uint32_t i;
+    for (i = 1; i < memory->used; i++) {
+        const uint32_t lane = lane_at(memory, i, direction);
+        g->first[lane] = memory->exits[lane - direction];
+        g->second[lane] = memory->others[lane - direction];
+    }
+}
+
 /* Run a pass with two guesses for each lane, of which the first has been made, and take the one that proves right: 1, if each lane has
  * one. If not, lanes are entered again as their neighbours were left. */
 static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, pass run, int direction)
 {
+    const uint32_t last = lane_at(memory, memory->used - 1, direction);
     bitlex_doubt *of = memory->doubts + (direction > 0);
-    uint8_t first[BITLEX_LANES], second[BITLEX_LANES];
-    uint32_t i, state, lane, turn;
-    memcpy(first, memory->entries, sizeof first);
+    guesses g;
+    uint32_t state, turn;
+    memcpy(g.first, memory->entries, sizeof g.first);
     guess(lanes, memory, steps, of->states[of->states[0] == start], start, run, direction);
-    memcpy(second, memory->entries, sizeof second);
-    for (turn = 0; turn < 3; turn++) {
-        memcpy(memory->entries, first, sizeof first);
-        memcpy(memory->others, second, sizeof second);
-        if (!run(lanes, memory, steps, 0, BITLEX_TWICE)) return 0;
-        memory->chosen = 0;
-        for (i = 0, state = start, lane = 0; i < memory->used; i++) {
-            lane = lane_at(memory, i, direction);
-            if (state != first[lane] && state != second[lane]) break;
-            memory->chosen |= (uint64_t)(state != first[lane]) << lane;
-            state = state == first[lane] ? memory->exits[lane] : memory->others[lane];
-        }
-        if (i == memory->used) {
+    memcpy(g.second, memory->entries, sizeof g.second);
+    for (turn = 0; turn < TURNS; turn++) {
+        if (!run_twice(lanes, memory, steps, &g, run)) return 0;
+        state = start;
+        if (follow(memory, &g, &state, direction)) {
             of->blocks = memory->chosen != 0 ? PATIENCE : of->blocks - 1;
-            if (memory->exits[lane] != memory->others[lane]) doubt(of, memory->exits[lane], memory->others[lane]);
-            memory->exits[lane] = (uint8_t)state;
+            if (memory->exits[last] != memory->others[last]) doubt(of, memory->exits[last], memory->others[last]);
+            memory->exits[last] = (uint8_t)state;
             return run(lanes, memory, steps, 0, BITLEX_CHOOSE);
         }
-        for (i = 1; i < memory->used; i++) {
-            lane = lane_at(memory, i, direction);
-            first[lane] = memory->exits[lane - direction];
-            second[lane] = memory->others[lane - direction];
-        }
+        guess_as_left(memory, &g, direction);
     }
-    memcpy(memory->entries, first, sizeof first);
+    memcpy(memory->entries, g.first, sizeof g.first);
+    return 0;
+}
+
+/* From two states in which the first lane may be entered to those in which the last one is left, by the same runs: 1, if the guesses tell
+ * both. What the runs put out is of no use. */
+static int settle_both(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint8_t *states, pass run, int direction)
+{
+    guesses g;
+    uint32_t one, two, turn;
+    guess(lanes, memory, steps, states[0], states[0], run, direction);
+    memcpy(g.first, memory->entries, sizeof g.first);
+    guess(lanes, memory, steps, states[1], states[1], run, direction);
+    memcpy(g.second, memory->entries, sizeof g.second);
+    for (turn = 0; turn < TURNS; turn++) {
+        if (!run_twice(lanes, memory, steps, &g, run)) return 0;
+        one = states[0];
+        two = states[1];
+        if (follow(memory, &g, &one, direction) && follow(memory, &g, &two, direction)) {
+            states[0] = (uint8_t)one;
+            states[1] = (uint8_t)two;
+            return 1;
+        }
+        guess_as_left(memory, &g, direction);
+    }
     return 0;
 }
 
