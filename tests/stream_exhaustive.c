@@ -67,6 +67,7 @@ static uint32_t start_count;
 static uint64_t texts, words, differences, turn;
 static unsigned part, parts;
 static bitlex_cursor cursor, whole;
+static const bitlex_stream_table *tabulated;
 
 static void die(const char *what)
 {
@@ -85,6 +86,7 @@ static void copy(held *to, const held *from)
 static void begin(held *h)
 {
     if (bitlex_stream_begin(&h->stream, &MACHINE, h->more, sizeof h->more / sizeof *h->more) != 0) die("this machine has no stream");
+    bitlex_stream_use_table(&h->stream, tabulated);
 }
 
 /* Feed a part, and append what it gives. */
@@ -113,8 +115,9 @@ static uint64_t length_of(const held *h) { return h->stream.length + h->stream.t
 
 static void look(const held *h, essence *e)
 {
-    const bitlex_stream *s = &h->stream;
+    bitlex_stream sets = h->stream, *s = &sets;
     uint32_t i;
+    bitlex_stream_use_table(s, NULL); /* of a copy, which then has its sets */
     e->forward = s->forward;
     e->dropping = MACHINE.drops ? s->dropping : 0;
     e->opened = s->opened;
@@ -363,6 +366,7 @@ int main(int count, char **arguments)
     part = (unsigned)atoi(arguments[3]);
     parts = (unsigned)atoi(arguments[4]);
     for (one = 5; one < count; one++) add_symbol(arguments[one]);
+    tabulated = bitlex_stream_tabulate(malloc(bitlex_stream_table_size()), &MACHINE);
     bitlex_begin(&cursor, &MACHINE, "", 0, BITLEX_UTF8, NULL);
     bitlex_begin(&whole, &MACHINE, "", 0, BITLEX_UTF8, NULL);
     begin(&h);
