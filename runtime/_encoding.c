@@ -77,7 +77,7 @@ int bitlex_py_next_pieces(Pieces *p, bitlex_cursor *cursor, int drops, uint64_t 
 {
     if (length < UINT32_MAX && !drops) {
         p->starts[0] = p->last;
-        p->count = bitlex_next32(cursor, p->ends, PIECES);
+        p->count = bitlex_next32(cursor, p->ends, PIECES_READ);
         memcpy(p->starts + 1, p->ends, p->count * sizeof *p->ends);
         if (p->count > 0) p->last = p->ends[p->count - 1];
     } else if (length < UINT32_MAX) {

@@ -137,7 +137,7 @@ const uint32_t *bitlex_py_source_block(const Source *s, size_t at, size_t *count
 
 /* --- _encoding.c --- */
 
-#define PIECES 2048 /* at a time */
+#define PIECES_READ 2048 /* at a time */
 #define WIDE 512    /* of pairs, or of a text of more than 4 GiB */
 
 /* Pieces of a text, as they are handed to bpe_encode and train_count: by 32-bit places behind `base`. Zeros but for the arrays, at first. */
@@ -145,7 +145,7 @@ typedef struct {
     uint64_t base;
     size_t count, wide_count, wide_at; /* of the pairs that were found and not handed out yet */
     uint32_t last;                     /* where the last piece ended */
-    uint32_t starts[PIECES + 1], ends[PIECES];
+    uint32_t starts[PIECES_READ + 1], ends[PIECES_READ];
     uint64_t wide[2 * WIDE];
 } Pieces;
 
