@@ -146,8 +146,10 @@ def test_arguments() -> None:
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             bitlex.train("text", 300, **options)  # type: ignore[arg-type]
+    unread = iter(["text"])
     with pytest.raises(ValueError, match="alone are 257"):
-        bitlex.train("text", 256, special_tokens=["<s>"], tie_break="huggingface")
+        bitlex.train(unread, 256, special_tokens=["<s>"], tie_break="huggingface")
+    assert next(unread) == "text"  # nothing is read for a size that cannot be
     with pytest.raises(bitlex.VocabularyError, match="also learned"):
         bitlex.train("ab ab", 300, special_tokens=["ab"])
     assert bitlex.train("ab ab", 300).vocabulary_size == 256 + 2  # no pair is left

@@ -213,10 +213,14 @@ def test_what_counting_cannot_go_on_from(tmp_path: Path, monkeypatch: pytest.Mon
     assert not runs.exists()
 
 
+# Each checkpoint takes a while, so that counting is not over before the signal comes.
 PROGRAM = """
+import time
 import bitlex.training.checkpoint as checkpoint, bitlex.training.counting as counting
 checkpoint.PAUSE = checkpoint.PATIENCE = 0
 counting.WINDOW = 100_000
+write = checkpoint.Keeper.write
+checkpoint.Keeper.write = lambda *given: (write(*given), time.sleep(0.1))
 from bitlex.cli import run
 run()
 """

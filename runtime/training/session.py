@@ -57,6 +57,11 @@ class Settings:
     base: Description | None = None
     name: str | None = None
 
+    @property
+    def takes_bytes_of_text(self) -> bool:
+        """Whether the text decides which bytes are tokens."""
+        return self.base is None and self.rule.chooses_bytes and (len(set(self.initial_alphabet)) < 256 or self.limit_alphabet is not None)
+
     def as_json(self, cutting: Cutting) -> dict[str, Any]:
         """All of it but the size that is wanted, which may be another when a training goes on."""
         return {
@@ -93,6 +98,8 @@ class Session:
         keeper: Keeper | None = None, begun: Checkpoint | None = None,
     ) -> None:  # fmt: skip
         """Count the pieces of all texts; of files, with checkpoints, and from where one says."""
+        if not self.settings.takes_bytes_of_text:
+            self.first_vocabulary()  # a size that cannot be is refused before a text is read
         files = files_of(source) if keeper is not None or begun is not None else None
         start, runs = None, None
         if begun is not None and begun.counting is not None:
