@@ -167,6 +167,7 @@ static void prepare_rows(bitlex_cursor *c)
     uint32_t i;
     c->rowed = 1;
     for (i = 0; i < BITLEX_ROWS; i++) c->rows[i] = usual && !NOT_THREE(i << 6) ? place_of(table, i << 6) : BITLEX_NO_ROW;
+    memset(c->leads, 0, sizeof c->leads); /* any byte may be asked for, by load_utf8 */
     for (i = 0; i < 128; i++) c->leads[i] = place_of(table, i) << 6;
     for (i = 0; i < 32; i++) c->leads[0xC0 + i] = place_of(table, i << 6) << 6 | 0x3F;
 }
@@ -175,9 +176,10 @@ static void prepare_rows(bitlex_cursor *c)
  * are checked as one word, and then taken as eight letters of ASCII, two of three bytes (or four, if the next are, too), four of one
  * or two bytes, or two of one to three, without a branch in between: words in two-byte letters with a blank after each would
  * mispredict it all the time. Points of three bytes are never put together: the upper ten bits say which row of 64 it is, and the last
- * byte is the place in it. Whatever is rarer, or ill-formed, or the end of a block, is left to bitlex_decode. Rejected, as no faster: to
- * list all starts first and decode them independently (more instructions), a table of all points of two bytes, or two halves of a block
- * side by side (an eighth faster where points of two bytes follow each other, slower for all else). */
+ * byte is the place in it. Whatever is rarer, or ill-formed, or the end of a block, is left to bitlex_decode. A byte that is used once
+ * more may have changed since: another thread may write to the text, so it is masked, or there is an entry for each byte. Rejected, as
+ * no faster: to list all starts first and decode them independently (more instructions), a table of all points of two bytes, or two
+ * halves of a block side by side (an eighth faster where points of two bytes follow each other, slower for all else). */
 static uint32_t load_utf8(bitlex_cursor *c, uint64_t from, uint64_t to)
 {
     const point_table table = table_of(c);
@@ -199,18 +201,18 @@ static uint32_t load_utf8(bitlex_cursor *c, uint64_t from, uint64_t to)
                 if (NO_THREES(after) == 0) {
                     const size_t row2 = rows[upper_after & 0x3FF], row3 = rows[upper_after >> 24];
                     if (((row0 | row1 | row2 | row3) & BITLEX_NO_ROW) == 0) {
-                        column[n] = cell_column[stage2[row0 + p[2] - 0x80]];
-                        column[n + 1] = cell_column[stage2[row1 + p[5] - 0x80]];
-                        column[n + 2] = cell_column[stage2[row2 + p[8] - 0x80]];
-                        column[n + 3] = cell_column[stage2[row3 + p[11] - 0x80]];
+                        column[n] = cell_column[stage2[row0 + (p[2] & 0x3F)]];
+                        column[n + 1] = cell_column[stage2[row1 + (p[5] & 0x3F)]];
+                        column[n + 2] = cell_column[stage2[row2 + (p[8] & 0x3F)]];
+                        column[n + 3] = cell_column[stage2[row3 + (p[11] & 0x3F)]];
                         for (i = 0; i < 4; i++) unit[n + i] = (uint16_t)(at + 3 * i);
                         n += 4;
                         p += 12;
                         continue;
                     }
                 } else if (((row0 | row1) & BITLEX_NO_ROW) == 0) {
-                    column[n] = cell_column[stage2[row0 + p[2] - 0x80]];
-                    column[n + 1] = cell_column[stage2[row1 + p[5] - 0x80]];
+                    column[n] = cell_column[stage2[row0 + (p[2] & 0x3F)]];
+                    column[n + 1] = cell_column[stage2[row1 + (p[5] & 0x3F)]];
                     unit[n] = (uint16_t)at;
                     unit[n + 1] = (uint16_t)(at + 3);
                     n += 2;
@@ -774,9 +776,11 @@ static uint64_t place(const bitlex_cursor *c, uint32_t point)
 }
 
 /* All stages but the last: each leaves its letters in the scratch memory. A stage looks only at letters from its own
- * block on, so it may write over those of the stage before. */
+ * block on, so it may write over those of the stage before. All are letters from the start: blocks may begin elsewhere when another
+ * thread has written to the text. */
 static void finish_inner_stages(bitlex_cursor *c)
 {
+    if (c->stage_number == 0 && c->machine->stage_count > 1) memset(c->letters, 0, (size_t)c->length);
     while (c->stage_number + 1 < c->machine->stage_count) {
         while (c->block < c->blocks) {
             advance(c, 1);
