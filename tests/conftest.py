@@ -1,10 +1,12 @@
-"""The tiers a lexer may run on, for tests that go through all of them.
+"""The tiers a lexer may run on, for tests that go through all of them; and a disk that is full.
 
 A test that asks for `tier` or `vector_tier` runs once for each. What the processor lacks is skipped, and nothing else: that a tier which
 the processor has is really taken is a test of its own (test_lexer.py), so that a broken tier cannot hide behind a skip.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -35,3 +37,12 @@ def native_tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture(params=VECTORS)
 def vector_tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return taken(request.param, monkeypatch)
+
+
+@pytest.fixture
+def full_disk() -> Path:
+    """A file on which every write fails as on a disk without room."""
+    path = Path("/dev/full")
+    if not path.exists():
+        pytest.skip("this system has no /dev/full, on which every write fails: a full disk is not tried")
+    return path

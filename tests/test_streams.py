@@ -256,7 +256,7 @@ def test_a_stream_has_one_user(tmp_path: Path) -> None:
     """Another thread that feeds it is told so, or comes when the first is through; what the stream gives is one text's."""
     lexer = bitlex.lexer("cl100k")
     if lexer.tier == "pure":
-        pytest.skip("the pure stream keeps the interpreter's lock")
+        pytest.skip("streams in Python run under the interpreter's lock, and do not look for a second user")
     (tmp_path / "bytes.tiktoken").write_bytes(b"".join(base64.b64encode(bytes([byte])) + b" %d\n" % byte for byte in range(256)))
     tokenizer = bitlex.Tokenizer.from_file(tmp_path / "bytes.tiktoken", family="cl100k")
     for make, count in ((lexer.stream, lexer.count), (partial(lexer.stream, spans=True), lexer.count), (tokenizer.stream, tokenizer.count)):

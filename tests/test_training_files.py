@@ -9,7 +9,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from bitlex.training.report import report
 from bitlex.vocabularies import load
 from bitlex.vocabularies.ranks import merges_by_rank
 from bitlex.vocabularies.writing import contents, write
+from interrupting import signal_after
 
 HERE = Path(__file__).resolve().parent
 PROSE = "\n".join((HERE.parent / name).read_text(encoding="utf-8") for name in ("README.md", "docs/lanes.md", "tests/test_lexer.py"))
@@ -250,12 +250,7 @@ def test_killed_at_any_time(number: signal.Signals, tmp_path: Path) -> None:
     for _ in range(4):
         started = bitlex_train(tmp_path, "--vocab-size", "2000", "--resume")
         kept = tmp_path / "out.bitlex.checkpoint"
-        deadline = time.monotonic() + 60
-        while not kept.exists() and started.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(chance.random() * 0.1)
-        started.send_signal(number)
-        started.wait()
+        signal_after(started, kept, chance.random() * 0.1, number)
         if kept.exists():
             checkpoint.read(kept)
         if (tmp_path / "out.bitlex").exists():  # it was sooner

@@ -142,11 +142,11 @@ def same_as_defined(text: str, pattern: str, merges: int) -> None:
 
 
 @pytest.mark.parametrize("pattern", [GPT4_SPLIT_PATTERN, GPT2_SPLIT_PATTERN], ids=["gpt4", "gpt2"])
-@pytest.mark.skipif(not os.environ.get("BITLEX_SLOW"), reason="a minute: set BITLEX_SLOW=1")
+@pytest.mark.skipif(not os.environ.get("BITLEX_SLOW"), reason="each of them is minutes of the definition done slowly: set BITLEX_SLOW=1")
 def test_a_megabyte_of_prose(pattern: str) -> None:
     path = DATA / "01_en_prose.txt"
     if not path.exists():
-        pytest.skip("no BITLEX_DATA")
+        pytest.skip("BITLEX_DATA names no folder of texts")
     same_as_defined(path.read_text(encoding="utf-8")[:1_000_000], pattern, 1000)
 
 
@@ -155,15 +155,15 @@ def test_the_text_of_minbpe(merges: int) -> None:
     """Which `make vectors` fetches: the text that its own tests train on."""
     path = VECTORS / "minbpe/taylorswift.txt"
     if not path.exists():
-        pytest.skip("no taylorswift.txt: make vectors")
+        pytest.skip("the text that minbpe's tests train on is not here: `make vectors` fetches it")
     same_as_defined(path.read_text(encoding="utf-8"), GPT4_SPLIT_PATTERN, merges)
 
 
 @pytest.mark.parametrize("name", CORPORA)
 def test_corpora(name: str) -> None:
-    """Hugging Face's trainer on whole corpora; slow, so of one size here. bench/training.py has the others."""
+    """Hugging Face's trainer on whole corpora; slow, so of one size here. bench/training has the others."""
     if not (DATA / name).exists():
-        pytest.skip("no BITLEX_DATA")
+        pytest.skip("BITLEX_DATA names no folder of texts")
     text = (DATA / name).read_bytes()[:400_000].decode("utf-8", "ignore")
     theirs = by_huggingface([text], 2000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
     assert merges(bitlex.train(text, 2000, tie_break="huggingface")) == their_merges(theirs)

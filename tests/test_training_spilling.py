@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import random
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from bitlex.training.counting import Counting
 from bitlex.training.memory import bytes_of
 from bitlex.training.progress import Progress
 from bitlex.training.source import batches
+from interrupting import signal_after
 
 native = pytest.importorskip("bitlex._native")
 HERE = Path(__file__).resolve().parent
@@ -117,9 +119,8 @@ def test_runs_that_are_malformed() -> None:
         other.read(0)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there: a full disk is not tried")
-def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "nameless", lambda folder: os.open("/dev/full", os.O_RDWR))
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full_disk: Path) -> None:
+    monkeypatch.setattr(counting, "nameless", lambda folder: os.open(full_disk, os.O_RDWR))
     with pytest.raises(OSError, match="No space left on device"):
         bitlex.train(PROSE.split("\n"), 400, memory=1)
     assert not list(tmp_path.iterdir())
@@ -133,9 +134,7 @@ class Enough(Exception):
 
 
 def sources(folder: Path) -> list[Path]:
-    import gzip
-    import json
-
+    folder.mkdir()
     (folder / "a.txt").write_text(PROSE * 24, encoding="utf-8")
     (folder / "b.txt").write_text("", encoding="utf-8")
     with gzip.open(folder / "c.jsonl.gz", "wt", encoding="utf-8") as file:
@@ -144,13 +143,17 @@ def sources(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.*"))
 
 
-def test_counting_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stopped after any progress, it goes on from the place of the last checkpoint, and ends with the same pieces."""
-    (tmp_path / "in").mkdir()
-    files = sources(tmp_path / "in")
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """To count from, with a checkpoint whenever there may be one."""
     monkeypatch.setattr(counting, "WINDOW", 200_000)
     monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
     monkeypatch.setattr(checkpoint, "PATIENCE", 0.0)
+    return sources(tmp_path / "in")
+
+
+def test_counting_goes_on(tmp_path: Path, files: list[Path]) -> None:
+    """Stopped after any progress, it goes on from the place of the last checkpoint, and ends with the same pieces."""
     expected = bitlex.train(files, 500).description.digest
     for spill in (None, tmp_path):
         path = tmp_path / "checkpoint"
@@ -183,12 +186,7 @@ def interrupted(path: Path, files: list[Path]) -> None:
         bitlex.train(files, 500, checkpoint=path, progress=enough)
 
 
-def test_what_counting_cannot_go_on_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "in").mkdir()
-    files = sources(tmp_path / "in")
-    monkeypatch.setattr(counting, "WINDOW", 200_000)
-    monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
-    monkeypatch.setattr(checkpoint, "PATIENCE", 0.0)
+def test_what_counting_cannot_go_on_from(tmp_path: Path, files: list[Path]) -> None:
     path, runs = tmp_path / "checkpoint", tmp_path / "checkpoint.runs"
     interrupted(path, files)
     assert runs.stat().st_size > 0
@@ -228,7 +226,6 @@ run()
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_killed_while_counting(number: signal.Signals, tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
     files = sources(tmp_path / "in")
     expected = bitlex.train(files, 500).description.digest
     command = [sys.executable, "-c", PROGRAM, "train", *map(str, files), "--quiet", "-o", "out.bitlex", "--vocab-size", "500", "--resume", "--memory", "300 kB"]
@@ -237,14 +234,7 @@ def test_killed_while_counting(number: signal.Signals, tmp_path: Path) -> None:
     for _ in range(5):
         started = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE)
         kept = tmp_path / "out.bitlex.checkpoint"
-        deadline = time.monotonic() + 60
-        while not kept.exists() and started.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(chance.random() * 0.2)
-        started.send_signal(number)
-        assert started.stderr is not None
-        started.stderr.read()
-        started.wait()
+        signal_after(started, kept, chance.random() * 0.2, number)
         if kept.exists():
             counting_on += checkpoint.read(kept).counting is not None
         if (tmp_path / "out.bitlex").exists():  # it was sooner
