@@ -1,0 +1,39 @@
+"""What threads do in the C extension, for a thread sanitizer to watch: `python threads_program.py FOLDER`, an error if results differ.
+
+Counting and merging of training, with runs that are written down; texts encoded by several threads, alone and in batches; lexing.
+"""
+
+import sys
+from pathlib import Path
+
+import bitlex
+from bitlex.training import counting
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXTS = [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/*.md"))]
+TEXTS += [(" 中文字 слово \U0001f600 naïve\n" * 3000)[at:] for at in range(3)]
+
+
+def main(folder: Path) -> None:
+    assert folder in Path(bitlex.__file__).parents, "the extension that is watched lies in this folder"
+    whole = "".join(TEXTS)
+    expected = bitlex.train(TEXTS, 600, threads=1)
+    assert bitlex.train(TEXTS, 600, threads=4).description.digest == expected.description.digest
+    assert bitlex.train(TEXTS, 600, threads=4, memory=100_000, spill=folder).description.digest == expected.description.digest
+    path = folder / "whole.txt"
+    path.write_text(whole, encoding="utf-8")
+    counting.WINDOW = 100_000
+    once = bitlex.train(path, 600, threads=1).description.digest
+    for memory in (1, 300_000):
+        assert bitlex.train(path, 600, threads=4, memory=memory, spill=folder).description.digest == once
+    ids = [expected.encode(text) for text in TEXTS]
+    assert expected.encode_batch(TEXTS, threads=4) == ids
+    assert expected.encode_to_numpy(whole, threads=4).tolist() == expected.encode(whole)
+    assert expected.decode_batch(ids, threads=4) == TEXTS
+    assert expected.count_batch(TEXTS, threads=4) == list(map(len, ids))
+    lexer = bitlex.lexer("o200k")
+    assert lexer.spans(whole, threads=4).tolist() == lexer.spans(whole).tolist()
+    assert lexer.split_batch(TEXTS, threads=4) == list(map(lexer.split, TEXTS))
+
+
+main(Path(sys.argv[1]))
