@@ -7,7 +7,6 @@ vocabularies in all tiers, and on published ones where BITLEX_DATA has them.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import os
 import random
@@ -411,15 +410,15 @@ def test_whole_corpora_in_parts(name: str) -> None:
         text = path.read_bytes()
         text = (text if os.environ.get("BITLEX_SLOW") else text[:200_000]).decode("utf-8", "ignore").encode()
         ids, places = tokenizer.encode_with_offsets(text, allowed_special="all")
+        stream = tokenizer.stream(result="offsets", allowed_special="all")
         for size in (1, 7, 64, 4096, 1 << 20):
-            stream = tokenizer.stream(result="offsets", allowed_special="all")
-            found = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)] + [stream.finish()]
-            assert digest(numpy.concatenate([one[0] for one in found])) == digest(ids), (path.name, size)
-            assert digest(numpy.concatenate([one[1] for one in found])) == digest(places), (path.name, size)
-
-
-def digest(numbers: Any) -> str:
-    return hashlib.sha256(numbers.tobytes()).hexdigest()
+            found, found_places = bytearray(), bytearray()
+            for at in range(0, len(text) + size, size):
+                more, more_places = stream.feed(text[at : at + size]) if at < len(text) else stream.finish()
+                if len(more):  # nothing is kept of millions of parts that give nothing
+                    found.extend(more)
+                    found_places.extend(more_places)
+            assert (found == ids.tobytes(), found_places == places.tobytes()) == (True, True), (path.name, size)
 
 
 def test_the_server_of_the_documentation(tmp_path: Path) -> None:
