@@ -60,7 +60,7 @@ typedef struct {
 
 static state *states[STATES];
 static uint32_t state_count, table[2 * STATES];
-static struct { uint32_t child[256]; int ends, goes_on; } nodes[NODES];
+static struct { uint32_t child[256]; uint8_t bytes[256]; int count, ends; } nodes[NODES]; /* `bytes`: the `count` that have a child */
 static uint32_t node_count = 1;
 static struct { uint32_t state, node; int left; } starts[STARTS]; /* `left`: symbols that may still be completed */
 static uint32_t start_count;
@@ -216,46 +216,49 @@ static void by_whole(const uint8_t *text, size_t length, offsets *found)
         for (i = 0; i < n; i++) found->at[found->count++] = (int64_t)out[i];
 }
 
-/* A word fed whole, and compared. `steps`: what the automaton gave, in state `at`. */
-static void try_word(uint32_t from, const uint8_t *word, size_t length, uint32_t at, const offsets *steps)
+/* A word fed whole, and compared. `wanted`: what the automaton gave, in state `at`. */
+static void try_word(uint32_t from, const uint8_t *word, size_t length, uint32_t at, offsets *wanted)
 {
+    const uint32_t count = wanted->count;
     const held *first = &states[from]->stream;
     const uint64_t base = length_of(first);
     held h;
     essence e;
-    offsets found, wanted = *steps, by_bitlex;
+    offsets found, by_bitlex;
     found.count = 0;
     copy(&h, first);
     feed(&h, word, length, base, &found);
     words++;
-    if (!equal(&found, &wanted)) show("of offsets", first, word, length);
+    if (!equal(&found, wanted)) show("of offsets", first, word, length);
     look(&h, &e);
     if (!same(&e, &states[at]->essence)) show("of states", first, word, length);
     finish(&h, base, &found);
-    step_end(at, (int64_t)length, &wanted);
-    if (!equal(&found, &wanted)) show("at the end", first, word, length);
-    if (from != 0) return;
-    texts++;
-    by_whole(word, length, &by_bitlex);
-    if (!equal(&by_bitlex, &wanted)) show("from the whole text", first, word, length);
+    step_end(at, (int64_t)length, wanted);
+    if (!equal(&found, wanted)) show("at the end", first, word, length);
+    if (from == 0) {
+        texts++;
+        by_whole(word, length, &by_bitlex);
+        if (!equal(&by_bitlex, wanted)) show("from the whole text", first, word, length);
+    }
+    wanted->count = count;
 }
 
 /* All words that begin with this one. */
 static void walk(uint32_t from, uint8_t *word, size_t length, uint32_t at, uint32_t node, int left, offsets *steps)
 {
     const uint32_t count = steps->count;
-    unsigned byte;
+    int i;
     if (length == 2 && turn++ % parts != part) return;
     if (length >= 2 || (length > 0 && part == 0)) try_word(from, word, length, at, steps);
-    for (byte = 0; byte < 256; byte++) {
+    for (i = 0; i < nodes[node].count; i++) {
+        const uint8_t byte = nodes[node].bytes[i];
         const uint32_t child = nodes[node].child[byte];
         uint32_t next;
-        if (child == 0) continue;
         if (length == BYTES) die("a text of too many bytes");
-        word[length] = (uint8_t)byte;
-        next = step(at, (uint8_t)byte, (int64_t)length, steps);
+        word[length] = byte;
+        next = step(at, byte, (int64_t)length, steps);
         if (nodes[child].ends && left > 1) walk(from, word, length + 1, next, 0, left - 1, steps);
-        if (nodes[child].goes_on || left == 1) walk(from, word, length + 1, next, child, left, steps);
+        if (nodes[child].count > 0 || left == 1) walk(from, word, length + 1, next, child, left, steps);
         steps->count = count;
     }
 }
@@ -276,21 +279,20 @@ static void add_start(uint32_t at, uint32_t node, int left)
 static void find_starts(int most)
 {
     uint32_t i;
-    unsigned byte;
     offsets ignored;
-    int left;
+    int left, one;
     add_start(0, 0, most);
     for (left = most; left > 0; left--) {
         for (i = 0; i < start_count; i++) {
             if (starts[i].left != left) continue;
-            for (byte = 0; byte < 256; byte++) {
+            for (one = 0; one < nodes[starts[i].node].count; one++) {
+                const uint8_t byte = nodes[starts[i].node].bytes[one];
                 const uint32_t child = nodes[starts[i].node].child[byte];
                 uint32_t next;
-                if (child == 0) continue;
                 ignored.count = 0;
-                next = step(starts[i].state, (uint8_t)byte, 0, &ignored);
+                next = step(starts[i].state, byte, 0, &ignored);
                 if (nodes[child].ends) add_start(next, 0, left - 1);
-                if (nodes[child].goes_on) add_start(next, child, left);
+                if (nodes[child].count > 0) add_start(next, child, left);
             }
         }
     }
@@ -343,10 +345,10 @@ static void add_symbol(const char *digits)
     unsigned byte;
     for (; digits[0] && digits[1]; digits += 2) {
         if (sscanf(digits, "%2x", &byte) != 1) die("a symbol that is not hexadecimal");
-        nodes[node].goes_on = 1;
         if (nodes[node].child[byte] == 0) {
             if (node_count == NODES) die("too many symbols");
             nodes[node].child[byte] = node_count++;
+            nodes[node].bytes[nodes[node].count++] = (uint8_t)byte;
         }
         node = nodes[node].child[byte];
     }

@@ -19,20 +19,30 @@ import time
 from pathlib import Path
 
 from generator import compile_family, family
-from generator.alphabet import alphabet
+from generator.alphabet import LENGTHS
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that files here find each other by bare names, as they do under pytest
 from compilers import ROOT, C, build
 
 SMALL = {"#define RUN 32 ": "#define RUN 2 ", "#define SHORT 24 ": "#define SHORT 0 ", "#define TABLED 320 ": "#define TABLED 3 ", "#define AHEAD 48 ": "#define AHEAD 2 ",
          "#define LONG_RUN 256 ": "#define LONG_RUN 4 "}
-MORE = 4  # characters beyond one of each cell: the largest cells have one of several bytes
 
 
-def symbols(name: str, size: int | None = None) -> list[str]:
+def symbols(name: str, every: bool = False) -> list[str]:
     """The alphabet of a family: UTF-8 in hexadecimal."""
-    cells = compile_family(family(name)).raw
-    return [chr(point).encode().hex() for point in alphabet(cells, size or len(alphabet(cells, 1)) + MORE)]
+    known = compile_family(family(name))
+    cells, starts = known.cells.lookup(), sorted({*known.cells.starts, 0x80, 0x800, 0xE000, 0x10000})
+    kinds: dict[tuple[int, tuple[int, ...]], int] = {}
+    for point in range(0x110000) if known.continuation else starts:
+        if not 0xD800 <= point < 0xE000:
+            encoded = chr(point).encode()
+            inside = (known.continuation[byte & 0x3F] for byte in encoded[1:]) if known.continuation else ()
+            kinds.setdefault((len(encoded), (cells[point], *inside)), point)
+    chosen = set(kinds.values()) if every else set({columns[:2]: point for (_, columns), point in reversed(kinds.items())}.values())
+    for length in LENGTHS:
+        largest = max((known.cells.members(cell) & length for cell in range(known.cells.count)), key=len)
+        chosen.add(largest.ranges[-1][1])
+    return [chr(point).encode().hex() for point in sorted(chosen)]
 
 
 def program(name: str, folder: Path, *, small: bool = True, mistake: tuple[str, str] | None = None, level: str = "-O2") -> Path:
@@ -76,14 +86,14 @@ def main() -> int:
     parser.add_argument("family", nargs="+")
     parser.add_argument("--k", type=int, default=5, help="longest text, in characters (default 5)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
-    parser.add_argument("--alphabet", type=int, help=f"characters, at least one for each cell (default: {MORE} more than cells)")
+    parser.add_argument("--every", action="store_true", help="a character of each column and number of bytes; for K of 4 or so")
     parser.add_argument("--direct", action="store_true", help="each text in each way, one by one; for K of 3 or so")
     parser.add_argument("--shipped", action="store_true", help="bitlex_stream.c as it is")
     chosen = parser.parse_args()
     differences = 0
     for name in chosen.family:
         with tempfile.TemporaryDirectory() as folder:
-            letters, since = symbols(name, chosen.alphabet), time.monotonic()
+            letters, since = symbols(name, chosen.every), time.monotonic()
             built = program(name, Path(folder), small=not chosen.shipped)
             counts, shown = outcome(built, "direct" if chosen.direct else "steps", chosen.k, letters, chosen.jobs)
         told = ", ".join(f"{value:,} {key}" for key, value in counts.items())

@@ -1,9 +1,10 @@
 /* stream_harness.c - streams in plain C, under sanitizers: random parts of random texts against bitlex_next_pairs of the whole; and, of random
- * vocabularies, the ids that bpe_final says are final against those of random continuations.
+ * vocabularies, the ids that bpe_final says are final against those of random continuations. And parts that are written to while they are
+ * read, as another thread might: bitlex_stream.c is part of this file, and whenever it calls bitlex.c, a part may change.
  *
  * Every part lies at the end of memory of its own size, and so do the offsets, so that a read or write beyond them is seen.
  */
-#include "bitlex_stream.h"
+#include "bitlex_lanes.h"
 #include "bpe.h"
 #include "cl100k.h"
 #include "clip.h"
@@ -42,6 +43,40 @@ static size_t make_text(uint8_t *text, size_t most)
     return length;
 }
 
+static uint8_t *part; /* that is read */
+static size_t part_length;
+static int changing;
+
+static void change(void)
+{
+    const char *word = WORDS[random_below(sizeof WORDS / sizeof *WORDS)];
+    const size_t size = strlen(word), last = part_length < size ? 0 : part_length - size;
+    if (changing && random_below(3) == 0 && size <= part_length) memcpy(part + (random_below(2) ? last : random_below((uint32_t)last + 1)), word, size);
+}
+
+static uint32_t changing_load_part(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, uint64_t most, uint64_t *units)
+{
+    change();
+    return bitlex_load_part(c, text, length, encoding, most, units);
+}
+
+static uint64_t changing_begin_open(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch, uint32_t forward)
+{
+    change();
+    return bitlex_begin_open(c, text, length, encoding, scratch, forward);
+}
+
+static int changing_ready(bitlex_cursor *c, uint64_t units)
+{
+    change();
+    return bitlex_ready(c, units);
+}
+
+#define bitlex_load_part changing_load_part
+#define bitlex_begin_open changing_begin_open
+#define bitlex_ready changing_ready
+#include "bitlex_stream.c"
+
 static void fail(const char *name, const char *what)
 {
     printf("%s: %s, seed %llu\n", name, what, (unsigned long long)seed);
@@ -53,8 +88,9 @@ static size_t feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const
                    uint64_t **more)
 {
     const size_t each = s->machine->drops ? 2 : 1;
-    uint8_t *part = malloc(length + !length);
     size_t done = 0, used;
+    part = malloc(length + !length);
+    part_length = length;
     memcpy(part, from, length);
     while (done < length) {
         const size_t room = length - done + s->count + BITLEX_STREAM_ROOM;
@@ -62,6 +98,7 @@ static size_t feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const
         const size_t n = bitlex_stream_feed(s, cursor, scratch, part + done, length - done, BITLEX_UTF8, &used, out, room);
         memcpy(found + have * each, out, n * each * sizeof *out);
         have += n;
+        if (used > length - done) fail("feed", "more is read than there is");
         done += used;
         free(out);
         if (s->full) { /* as a caller does: room for twice as many places */
@@ -104,9 +141,9 @@ static void check(const bitlex_machine *emitted, int vectors, int tabled, uint32
         if (bitlex_stream_begin(&stream, &machine, NULL, 0) != 0) fail(machine.name, "no stream");
         bitlex_stream_use_table(&stream, table);
         while (at < length) {
-            const size_t part = length - at < most ? length - at : 1 + random_below(most);
-            have = feed(&stream, &cursor, scratch, text + at, part < length - at ? part : length - at, found, have, &more);
-            at += part < length - at ? part : length - at;
+            const size_t size = length - at < most ? length - at : 1 + random_below(most);
+            have = feed(&stream, &cursor, scratch, text + at, size < length - at ? size : length - at, found, have, &more);
+            at += size < length - at ? size : length - at;
             copy = stream; /* a struct like any other */
             memset(&stream, 0xAA, sizeof stream);
             stream = copy;
@@ -117,6 +154,10 @@ static void check(const bitlex_machine *emitted, int vectors, int tabled, uint32
         have += n;
         free(last);
         free(more);
+        for (n = 1; n < have * each; n++)
+            if (found[n] < found[n - 1]) fail(machine.name, "offsets out of order");
+        if (changing && have > 0 && (found[have * each - 1] > length || (!machine.drops && found[have - 1] != length))) fail(machine.name, "another length");
+        if (changing) continue;
         if (have != expected || memcmp(want, found, have * each * sizeof *want) != 0) fail(machine.name, "another text's offsets");
     }
     free(memory);
@@ -169,7 +210,10 @@ int main(int count, char **arguments)
     int mode;
     if (sizeof(bitlex_stream) > 256) fail("bitlex_stream", "more than 256 bytes");
     for (i = 0; i < sizeof machines / sizeof *machines; i++) {
-        for (mode = 0; mode < 4; mode++) check(machines[i], mode & 1, mode >> 1, turns);
+        for (mode = 0; mode < 8; mode++) {
+            changing = mode >> 2;
+            check(machines[i], mode & 1, mode >> 1 & 1, turns);
+        }
     }
     check_final(turns);
     puts("no difference");

@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 from compilers import ADDRESS, ROOT, THREAD, C, build, run
+from overwriting import overwritten
 
 native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
 
@@ -420,28 +421,14 @@ def test_numbers_of_threads_that_make_no_sense(method: str) -> None:
 def test_a_text_that_changes_as_it_is_read_harms_nobody() -> None:
     """Another thread writes whole and broken characters over the text. What comes out is not defined; that it comes out is."""
     rng = random.Random(12)
-    pages = mmap.mmap(-1, 40 * N)
     wells = [random_str(rng, kind, 4 * N).encode("utf-8", "surrogatepass")[: 4 * N] for kind in KINDS]
     wells.append(bytes(rng.choices(range(256), k=4 * N)))
-    done = threading.Event()
-
-    def write() -> None:
-        while not done.is_set():
-            well = rng.choice(wells)
-            place = rng.randrange(len(pages) - len(well))
-            pages[place : place + len(well)] = well
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
+    with overwritten(wells, 40 * N) as pages:
         for number in range(60):
             machine = random_tables(rng, 1 + number % 2, drops=number % 3 == 0).machine()
             for shared in ((1, 1), (3, 1)):
                 for run in (machine.count, machine.pairs, machine.split, machine.split if machine.count(b"") else machine.pairs):
                     run(pages, *shared)
-    finally:
-        done.set()
-        writer.join()
 
 
 @pytest.mark.parametrize("method", ["count", "split", "ends", "pairs", "iterate"])

@@ -564,6 +564,7 @@ size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch
     const uint8_t *p = text;
     size_t done = 0, n = 0, stored, body;
     uint32_t tail = 0;
+    uint8_t last[3];
     *used = 0;
     s->full = 0;
     if (length == 0 || room < s->count + BITLEX_STREAM_ROOM) return 0;
@@ -572,11 +573,15 @@ size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch
     if (s->tail_length == 0) {
         const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding;
         if (encoding == BITLEX_UTF8) tail = unfinished(p + done, length - done);
+        if (tail > 0) {
+            memcpy(last, p + length - tail, tail);
+            if (unfinished(last, tail) != tail) tail = 0; /* somebody is writing to the part: what is kept must be what was looked at */
+        }
         body = length - done - tail;
         done += read_part(s, cursor, scratch, p + done * width, body, encoding, out + n, room - n / (s->machine->drops ? 2 : 1), &stored);
         n += stored;
         if (tail > 0 && done + tail == length && has_room(s)) {
-            memcpy(s->tail, p + done, tail);
+            memcpy(s->tail, last, tail);
             s->tail_length = (uint8_t)tail;
             done += tail;
         }
