@@ -61,9 +61,15 @@ static inline int has_bit(const uint64_t *bits, uint32_t bit) { return bits[bit 
 
 static inline void set_bit(uint64_t *bits, uint32_t bit) { bits[bit / 64] |= UINT64_C(1) << bit % 64; }
 
-/* The merges of a vocabulary of which only tokens are known: pair keys and ranks, packed as in `pairs`; NULL if memory is short. The
- * bits of tokens that are known to be what their bytes merge to are set. */
-uint64_t *bpe_split_tokens(const bpe_vocabulary *v, size_t *count, uint64_t *merged);
+/* Store a merge in a vocabulary that is being built. A later one of the same pair takes the place of an earlier one. */
+void bpe_put_merge(bpe_vocabulary *v, uint32_t left, uint32_t right, uint32_t rank);
+
+/* Store the merges of a vocabulary that has its tokens and no merges yet, and which tokens are known to be what their bytes merge to: -1 if
+ * memory is short, 0 if not. */
+int bpe_split_tokens(bpe_vocabulary *v);
+
+/* bpe_merge_many, of tokens: one with a byte that is no token has a count of 0. */
+void bpe_merge_tokens(const bpe_vocabulary *v, bpe_job *jobs, size_t count);
 
 /* Memory of zeros, in large pages where the system has them: tables that are looked up at random are slow on small ones. */
 void *bpe_allocate(size_t size);

@@ -180,14 +180,13 @@ static void put_joints(uint64_t *char_joints, uint64_t *byte_joints, const uint8
 
 /* --- merges ------------------------------------------------------------------------------------------------------------ */
 
-/* Store a pair and its rank. A later merge of the same pair takes the place of an earlier one. */
-static void put_pair(bpe_vocabulary *v, bpe_pair_line *lines, uint64_t packed)
+void bpe_put_merge(bpe_vocabulary *v, uint32_t left, uint32_t right, uint32_t rank)
 {
-    const uint64_t key = packed >> RANK_BITS;
-    const uint32_t high = (uint32_t)(key >> 10), low = (uint32_t)packed;
+    const uint64_t key = pair_key(left, right);
+    const uint32_t high = (uint32_t)(key >> 10), low = (uint32_t)key << RANK_BITS | rank;
     uint32_t at = (uint32_t)hash_pair(key) & v->pairs_mask, reach, i;
     for (reach = 0;; reach++, at = (at + 1) & v->pairs_mask) {
-        bpe_pair_line *line = lines + at;
+        bpe_pair_line *line = (bpe_pair_line *)(uintptr_t)v->pairs + at;
         for (i = 0; i < LINE_PAIRS && line->high[i] != NO_PAIR; i++) {
             if (line->high[i] == high && (line->low[i] ^ low) >> RANK_BITS == 0) break;
         }
@@ -195,21 +194,10 @@ static void put_pair(bpe_vocabulary *v, bpe_pair_line *lines, uint64_t packed)
         line->high[i] = high;
         line->low[i] = low;
         if (reach > v->pairs_reach) v->pairs_reach = reach;
-        return;
+        break;
     }
-}
-
-static void put_merges(bpe_vocabulary *v, const uint64_t *packed, size_t count)
-{
-    bpe_pair_line *lines = (bpe_pair_line *)(uintptr_t)v->pairs;
-    uint32_t *byte_pairs = (uint32_t *)(uintptr_t)v->byte_pairs, i;
-    size_t k;
-    memset(lines, 0xFF, ((size_t)v->pairs_mask + 1) * sizeof *lines);
-    for (k = 0; k < count; k++) put_pair(v, lines, packed[k]);
-    ((image_header *)v->image)->pairs_reach = v->pairs_reach;
-    for (i = 0; i < 65536; i++) {
-        const uint32_t left = v->byte_tokens[i & 255], right = v->byte_tokens[i >> 8];
-        byte_pairs[i] = left == BPE_NONE || right == BPE_NONE ? BPE_NONE : find_merge(v, left, right);
+    if (bpe_token_length(v, left) == 1 && bpe_token_length(v, right) == 1) {
+        ((uint32_t *)(uintptr_t)v->byte_pairs)[v->bytes[v->starts[left]] | (uint32_t)v->bytes[v->starts[right]] << 8] = rank;
     }
 }
 
@@ -220,19 +208,12 @@ static void put_tokens(bpe_vocabulary *v)
     uint32_t *ids = (uint32_t *)(uintptr_t)v->ids, *byte_tokens = (uint32_t *)(uintptr_t)v->byte_tokens, id;
     memset(ids, 0xFF, ((size_t)v->ids_mask + 1) * sizeof *ids);
     memset(byte_tokens, 0xFF, 256 * sizeof *byte_tokens);
+    memset((void *)(uintptr_t)v->byte_pairs, 0xFF, 65536 * sizeof *v->byte_pairs);
+    memset((void *)(uintptr_t)v->pairs, 0xFF, ((size_t)v->pairs_mask + 1) * sizeof *v->pairs);
     for (id = 0; id < v->token_count; id++) {
         put_token(v, id, ids, byte_tokens, (bpe_record *)(uintptr_t)v->records);
         put_joints((uint64_t *)(uintptr_t)v->char_joints, (uint64_t *)(uintptr_t)v->byte_joints, v->bytes + v->starts[id], bpe_token_length(v, id));
     }
-}
-
-/* The merges of a list, as they are packed in `pairs`; NULL if memory is short. */
-static uint64_t *packed_merges(const uint32_t *merges, uint32_t rank_count)
-{
-    uint64_t *packed = malloc(((size_t)rank_count + 1) * sizeof *packed);
-    uint32_t i;
-    for (i = 0; packed != NULL && i < rank_count; i++) packed[i] = pair_key(merges[3 * i], merges[3 * i + 1]) << RANK_BITS | i;
-    return packed;
 }
 
 /* Which tokens of up to BPE_MEDIUM bytes are what their bytes merge to: many at a time. */
@@ -240,21 +221,16 @@ static void try_tokens(const bpe_vocabulary *v)
 {
     enum { AT_ONCE = 256 };
     bpe_job jobs[AT_ONCE];
-    uint32_t ids[AT_ONCE][BPE_MEDIUM], tokens[AT_ONCE], id = 0, n, i, longest;
+    uint32_t ids[AT_ONCE][BPE_MEDIUM], tokens[AT_ONCE], id = 0, n, i;
     while (id < v->token_count) {
-        for (n = longest = 0; n < AT_ONCE && id < v->token_count; id++) {
+        for (n = 0; n < AT_ONCE && id < v->token_count; id++) {
             const uint32_t length = bpe_token_length(v, id);
             const bpe_job job = {v->bytes + v->starts[id], length, 0, ids[n]};
             if (length == 0 || length > BPE_MEDIUM) continue;
-            longest = length > longest ? length : longest;
             tokens[n] = id;
             jobs[n++] = job;
         }
-        if (bpe_merge_many(v, jobs, n, longest) != 0) {
-            for (i = 0; i < n; i++) { /* one by one: a byte of some token is no token */
-                if (bpe_merge_many(v, jobs + i, 1, BPE_MEDIUM) != 0) jobs[i].count = 0;
-            }
-        }
+        bpe_merge_tokens(v, jobs, n);
         for (i = 0; i < n; i++) {
             if (jobs[i].count == 1 && ids[i][0] == tokens[i]) set_bit((uint64_t *)(uintptr_t)v->merged, tokens[i]);
         }
@@ -265,32 +241,27 @@ int bpe_build(bpe_vocabulary *v, const uint32_t *starts, const uint8_t *bytes, u
               uint32_t rank_count, int whole)
 {
     image_header h = {.magic = MAGIC, .token_count = token_count, .whole = whole != 0, .ranks_are_ids = merges == NULL};
-    bpe_vocabulary tokens = {.token_count = token_count, .starts = starts, .bytes = bytes};
-    const size_t bits = ((size_t)token_count + 63) / 64;
-    uint64_t *packed = NULL, *merged = calloc(bits + 1, sizeof *merged);
-    size_t count = rank_count;
     uint32_t i, *rank_tokens;
     for (i = 0; i < token_count; i++) h.longest = starts[i + 1] - starts[i] > h.longest ? starts[i + 1] - starts[i] : h.longest;
-    tokens.longest = h.longest;
-    if (merged != NULL) packed = merges != NULL ? packed_merges(merges, rank_count) : bpe_split_tokens(&tokens, &count, merged);
     h.rank_count = merges == NULL ? token_count : rank_count;
     h.ids_mask = mask_for(token_count);
-    h.pairs_mask = lines_for(count);
+    h.pairs_mask = lines_for(h.rank_count);
     lay_out(&h, starts[token_count]);
-    v->image = packed == NULL ? NULL : bpe_allocate((size_t)h.size);
-    if (v->image != NULL) {
-        memcpy(v->image, &h, sizeof h);
-        point(v, v->image);
-        memcpy((void *)(uintptr_t)v->starts, starts, ((size_t)token_count + 1) * 4);
-        memcpy((void *)(uintptr_t)v->bytes, bytes, starts[token_count]);
-        memcpy((void *)(uintptr_t)v->merged, merged, bits * sizeof *merged);
-        rank_tokens = (uint32_t *)(uintptr_t)v->rank_tokens;
-        for (i = 0; merges != NULL && i < rank_count; i++) rank_tokens[i] = merges[3 * i + 2];
-        put_tokens(v);
-        put_merges(v, packed, count);
-        if (merges != NULL) try_tokens(v);
+    v->image = bpe_allocate((size_t)h.size);
+    if (v->image == NULL) return -1;
+    memcpy(v->image, &h, sizeof h);
+    point(v, v->image);
+    memcpy((void *)(uintptr_t)v->starts, starts, ((size_t)token_count + 1) * 4);
+    memcpy((void *)(uintptr_t)v->bytes, bytes, starts[token_count]);
+    put_tokens(v);
+    rank_tokens = (uint32_t *)(uintptr_t)v->rank_tokens;
+    for (i = 0; merges != NULL && i < rank_count; i++) {
+        rank_tokens[i] = merges[3 * i + 2];
+        bpe_put_merge(v, merges[3 * i], merges[3 * i + 1], i);
     }
-    free(packed);
-    free(merged);
-    return v->image == NULL ? -1 : 0;
+    if (merges != NULL) try_tokens(v);
+    else if (bpe_split_tokens(v) < 0) bpe_close(v);
+    if (v->image == NULL) return -1;
+    ((image_header *)v->image)->pairs_reach = v->pairs_reach;
+    return 0;
 }

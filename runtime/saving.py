@@ -10,17 +10,16 @@ Processes that load the same file share the memory of its tables. Invariants: a 
 was cut short, or of which a byte was changed, is a VocabularyError, and so is one from a machine with the other order of bytes. Where
 the image is of another version, or there is no C extension, the tables are made again from the vocabulary. The checksum is
 against accidents; what a forged file can do is give wrong ids. Rejected: pickle (it runs what a file says); compression (a file of 9 MB
-loads faster as it is than one of 4 MB); a digest (it takes longer than all else).
+loads faster as it is than one of 4 MB); a digest (it takes longer than all else). Modules of Python that only some calls need are imported
+there: all of them take as long as the tables.
 """
 
 from __future__ import annotations
 
-import json
-import mmap
 import os
-import struct
 import sys
-from base64 import b64decode, b64encode
+from array import array
+from binascii import a2b_base64, b2a_base64
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +33,8 @@ __all__ = ["is_saved", "load_saved", "save"]
 
 MAGIC = b"BITLEX1"
 ORDER = {"little": b"<", "big": b">"}[sys.byteorder]
-SUM = struct.Struct("=Q")
-PLACES = struct.Struct("=QQQ")
-FIRST = len(MAGIC + ORDER) + SUM.size  # of the bytes that the checksum is of
+FIRST = len(MAGIC + ORDER) + 8  # of the bytes that the checksum is of
+HEADER = FIRST + 3 * 8
 PAGE = 4096
 
 
@@ -48,6 +46,8 @@ def is_saved(path: str | os.PathLike[str]) -> bool:
 
 def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
     """Write a tokenizer."""
+    import json
+
     from .outputs import whole_files  # which takes longer to import than a tokenizer to load
 
     description = tokenizer.description
@@ -60,43 +60,46 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
         field.name: getattr(description, field.name) for field in fields(Description) if field.name not in ("vocabulary", "added", "decoded")
     } | {
         "added": [asdict(token) for token in description.added],
-        "decoded": {str(number): b64encode(token).decode() for number, token in description.decoded.items()},
+        "decoded": {str(number): b2a_base64(token, newline=False).decode() for number, token in description.decoded.items()},
         "whole": vocabulary.whole, "has_merges": vocabulary.merges is not None,
         "sizes": [len(image), len(vocabulary.blob), len(vocabulary.starts), len(vocabulary.merges or b"")],
     }  # fmt: skip
     text = json.dumps(header).encode()
-    first = FIRST + PLACES.size
-    start = -(-(first + len(text)) // PAGE) * PAGE
+    start = -(-(HEADER + len(text)) // PAGE) * PAGE
     parts = [image, vocabulary.blob, vocabulary.starts, vocabulary.merges or b""]
     end = start + sum(map(len, parts))
-    beginning = PLACES.pack(first + len(text), start, end) + text
+    beginning = words(HEADER + len(text), start, end) + text
     summed = b"".join([beginning, bytes(start - FIRST - len(beginning)), *parts])
     with whole_files(path) as (file,):
-        for part in (MAGIC + ORDER, SUM.pack(checksum(summed)), summed):
+        for part in (MAGIC + ORDER, words(checksum(summed)), summed):
             file.write(part)
 
 
 def load_saved(path: str | os.PathLike[str]) -> Tokenizer:
     """The tokenizer that was saved."""
+    import mmap
+
     with open(path, "rb") as file:
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     found = bytes(data[: len(MAGIC + ORDER)])
     if found in (MAGIC + b"<", MAGIC + b">") and found != MAGIC + ORDER:
         raise VocabularyError(f"{path}: saved on a machine with the other order of bytes; load what it was made of, and save it here")
-    if found != MAGIC + ORDER or len(data) < FIRST + PLACES.size or data[len(found) : FIRST] != SUM.pack(checksum(data[FIRST:])):
+    if found != MAGIC + ORDER or len(data) < HEADER or data[len(found) : FIRST] != words(checksum(data[FIRST:])):
         raise VocabularyError(f"{path}: cut short, or not as it was saved")
     try:
         return read_saved(data)
-    except (struct.error, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise VocabularyError(f"{path}: saved by another version of bitlex: {type(error).__name__}: {error}") from None
 
 
 def read_saved(data: memoryview) -> Tokenizer:
     """The tokenizer of a file that is as somebody wrote it."""
+    import json
+
     from .tokenizer import Tokenizer
 
-    header_end, start, end = PLACES.unpack(data[FIRST : FIRST + PLACES.size])
-    header = json.loads(bytes(data[FIRST + PLACES.size : header_end]))
+    header_end, start, end = data[FIRST:HEADER].cast("Q")
+    header = json.loads(bytes(data[HEADER:header_end]))
     if end != len(data) or start + sum(header["sizes"]) != end:
         raise ValueError("places that do not fit")
     parts = []
@@ -107,7 +110,7 @@ def read_saved(data: memoryview) -> Tokenizer:
     vocabulary = Vocabulary(bytes(blob), bytes(starts), bytes(merges) if header["has_merges"] else None, header["whole"])
     description = Description(
         vocabulary=vocabulary, added=tuple(AddedToken(**token) for token in header["added"]),
-        decoded={int(number): b64decode(token) for number, token in header["decoded"].items()},
+        decoded={int(number): a2b_base64(token) for number, token in header["decoded"].items()},
         single=tuple((what, kind) for what, kind in header["single"]), pair=tuple((what, kind) for what, kind in header["pair"]),
         **{name: header[name] for name in PLAIN},
     )  # fmt: skip
@@ -126,6 +129,11 @@ PLAIN = (
 )  # fmt: skip
 
 
+def words(*numbers: int) -> bytes:
+    """Numbers as they are written."""
+    return array("Q", numbers).tobytes()
+
+
 def checksum(data: bytes | memoryview) -> int:
     """A sum of the words of the data, each times its place."""
     try:
@@ -139,8 +147,7 @@ def pure_checksum(data: bytes | memoryview) -> int:
     """The same in pure Python."""
     most = (1 << 64) - 1
     sums = [1, 2, 3, 4]
-    words = struct.unpack(f"={(len(data) + 31) // 32 * 4}Q", bytes(data) + bytes(-len(data) % 32))
-    for at, word in enumerate(words):
+    for at, word in enumerate(array("Q", bytes(data) + bytes(-len(data) % 32))):
         known = sums[at & 3]
         sums[at & 3] = ((known ^ word) * 0x9E3779B97F4A7C15 + (known >> 29)) & most
     total = sums[0]

@@ -68,9 +68,9 @@ def test_every_tier_loads_it(saved: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def places(data: bytes) -> dict[str, int]:
-    header_end, start, end = saving.PLACES.unpack(data[saving.FIRST : saving.FIRST + saving.PLACES.size])
+    header_end, start, end = memoryview(data)[saving.FIRST : saving.HEADER].cast("Q")
     assert end == len(data)
-    sizes = json.loads(data[saving.FIRST + saving.PLACES.size : header_end])["sizes"]
+    sizes = json.loads(data[saving.HEADER : header_end])["sizes"]
     found = {"header_end": header_end, "image": start}
     for name, size in zip(("blob", "starts", "merges", "end"), sizes, strict=True):
         start += size
@@ -104,7 +104,7 @@ def test_any_byte_changed(saved: Path, tmp_path: Path) -> None:
     for at in sorted({*range(min(found["header_end"] + 50, len(data))), *near, *rng.choices(range(len(data)), k=100)}):
         data[at] ^= 1 << rng.randrange(8)
         if at % 13 and at > 60:  # the sum is what is looked at, and quicker than a file
-            assert bytes(data[8:16]) != saving.SUM.pack(native.checksum(memoryview(data)[saving.FIRST :]))
+            assert bytes(data[8:16]) != saving.words(native.checksum(memoryview(data)[saving.FIRST :]))
         else:
             refused(path, bytes(data))
         data[at] = whole[at]
@@ -119,15 +119,15 @@ def test_written_by_who_knows_the_sum(saved: Path, tmp_path: Path) -> None:
     """Files of other versions, and such as are forged: refused, or of another vocabulary; no crash."""
     data = saved.read_bytes()
     found = places(data)
-    start = saving.FIRST + saving.PLACES.size
+    start = saving.HEADER
     header = json.loads(data[start : found["header_end"]])
     path = tmp_path / "forged"
 
     def write(text: bytes, body: bytes = data[found["image"] :], *bounds: int) -> None:
         first = -(-(start + len(text)) // saving.PAGE) * saving.PAGE
         bounds = bounds or (start + len(text), first, first + len(body))
-        summed = saving.PLACES.pack(*bounds) + text + bytes(first - start - len(text)) + body
-        path.write_bytes(saving.MAGIC + saving.ORDER + saving.SUM.pack(saving.checksum(summed)) + summed)
+        summed = saving.words(*bounds) + text + bytes(first - start - len(text)) + body
+        path.write_bytes(saving.MAGIC + saving.ORDER + saving.words(saving.checksum(summed)) + summed)
 
     write(json.dumps(header).encode())
     assert Tokenizer.from_file(path).encode("the") == [257]

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
@@ -46,8 +45,10 @@ def load(
     VocabularyError (a ValueError) for a file that is malformed or not supported; OSError for one that cannot be read.
     """
     if isinstance(source, (str, os.PathLike)):
-        path = Path(source)
-        return read(path.read_bytes(), str(path), name=name, family=family, pattern=pattern, special=special)
+        path = os.fspath(source)
+        with open(path, "rb") as file:
+            data = file.read()
+        return read(data, path, name=name, family=family, pattern=pattern, special=special)
     refuse_options("a tokenizer in memory", family, pattern, special)
     if hasattr(source, "_mergeable_ranks"):
         from .tiktoken import of_encoding
