@@ -87,6 +87,9 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v);
 void bpe_encoder_free(bpe_encoder *e);
 size_t bpe_encoder_size(const bpe_encoder *e);
 
+/* Look pieces up with AVX-512, which the processor must have, or not, as at first. The ids are the same. */
+void bpe_encoder_use_vectors(bpe_encoder *e, int vectors);
+
 /* While an encoder merges a long piece, this is asked, if it is not NULL; when it says no, bpe_encode gives BPE_NO_MEMORY. */
 void bpe_encoder_watch(bpe_encoder *e, bpe_watch *watch);
 

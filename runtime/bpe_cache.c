@@ -17,6 +17,8 @@ typedef struct {
 
 void bpe_encoder_watch(bpe_encoder *e, bpe_watch *watch) { e->watch = watch; }
 
+void bpe_encoder_use_vectors(bpe_encoder *e, int vectors) { e->vectors = vectors; }
+
 size_t bpe_encoder_size(const bpe_encoder *e) { return sizeof *e + TABLES; }
 
 bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)

@@ -74,8 +74,11 @@ struct bpe_encoder {
     uint64_t *seen;
     uint64_t *left; /* bits by bucket: something has moved on to another one */
     uint32_t seen_count, guests; /* how many guests were asked for */
+    int vectors; /* see bpe_encoder_use_vectors */
     uint8_t recent[256]; /* by hash: which of those that wait may be the same piece */
 };
+
+static inline const entry (*buckets_of(const bpe_encoder *e))[2] { return (const entry (*)[2])e->buckets; }
 
 static inline entry *bucket_of(const bpe_encoder *e, key k) { return e->buckets[key_hash(k) >> (64 - BUCKET_BITS)]; }
 

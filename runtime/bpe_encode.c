@@ -8,13 +8,10 @@
  * other keys are made. Then each is compared; from an entry four ids are always copied, and as many counted as there are: no branch. What
  * was not found waits until there is enough to be merged by turns (bpe_merge_many.c), and is then put where it belongs.
  */
-#include "bpe_cache.h"
-#include "bpe_joints.h"
+#include "bpe_lookup.h"
 
-#define GROUP 64          /* pieces or parts that are worked on together */
+#define GROUP 64            /* pieces or parts that are worked on together */
 #define LOOK 12             /* bytes at the beginning of a longer piece in which a joint is looked for */
-#define ONE 4               /* bytes that are one character, if they begin with such a byte, or have no joint at least */
-#define SCRIPTS 0xE0        /* first bytes of characters of three bytes and more, from U+0800 on */
 #define MISSING (4 * GROUP) /* that wait: enough to be merged by turns, though few pieces of a group are missing */
 
 /* Pieces and parts, by their places in a text. */
@@ -24,8 +21,8 @@ typedef struct {
     size_t count;
     const uint32_t *starts, *ends;
     const uint8_t *part; /* whether each is one; NULL if none is */
-    key keys[GROUP];
-    const entry *buckets[GROUP];
+    key keys[GROUP + SIXTEEN];
+    const entry *buckets[GROUP + SIXTEEN];
     uint64_t hashes[GROUP]; /* of those of more than BPE_KEY bytes */
 } group;
 
@@ -78,9 +75,34 @@ static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, ui
     }
 }
 
+#ifdef HAS_VECTORS
+
+/* The same for all places of a group from n on, of each of which 16 bytes may be read. */
+WITH_VECTORS static void put_keys_by_vectors(const bpe_encoder *e, group *g, size_t n)
+{
+    size_t asked = n;
+    for (; n < g->count; n += SIXTEEN) {
+        uint32_t longer = put_sixteen(g->text, g->starts + n, g->ends + n, g->count - n, buckets_of(e), g->keys + n, g->buckets + n).longer;
+        for (; UNLIKELY(longer != 0); longer &= longer - 1) {
+            const size_t i = n + _tzcnt_u32(longer);
+            put_key(e, g, i, g->starts[i], g->ends[i]);
+        }
+        asked = ask_for(g->buckets, asked, n);
+    }
+    ask_for(g->buckets, asked, g->count);
+}
+
+#endif
+
 /* The same for all places of a group from n on. */
 static inline void put_keys(const bpe_encoder *e, group *g, size_t n)
 {
+#ifdef HAS_VECTORS
+    if (e->vectors && g->readable - g->starts[g->count - 1] >= 16) {
+        put_keys_by_vectors(e, g, n);
+        return;
+    }
+#endif
     for (; n < g->count; n++) {
         const uint32_t start = g->starts[n], length = g->ends[n] - start;
         if (LIKELY(length <= BPE_KEY && g->readable - start >= 16)) {
@@ -92,27 +114,6 @@ static inline void put_keys(const bpe_encoder *e, group *g, size_t n)
             put_key(e, g, n, start, g->ends[n]);
         }
     }
-}
-
-/* Put pieces into a group from place n on, up to the first that may have to be cut or is longer than BPE_KEY: the place that it would
- * have. 16 bytes of each may be read. */
-static size_t put_run(const bpe_encoder *e, group *g, size_t n, size_t most)
-{
-    const uint8_t *text = g->text;
-    const uint32_t *starts = g->starts, *ends = g->ends;
-    const entry (*buckets)[2] = (const entry (*)[2])e->buckets;
-    for (; n < most; n++) {
-        const uint32_t start = starts[n], length = ends[n] - start;
-        const entry *bucket;
-        key k;
-        if (UNLIKELY(length > BPE_KEY || (text[start] >= SCRIPTS && length > ONE))) break;
-        k = key_of(text + start, length);
-        bucket = buckets[key_hash(k) >> (64 - BUCKET_BITS)];
-        PREFETCH(bucket);
-        g->keys[n] = k;
-        g->buckets[n] = bucket;
-    }
-    return n;
 }
 
 static inline span span_of(const group *g, size_t i)
@@ -157,6 +158,59 @@ static inline int is_cut(const bpe_encoder *e, const uint8_t *p, uint32_t length
     if (p[0] >= SCRIPTS) return length > ONE;
     if (length <= BPE_KEY || (load_8(p) & UINT64_C(0x8080808080808080)) == 0) return 0;
     return bpe_next_joint(e->v, p, LOOK, &at, &before) < LOOK;
+}
+
+#ifdef HAS_VECTORS
+
+/* As put_run. */
+WITH_VECTORS static size_t put_run_by_vectors(const bpe_encoder *e, group *g, size_t most)
+{
+    size_t n, asked = 0;
+    for (n = 0; n < most; n += SIXTEEN) {
+        const unlike u = put_sixteen(g->text, g->starts + n, g->ends + n, most - n, buckets_of(e), g->keys + n, g->buckets + n);
+        uint32_t others = u.longer | u.scripts;
+        for (; UNLIKELY(others != 0); others &= others - 1) {
+            const size_t i = n + _tzcnt_u32(others);
+            if (is_cut(e, g->text + g->starts[i], g->ends[i] - g->starts[i])) {
+                ask_for(g->buckets, asked, i);
+                return i;
+            }
+            put_key(e, g, i, g->starts[i], g->ends[i]);
+        }
+        asked = ask_for(g->buckets, asked, n);
+    }
+    ask_for(g->buckets, asked, most);
+    return most;
+}
+
+#endif
+
+/* Put pieces into a group, up to the first that is to be cut: how many. 16 bytes of each may be read. */
+static size_t put_run(const bpe_encoder *e, group *g, size_t most)
+{
+    const uint8_t *text = g->text;
+    const uint32_t *starts = g->starts, *ends = g->ends;
+    const entry (*buckets)[2] = buckets_of(e);
+    size_t n;
+#ifdef HAS_VECTORS
+    if (e->vectors) return put_run_by_vectors(e, g, most);
+#endif
+    for (n = 0; n < most; n++) {
+        const uint32_t start = starts[n], length = ends[n] - start;
+        const entry *bucket;
+        key k;
+        if (UNLIKELY(length > BPE_KEY || (text[start] >= SCRIPTS && length > ONE))) {
+            if (is_cut(e, text + start, length)) break;
+            put_key(e, g, n, start, ends[n]);
+            continue;
+        }
+        k = key_of(text + start, length);
+        bucket = buckets[key_hash(k) >> (64 - BUCKET_BITS)];
+        PREFETCH(bucket);
+        g->keys[n] = k;
+        g->buckets[n] = bucket;
+    }
+    return n;
 }
 
 /* Where a piece is that is being cut, and how far that has come, as bpe_all_joints has it; length 0: none is. */
@@ -345,7 +399,7 @@ static size_t recall(bpe_encoder *e, const group *g, size_t i, const span *s, ui
 }
 
 /* A place of a group that was not found in its bucket: how many ids it adds now, or an error. */
-static size_t encode_miss(bpe_encoder *e, const group *g, size_t i, misses *missed, size_t done, uint32_t *out)
+NOT_INLINE static size_t encode_miss(bpe_encoder *e, const group *g, size_t i, misses *missed, size_t done, uint32_t *out)
 {
     const span s = span_of(g, i);
     const size_t count = recall(e, g, i, &s, out + done);
@@ -375,11 +429,41 @@ static size_t encode_places(bpe_encoder *e, const group *g, misses *missed, uint
     return done;
 }
 
+#ifdef HAS_VECTORS
+
+/* As encode_places. */
+WITH_VECTORS static size_t encode_places_by_vectors(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
+{
+    const size_t count = g->count;
+    size_t i, made;
+    for (i = 0; i < count; i++) {
+        const unsigned at = entry_in(g->buckets[i], g->keys + i);
+        if (LIKELY(at != NOWHERE)) {
+            const entry *found = (const void *)((const uint8_t *)g->buckets[i] + at);
+            const uint32_t flags = found->ids[3];
+            if (LIKELY((flags & (ELSEWHERE | UNTRIED)) == 0)) {
+                copy_ids(out + done, found->ids);
+                done += 1 + (size_t)(flags >> COUNT_SHIFT);
+                continue;
+            }
+        }
+        made = encode_miss(e, g, i, missed, done, out);
+        if (made >= BPE_NO_TOKEN) return made;
+        done += made;
+    }
+    return done;
+}
+
+#endif
+
 /* The ids of a group behind the first `done`, but for those of what is missing: how many there are now, or an error. */
 static size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
 {
     if (missed->gap_count > MISSING - GROUP) done = finish_missing(e, missed, out, done);
     if (done >= BPE_NO_TOKEN) return done;
+#ifdef HAS_VECTORS
+    if (e->vectors) return encode_places_by_vectors(e, g, missed, out, done);
+#endif
     return encode_places(e, g, missed, out, done);
 }
 
@@ -397,12 +481,7 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
         g.starts = starts + i;
         g.ends = ends + i;
         g.part = NULL;
-        for (n = 0; c.length == 0 && n < most && readable - starts[i + most - 1] >= 16;) {
-            n = put_run(e, &g, n, most);
-            if (n == most || is_cut(e, text + g.starts[n], g.ends[n] - g.starts[n])) break;
-            put_key(e, &g, n, g.starts[n], g.ends[n]);
-            n++;
-        }
+        n = c.length == 0 && readable - starts[i + most - 1] >= 16 ? put_run(e, &g, most) : 0;
         i += n;
         g.count = n;
         if (n < most) { /* from here on, places are not those of pieces */

@@ -16,10 +16,12 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define PREFETCH(p) __builtin_prefetch(p)
+#define NOT_INLINE __attribute__((noinline))
 #else
 #define LIKELY(x) (x)
 #define UNLIKELY(x) (x)
 #define PREFETCH(p) ((void)(p))
+#define NOT_INLINE
 #endif
 
 static inline uint64_t load_8(const void *p)

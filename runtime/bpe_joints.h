@@ -14,6 +14,8 @@
 
 #include "bpe_hash.h"
 
+#define SCRIPTS 0xE0 /* first bytes of characters of three bytes and more, from U+0800 on */
+#define ONE 4        /* bytes that are one character, if they begin with such a byte, or have no joint at least */
 #define CHAR_JOINT_BITS 20
 #define BYTE_JOINT_BITS 18
 

@@ -82,10 +82,13 @@ static inline key key_at_end(const uint8_t *p, size_t length)
     return key_of(copy, length);
 }
 
+#define HASH_LOW UINT64_C(0x9E3779B97F4A7C15)
+#define HASH_HIGH UINT64_C(0xD6E8FEB86659FD93)
+
 /* Its upper bits are good. */
 static inline uint64_t key_hash(key k)
 {
-    return key_low(k) * UINT64_C(0x9E3779B97F4A7C15) + key_high(k) * UINT64_C(0xD6E8FEB86659FD93);
+    return key_low(k) * HASH_LOW + key_high(k) * HASH_HIGH;
 }
 
 /* hash_bytes of the piece. */

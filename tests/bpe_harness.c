@@ -559,6 +559,17 @@ static void forged(const bpe_vocabulary *b, bpe_encoder *e, const cut_text *t, u
     bpe_decoder_end(&d);
 }
 
+/* Whether the processor has what bpe_transcode and an encoder may be told to use. */
+static int has_vectors(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi");
+#else
+    return 0;
+#endif
+}
+
 /* The same vocabulary from a copy of its image; and copies that are damaged, which are refused or give anything, but read nothing astray. */
 static void check_image(const bpe_vocabulary *b, const cut_text *t, long round)
 {
@@ -569,6 +580,7 @@ static void check_image(const bpe_vocabulary *b, const cut_text *t, long round)
     memcpy(copy, b->image, b->size);
     if (bpe_open(&opened, copy, b->size) != 0) fail("an image is refused", round);
     if ((e = bpe_encoder_new(&opened)) == NULL) exit(2);
+    bpe_encoder_use_vectors(e, has_vectors());
     check_encoding(e, t, "from an image", round);
     bpe_encoder_free(e);
     if (bpe_open(&opened, copy, b->size - 1 - below((uint32_t)b->size)) == 0) fail("an image that is too short is taken", round);
@@ -581,6 +593,7 @@ static void check_image(const bpe_vocabulary *b, const cut_text *t, long round)
         }
         if (bpe_open(&opened, copy, b->size) != 0) continue;
         if ((e = bpe_encoder_new(&opened)) == NULL) exit(2);
+        bpe_encoder_use_vectors(e, has_vectors() && tries % 2 == 0);
         forged(&opened, e, t, out);
         bpe_encoder_free(e);
     }
@@ -686,16 +699,6 @@ static int check_all_small(uint32_t step)
     return held == 0 || held == count;
 }
 
-/* Whether the processor has what bpe_transcode may be told to use. */
-static int has_vectors(void)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-#else
-    return 0;
-#endif
-}
-
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "small") == 0) return check_all_small((uint32_t)atol(argv[2]));
@@ -715,7 +718,9 @@ int main(int argc, char **argv)
         held += n.ordered;
         first = random_text(v);
         other = random_text(v);
+        bpe_encoder_use_vectors(e, has_vectors() && round % 2 == 0);
         check_encoding(e, &first, "cold", round);
+        bpe_encoder_use_vectors(e, has_vectors() && round % 4 < 2); /* each way finds what the other has kept */
         check_encoding(e, &first, "warm", round);
         check_encoding(e, &other, "another text", round);
         check_encoding(e, &first, "after another text", round);

@@ -1,0 +1,108 @@
+/* bpe_lookup.h - pieces in, by sixteen; their keys and buckets out, and from these their ids: with AVX-512. For bpe_encode.c.
+ *
+ *     ' the', ' cat', ...     16 starts and ends -> four vectors of four keys -> 16 buckets, which are asked for
+ *     a bucket                its line, two keys and the ids of both, compared with a key at once
+ *
+ * Keys and hashes are those of bpe_key.h, bit for bit, since what one way puts into a bucket the other finds. Four keys need one
+ * multiplication, one comparison to mask what is behind the pieces, and no shift by a number that is not constant. A line is compared as eight
+ * words: which of them are equal is the index of a table that says where the entry is. It takes a third of the instructions.
+ *
+ * Invariant: nothing is read that the caller has not said may be read: 16 bytes from the start of each piece.
+ */
+#ifndef BPE_LOOKUP_H
+#define BPE_LOOKUP_H
+
+#include "bpe_cache.h"
+#include "bpe_joints.h"
+
+#define SIXTEEN 16 /* pieces that are looked up together; arrays have room for so many more */
+
+#if defined(__x86_64__) && defined(__SSE2__) && defined(__GNUC__)
+#define HAS_VECTORS
+#define WITH_VECTORS __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt")))
+#include <immintrin.h>
+
+
+#define SCRIPTS_KEYS 0x0001000100010001 /* of four keys, the first bytes */
+#define LENGTH_BYTES 0x8000800080008000 /* and the last ones */
+
+#define LANE(i) ((i) * 0x0101010101010101)
+#define BYTES_0_TO_7 0x0706050403020100
+#define BYTES_8_TO_15 0x0F0E0D0C0B0A0908
+
+/* Of sixteen pieces: bits of those that have more than BPE_KEY bytes, whose keys are not to be used, and of those that have more than
+ * `one` and begin with a byte that is not below `scripts`. */
+typedef struct {
+    uint32_t longer, scripts;
+} unlike;
+
+/* Keys and buckets of up to sixteen pieces; there must be room for sixteen of each. */
+WITH_VECTORS static inline unlike put_sixteen(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, size_t count,
+                                              const entry (*buckets)[2], key *keys, const entry **found)
+{
+    const __mmask16 all = (__mmask16)_bzhi_u32(0xFFFF, (unsigned)(count < SIXTEEN ? count : SIXTEEN));
+    const __m512i from = _mm512_mask_loadu_epi32(_mm512_set1_epi32((int)starts[0]), all, starts);
+    const __m512i lengths = _mm512_sub_epi32(_mm512_mask_loadu_epi32(from, all, ends), from);
+    const __m512i bytes = _mm512_broadcast_i32x4(_mm512_cvtepi32_epi8(lengths));
+    const __m512i places = _mm512_set_epi64(BYTES_8_TO_15, BYTES_0_TO_7, BYTES_8_TO_15, BYTES_0_TO_7, BYTES_8_TO_15, BYTES_0_TO_7, BYTES_8_TO_15, BYTES_0_TO_7);
+    const __m512i factors = _mm512_set4_epi64((long long)HASH_HIGH, (long long)HASH_LOW, (long long)HASH_HIGH, (long long)HASH_LOW);
+    const __m512i evens = _mm512_set_epi64(6, 4, 2, 0, 6, 4, 2, 0);
+    __m512i which = _mm512_set_epi64(LANE(3), LANE(3), LANE(2), LANE(2), LANE(1), LANE(1), 0, 0);
+    uint32_t few[SIXTEEN];
+    const uint32_t *at = starts;
+    unlike u = {0, 0};
+    size_t i;
+    if (UNLIKELY(count < SIXTEEN)) {
+        _mm512_storeu_si512(few, from);
+        at = few;
+    }
+    for (i = 0; i < SIXTEEN; i += 4) {
+        const __m512i length = _mm512_shuffle_epi8(bytes, which);
+        __m512i four = _mm512_castsi128_si512(_mm_loadu_si128((const void *)(text + at[i])));
+        __m512i hashes;
+        four = _mm512_inserti32x4(four, _mm_loadu_si128((const void *)(text + at[i + 1])), 1);
+        four = _mm512_inserti32x4(four, _mm_loadu_si128((const void *)(text + at[i + 2])), 2);
+        four = _mm512_inserti32x4(four, _mm_loadu_si128((const void *)(text + at[i + 3])), 3);
+        u.scripts |= (uint32_t)_pext_u64(_mm512_mask_cmpge_epu8_mask(SCRIPTS_KEYS, four, _mm512_set1_epi8((char)SCRIPTS)), SCRIPTS_KEYS) << i;
+        four = _mm512_maskz_mov_epi8(_mm512_cmplt_epu8_mask(places, length), four);
+        four = _mm512_mask_mov_epi8(four, LENGTH_BYTES, length);
+        _mm512_storeu_si512(keys + i, four);
+        hashes = _mm512_mullo_epi64(four, factors);
+        hashes = _mm512_add_epi64(hashes, _mm512_shuffle_epi32(hashes, _MM_PERM_BADC));
+        hashes = _mm512_slli_epi64(_mm512_srli_epi64(hashes, 64 - BUCKET_BITS), 6);
+        hashes = _mm512_add_epi64(hashes, _mm512_set1_epi64((long long)(uintptr_t)buckets));
+        _mm256_storeu_si256((void *)(found + i), _mm512_castsi512_si256(_mm512_permutexvar_epi64(evens, hashes)));
+        which = _mm512_add_epi8(which, _mm512_set1_epi8(4));
+    }
+    u.longer = _mm512_cmpgt_epu32_mask(lengths, _mm512_set1_epi32(BPE_KEY));
+    u.scripts &= _mm512_cmpgt_epu32_mask(lengths, _mm512_set1_epi32(ONE));
+    return u;
+}
+
+/* Ask for the lines of buckets from i up to `until`, and of up to three behind. Not where they are stored, for there compilers take them
+ * out of the vector that was stored, one by one. */
+static inline size_t ask_for(const entry *const *found, size_t i, size_t until)
+{
+    for (; i < until; i += 4) {
+        PREFETCH(found[i]);
+        PREFETCH(found[i + 1]);
+        PREFETCH(found[i + 2]);
+        PREFETCH(found[i + 3]);
+    }
+    return until;
+}
+
+/* Which entry of a bucket is that of a key, by which of its eight words, in bits, are those of the key twice: its place, or NOWHERE. */
+#define NOWHERE 1
+#define FOUR(one) one, one, one, 0
+#define ROW(one) FOUR(one), FOUR(one), FOUR(one), FOUR(one)
+#define ROWS ROW(NOWHERE), ROW(NOWHERE), ROW(NOWHERE), ROW(sizeof(entry))
+static const uint8_t ENTRIES[256] = {ROWS, ROWS, ROWS, ROWS};
+
+WITH_VECTORS static inline unsigned entry_in(const entry *bucket, const key *k)
+{
+    const __m512i twice = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)k));
+    return ENTRIES[_mm512_cmpeq_epi64_mask(twice, _mm512_loadu_si512(bucket))];
+}
+#endif
+#endif
