@@ -2,10 +2,14 @@
 
     python -m tests.stream_exhaustive cl100k --k 6       (or: make cuts FAMILY=cl100k K=6)
 
-stream_exhaustive.c says by what reduction, which is tried as well: with --direct each text is cut in each way, one by one. The alphabet is
-that of exhaustive.py: a character of each cell at least, and of UTF-8 of several bytes, if there are any. Short texts would not come to
-what streams do with long ones: bitlex_stream.c is compiled with SHORT and RUN, from which on a part is read as a text of its own and
-runs are skipped, as small as they can be, and with blocks of eight bytes; `--shipped` leaves all that as it is.
+stream_exhaustive.c says by what reduction, which is tried as well: with --direct each text is cut in each way, one by one. The alphabet has
+one character of each column of the machine, the first. More is not needed: once it is decoded, all that bitlex_stream.c and bitlex.c know
+of a character is its column, how many bytes it has, and of ASCII, whether it is the same as the next. So there is also, of each number of
+bytes, the last character of the column that has most of them, which for ASCII is a second one of a column. A lexer that reads bytes does a
+step for each: of it, there is one of each column of a first byte with each of a second. --every has all columns with all numbers of bytes.
+
+Short texts would not come to what streams do with long ones: bitlex_stream.c is compiled with SHORT and RUN, from which on a part is read as
+a text of its own and runs are skipped, as small as they can be, and with blocks of eight bytes; `--shipped` leaves all that as it is.
 """
 
 from __future__ import annotations

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from pathlib import Path
 
 import pytest
 
+from generator import compile_family, family
 from stream_exhaustive import outcome, program, symbols, ways
 
 
@@ -34,3 +36,17 @@ def test_mistakes_are_seen(mistake: str, tmp_path: Path) -> None:
     for way in ("steps", "direct"):
         counts, shown = outcome(built, way, 6, ["20", "0a", "e4b8ad"], 1)  # a run is skipped from four blanks on
         assert counts["differences"] > 0 and shown[0].startswith("difference ")
+
+
+@pytest.mark.parametrize("mistake", [("< 0xE0 ? 2u", "< 0xE0 ? 1u"), ("< 0xF0 ? 3u", "< 0xF0 ? 2u"), ("< 0xF5 ? 4u", "< 0xF5 ? 3u")])
+def test_the_alphabet_has_characters_of_every_number_of_bytes(mistake: tuple[str, str], tmp_path: Path) -> None:
+    """Where all columns have ASCII, too: a cut character of two, three or four bytes that is not waited for is seen."""
+    built = program("cl100k", tmp_path, mistake=mistake, level="-O1")
+    assert outcome(built, "steps", 1, symbols("cl100k"), 1)[0]["differences"] > 0
+
+
+def test_the_alphabet_has_every_column() -> None:
+    for name in ("o200k", "falcon"):
+        columns = compile_family(family(name)).cells
+        few, every = ({columns.cell_of[bisect(columns.starts, ord(bytes.fromhex(one).decode())) - 1] for one in symbols(name, more)} for more in (False, True))
+        assert few == every == set(columns.cell_of), name
