@@ -136,7 +136,7 @@ static int encode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t cou
     return failed;
 }
 
-static PyObject *encoder_encode(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+PyObject *bitlex_py_encode_list(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
     Task task = {.at = 0};
     PyObject *list = NULL;
@@ -149,7 +149,7 @@ static PyObject *encoder_encode(Encoder *self, PyObject *const *arguments, Py_ss
     return list;
 }
 
-static PyObject *encoder_encode_to_numpy(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+PyObject *bitlex_py_encode_numpy(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
     Task task = {.at = 0};
     PyObject *array = NULL;
@@ -162,7 +162,7 @@ static PyObject *encoder_encode_to_numpy(Encoder *self, PyObject *const *argumen
     return array;
 }
 
-static PyObject *encoder_count(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+PyObject *bitlex_py_count_ids(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
     Task task = {.counting = 1};
     PyObject *number = NULL;
@@ -525,10 +525,10 @@ static PyObject *encoder_new(PyTypeObject *type, PyObject *arguments, PyObject *
 #define BATCH_SIGNATURE "(texts, allowed, disallowed, threads=1, blocks=0) -> "
 
 static PyMethodDef encoder_methods[] = {
-    METHOD(encode, "encode" SIGNATURE "list of ids"),
-    METHOD(encode_to_numpy, "encode_to_numpy" SIGNATURE "array of uint32"),
+    {"encode", (PyCFunction)(void (*)(void))bitlex_py_encode_list, METH_FASTCALL, "encode" SIGNATURE "list of ids"},
+    {"encode_to_numpy", (PyCFunction)(void (*)(void))bitlex_py_encode_numpy, METH_FASTCALL, "encode_to_numpy" SIGNATURE "array of uint32"},
     METHOD(encode_with_offsets, "encode_with_offsets" SIGNATURE "(array of uint32, array of the start and end of each in turn, int64)"),
-    METHOD(count, "count" SIGNATURE "the number of ids"),
+    {"count", (PyCFunction)(void (*)(void))bitlex_py_count_ids, METH_FASTCALL, "count" SIGNATURE "the number of ids"},
     METHOD(encode_batch, "encode_batch" BATCH_SIGNATURE "list of lists"),
     METHOD(encode_batch_to_numpy, "encode_batch_to_numpy" BATCH_SIGNATURE "list of arrays"),
     METHOD(count_batch, "count_batch" BATCH_SIGNATURE "list of numbers"),
@@ -588,10 +588,17 @@ static PyMethodDef functions[] = {
 int bitlex_py_add_encoder(PyObject *module)
 {
     State *state = PyModule_GetState(module);
+    PyObject *direct;
+    int failed;
     state->encoder = (PyTypeObject *)PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
     state->specials = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_specials_spec, NULL);
     state->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_array_spec, NULL);
     if (state->encoder == NULL || state->specials == NULL || state->array == NULL) return -1;
     if (PyModule_AddType(module, state->encoder) < 0 || PyModule_AddType(module, state->specials) < 0) return -1;
+    direct = PyType_FromModuleAndSpec(module, &bitlex_py_direct_spec, NULL);
+    if (direct == NULL) return -1;
+    failed = PyModule_AddType(module, (PyTypeObject *)direct);
+    Py_DECREF(direct);
+    if (failed < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

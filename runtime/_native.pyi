@@ -1,7 +1,7 @@
 """The C loop (see generated/c/bitlex.h) as a Python type; _native.h says what it promises."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, final, overload
 
 import numpy as np
@@ -155,6 +155,13 @@ class TokenStream:
     @property
     def size(self) -> int:
         """The bytes of memory that it takes."""
+
+@final
+class DirectMethod:
+    """A method, encode, encode_to_numpy or count, that goes to the encoder in `_direct` of its object where it is given nothing but a text."""
+
+    def __new__(cls, function: Callable[..., Any]) -> DirectMethod: ...
+    def __call__(self, *arguments: Any, **named: Any) -> Any: ...
 
 def checksum(buffer: Buffer, /) -> int:
     """For noticing that a file is not as it was written."""

@@ -1,6 +1,7 @@
 /* _tokens.h - what the files of the extension share that make token ids: texts in, ids out, and back.
  *
  *     _encoder.c     a vocabulary and a Machine -> an Encoder; its methods that encode
+ *     _calling.c     those that short texts go to, without a Python function between
  *     _decoding.c    those that decode
  *     _growing.c     many ids of one text -> a str or bytes, without being measured
  *     _merging.c     those that merge one piece in one way
@@ -209,7 +210,16 @@ PyObject *bitlex_py_in_order(Encoder *self, PyObject *unused);
 
 extern PyType_Spec bitlex_py_counter_spec, bitlex_py_merger_spec;
 
+/* --- _calling.c --- */
+
+extern PyType_Spec bitlex_py_direct_spec;
+
 /* --- _encoder.c --- */
+
+/* Methods of an Encoder: (text, allowed, disallowed, threads=1, blocks=0) -> a list of ids, an array, or their number. */
+PyObject *bitlex_py_encode_list(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_encode_numpy(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_count_ids(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 
 /* Raise that a text has a special token which must not be there. */
 void bitlex_py_raise_special(const uint8_t *bytes, size_t length, uint64_t at);

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import pickle
+import pydoc
 import random
 from typing import Any
 
@@ -196,6 +199,41 @@ def test_pickle(trained: tuple[Tokenizer, tiktoken.Encoding], normalized: tuple[
         for text in ("the thing é", "", "e\u0301 wörd"):
             assert again.encode(text) == ours.encode(text)
         assert again.description == ours.description and repr(again) == repr(ours)
+
+
+@pytest.mark.parametrize("name", ["encode", "encode_to_numpy", "count"])
+def test_methods_without_a_function_between(trained: tuple[Tokenizer, tiktoken.Encoding], name: str) -> None:
+    """They are what their functions are, to whoever looks; and give and refuse the same, however they are called."""
+    native = pytest.importorskip("bitlex._native")
+    ours, text = trained[0], "the thing and 123"
+    method, function = getattr(Tokenizer, name), inspect.unwrap(getattr(Tokenizer, name))
+    bound = getattr(ours, name)
+    assert type(method) is native.DirectMethod and inspect.isfunction(function) and inspect.isroutine(method)
+    assert inspect.signature(method) == inspect.signature(function) and "self" not in inspect.signature(bound).parameters
+    for what in ("__name__", "__qualname__", "__module__", "__doc__"):
+        assert getattr(method, what) == getattr(function, what) == getattr(bound, what)
+    assert str(inspect.getdoc(method)) in pydoc.plain(pydoc.render_doc(Tokenizer)).replace("\n |      ", "\n")
+
+    def same(*found: Any) -> bool:
+        return all(np.array_equal(one, function(ours, text)) for one in found)
+
+    assert same(bound(text), method(ours, text), bound(text=text), bound(text, threads=2), bound(text.encode()))
+    inherits = type("Mine", (Tokenizer,), {})(ours.description)
+    assert same(pickle.loads(pickle.dumps(bound))(text), getattr(inherits, name)(text), method(inherits, text))
+    for wrong in ((), (text, text), (5,), (None,), (text + "<|end|>",)):
+        told = []
+        for call in (bound, functools.partial(function, ours)):
+            with pytest.raises((TypeError, ValueError)) as caught:
+                call(*wrong)
+            told.append((caught.type, str(caught.value)))
+        assert told[0] == told[1]
+    for nobody in (Tokenizer.__new__(Tokenizer), object(), ours.lexer):
+        with pytest.raises(AttributeError):
+            method(nobody, text)
+    with pytest.raises(ValueError, match="called as one of an Encoder"):
+        native.DirectMethod(Tokenizer.decode)
+    with pytest.raises((RuntimeError, TypeError)):
+        type("Other", (), {name: native.DirectMethod(function)})
 
 
 def test_merging_one_piece() -> None:

@@ -101,6 +101,7 @@ class Process:
         given = {"adapter": engine.adapter, "files": asdict(files), "threads": threads, "processors": allowed[-threads:]}
         environment = {**os.environ, "RAYON_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false"}
         environment.pop("BITLEX_TIER", None)
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what pip installs is compiled; what is imported from here is when it is first
         if engine.tier is not None:
             environment["BITLEX_TIER"] = engine.tier
         try:
