@@ -80,16 +80,13 @@ static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, ui
 /* The same for all places of a group from n on, of each of which 16 bytes may be read. */
 WITH_VECTORS static void put_keys_by_vectors(const bpe_encoder *e, group *g, size_t n)
 {
-    size_t asked = n;
     for (; n < g->count; n += SIXTEEN) {
         uint32_t longer = put_sixteen(g->text, g->starts + n, g->ends + n, g->count - n, buckets_of(e), g->keys + n, g->buckets + n).longer;
         for (; UNLIKELY(longer != 0); longer &= longer - 1) {
             const size_t i = n + _tzcnt_u32(longer);
             put_key(e, g, i, g->starts[i], g->ends[i]);
         }
-        asked = ask_for(g->buckets, asked, n);
     }
-    ask_for(g->buckets, asked, g->count);
 }
 
 #endif
@@ -165,21 +162,16 @@ static inline int is_cut(const bpe_encoder *e, const uint8_t *p, uint32_t length
 /* As put_run. */
 WITH_VECTORS static size_t put_run_by_vectors(const bpe_encoder *e, group *g, size_t most)
 {
-    size_t n, asked = 0;
+    size_t n;
     for (n = 0; n < most; n += SIXTEEN) {
         const unlike u = put_sixteen(g->text, g->starts + n, g->ends + n, most - n, buckets_of(e), g->keys + n, g->buckets + n);
         uint32_t others = u.longer | u.scripts;
         for (; UNLIKELY(others != 0); others &= others - 1) {
             const size_t i = n + _tzcnt_u32(others);
-            if (is_cut(e, g->text + g->starts[i], g->ends[i] - g->starts[i])) {
-                ask_for(g->buckets, asked, i);
-                return i;
-            }
+            if (is_cut(e, g->text + g->starts[i], g->ends[i] - g->starts[i])) return i;
             put_key(e, g, i, g->starts[i], g->ends[i]);
         }
-        asked = ask_for(g->buckets, asked, n);
     }
-    ask_for(g->buckets, asked, most);
     return most;
 }
 

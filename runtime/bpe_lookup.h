@@ -51,7 +51,8 @@ WITH_VECTORS static inline unlike put_sixteen(const uint8_t *text, const uint32_
     uint32_t few[SIXTEEN];
     const uint32_t *at = starts;
     unlike u = {0, 0};
-    size_t i;
+    const entry *const volatile *stored = found; /* read again, where compilers would take them out of a vector one by one */
+    size_t i, k;
     if (UNLIKELY(count < SIXTEEN)) {
         _mm512_storeu_si512(few, from);
         at = few;
@@ -72,24 +73,12 @@ WITH_VECTORS static inline unlike put_sixteen(const uint8_t *text, const uint32_
         hashes = _mm512_slli_epi64(_mm512_srli_epi64(hashes, 64 - BUCKET_BITS), 6);
         hashes = _mm512_add_epi64(hashes, _mm512_set1_epi64((long long)(uintptr_t)buckets));
         _mm256_storeu_si256((void *)(found + i), _mm512_castsi512_si256(_mm512_permutexvar_epi64(evens, hashes)));
+        for (k = i; k < i + 4; k++) PREFETCH(stored[k]);
         which = _mm512_add_epi8(which, _mm512_set1_epi8(4));
     }
     u.longer = _mm512_cmpgt_epu32_mask(lengths, _mm512_set1_epi32(BPE_KEY));
     u.scripts &= _mm512_cmpgt_epu32_mask(lengths, _mm512_set1_epi32(ONE));
     return u;
-}
-
-/* Ask for the lines of buckets from i up to `until`, and of up to three behind. Not where they are stored, for there compilers take them
- * out of the vector that was stored, one by one. */
-static inline size_t ask_for(const entry *const *found, size_t i, size_t until)
-{
-    for (; i < until; i += 4) {
-        PREFETCH(found[i]);
-        PREFETCH(found[i + 1]);
-        PREFETCH(found[i + 2]);
-        PREFETCH(found[i + 3]);
-    }
-    return until;
 }
 
 /* Which entry of a bucket is that of a key, by which of its eight words, in bits, are those of the key twice: its place, or NOWHERE. */
