@@ -39,7 +39,7 @@ from .native import Unavailable
 from .plots import plots
 from .report import END, START, Result, by_length, by_parts, by_subject, by_threads, full, summary
 from .special import lengths, short, threads
-from .streams import VOCABULARIES, of_lexer, of_tokenizer, streams, vocabularies
+from .streams import VOCABULARIES, of_c, of_lexer, of_tokenizer, streams, vocabularies
 from .subject import Subject
 
 HERE = Path(__file__).resolve().parent
@@ -58,7 +58,8 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     what.add_argument("--lengths", type=int, nargs="?", const=100 * MEGABYTE, metavar="BYTES",
                       help="time a byte on the worst text that a walk over the machine finds, up to 100 MB, or so many")  # fmt: skip
     what.add_argument("--threads", type=int, nargs="?", const=0, metavar="N", help="a long text on 1, 2, 4 ... threads up to N (all cores)")
-    what.add_argument("--streams", action="store_true", help="texts in parts of 64 bytes, 4 KB and 1 MB, next to the whole: pieces; and ids "
+    what.add_argument("--streams", action="store_true", help="texts in parts of 64 bytes, 4 KB and 1 MB, next to the whole: pieces, of the "
+                      "first lexer in C, too; and ids "
                       f"of the vocabularies in the folder vocab of --data whose names begin with {', '.join(VOCABULARIES)}")  # fmt: skip
     what.add_argument("--size", action="store_true", help="bytes of code and constants of a lexer in C")
     which = parser.add_argument_group("which lexers and texts")
@@ -130,6 +131,11 @@ def run(options: argparse.Namespace, result: Result, say: Callable[[str], None])
             result.absent["threads"] = "this bitlex has no threads= in Lexer.spans"
     if "streams" in options.parts:
         read = [(subject.name, of_lexer(subject.lexer())) for subject in chosen]
+        if first.known:
+            try:
+                read.insert(0, (first.name, of_c(first.name)))
+            except Unavailable as reason:
+                result.absent["streams in C"] = str(reason)
         if folder is None or not vocabularies(folder):
             result.absent["streams of ids"] = "no vocabularies: they are read from the folder vocab of --data"
         else:
@@ -137,7 +143,7 @@ def run(options: argparse.Namespace, result: Result, say: Callable[[str], None])
         for name, outputs in read:
             for text in progress(texts, f"streams, {name}"):
                 result.rows += streams(name, text, outputs, options.rounds)
-            say(by_parts([row for row in result.of("streams") if row.subject == name]))
+            say(by_parts([row for row in result.of("streams") if row.subject == name and row.output in outputs]))
     if "size" in options.parts:
         for subject in chosen:
             if subject.known:

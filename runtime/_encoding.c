@@ -62,6 +62,7 @@ void bitlex_py_free_work(Working *w)
     PyMem_RawFree(w->cursor);
     PyMem_RawFree(w->scratch);
     PyMem_RawFree(w->offsets);
+    bitlex_py_free_ids(&w->ids);
     PyMem_RawFree(w);
 }
 

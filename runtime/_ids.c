@@ -5,6 +5,8 @@
  */
 #include "_tokens.h"
 
+#define FEW 256 /* ids that are copied: for so few, memory that is given away is dearer than the copy */
+
 int bitlex_py_reserve(Ids *ids, size_t more)
 {
     size_t room;
@@ -95,12 +97,14 @@ PyType_Spec bitlex_py_array_spec = {
     "bitlex._native.Array", sizeof(Array), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, array_slots};
 
-/* An array of numpy over memory that it takes; what was so far in `taken` is then NULL. */
+/* An array of numpy over memory that it takes; what was so far in `taken` is then NULL. Of few ids, it is a copy. */
 static PyObject *as_numpy(PyObject *owner, void **taken, size_t size, Numbers numbers)
 {
     State *state = PyType_GetModuleState(Py_TYPE(owner));
-    Array *made = PyObject_New(Array, state->array);
     PyObject *array;
+    Array *made;
+    if (size <= FEW * 4) return bitlex_py_numpy_copy(PyType_GetModule(Py_TYPE(owner)), *taken, size, numbers);
+    made = PyObject_New(Array, state->array);
     if (made == NULL) return NULL;
     made->data = *taken;
     made->size = (Py_ssize_t)size;
@@ -114,7 +118,7 @@ PyObject *bitlex_py_ids_as_numpy(PyObject *owner, Ids *ids)
 {
     void *data;
     PyObject *array;
-    if (ids->room > ids->used + ids->used / 8 + 64) {
+    if (ids->used > FEW && ids->room > ids->used + ids->used / 8 + 64) {
         uint32_t *fitted = PyMem_RawRealloc(ids->data, (ids->used + 1) * sizeof *fitted);
         if (fitted != NULL) ids->data = fitted;
     }

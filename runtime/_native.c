@@ -186,6 +186,18 @@ PyObject *bitlex_py_numpy(PyObject *module, PyObject *buffer, Numbers numbers)
     return PyObject_Vectorcall(state->from_buffer, (PyObject *[]){buffer, dtype}, 2, NULL);
 }
 
+PyObject *bitlex_py_numpy_copy(PyObject *module, const void *from, size_t size, Numbers numbers)
+{
+    State *state = PyModule_GetState(module);
+    Offsets *copy = bitlex_py_offsets_new(state->offsets, size);
+    PyObject *array;
+    if (copy == NULL) return NULL;
+    if (size > 0) memcpy(copy->bytes, from, size);
+    array = bitlex_py_numpy(module, (PyObject *)copy, numbers);
+    Py_DECREF(copy);
+    return array;
+}
+
 /* The array that holds such offsets. */
 static PyObject *array_of(PyObject *module, PyObject *found, Form form)
 {

@@ -171,7 +171,9 @@ typedef struct {
     uint8_t *held;
     size_t length, width, room; /* units, their bytes, and bytes there are */
     uint64_t base;
-    Remembered *known;
+    size_t given;      /* pieces, so far */
+    Remembered *known; /* 2^bits of them, or NULL */
+    int bits;
 } Held;
 
 /* The list of the n pieces that are settled by a part, by their offsets in the whole text, which are overwritten: NULL with an exception set.
@@ -184,9 +186,10 @@ void bitlex_py_forget_held(Held *p);
 
 extern struct PyModuleDef bitlex_py_module;
 
-/* The numpy array over a buffer: of offsets, int64 if they are wide, or of ids, uint32. */
+/* The numpy array over a buffer: of offsets, int64 if they are wide, or of ids, uint32; or over a copy of so many bytes. */
 typedef enum { NARROW, WIDE_OFFSETS, IDS } Numbers;
 PyObject *bitlex_py_numpy(PyObject *module, PyObject *buffer, Numbers numbers);
+PyObject *bitlex_py_numpy_copy(PyObject *module, const void *from, size_t size, Numbers numbers);
 
 /* --- _iterator.c --- */
 

@@ -5,7 +5,7 @@
  * memory, of another copy). A place of the table holds the piece that came last; an earlier one is made again.
  *
  * Of a stream, the table is kept from part to part, since there is nothing in it that a part of a few kilobytes could gain from; it is
- * there only if there was a part of KEPT_FROM pieces or more, and keeps 1,024 short pieces alive, at most.
+ * there only once the stream gave KEPT_FROM pieces, and keeps 1,024 short pieces alive, and of a long text 8,192.
  *
  * Invariants: what the table has is in the list, which keeps it alive, or is the table's own where that is kept. The list is not to be found
  * by the garbage collector, which other code may walk, before it is full. Offsets come from a text that another thread may have changed
@@ -17,8 +17,10 @@
 #include "_native.h"
 
 #define REMEMBERED 14 /* the table of pieces has at most 2^REMEMBERED places */
-#define KEPT 10       /* and one that is kept so many */
+#define KEPT 10       /* and one that is kept so many, once there were KEPT_FROM pieces */
 #define KEPT_FROM 256
+#define MORE 13       /* or so many, once there were MORE_FROM */
+#define MORE_FROM 8192
 
 /* One piece as an object: of the str type's narrowest width, or bytes. */
 static inline PyObject *piece(const Text *t, int ascii, Py_ssize_t start, Py_ssize_t length)
@@ -127,12 +129,35 @@ PyObject *bitlex_py_list_of_pieces(const Text *t, Form form, const void *offsets
 
 /* --- pieces of a text that comes in parts --- */
 
+static void forget_known(Held *p)
+{
+    for (size_t i = 0; p->known != NULL && i < (size_t)1 << p->bits; i++) Py_XDECREF(p->known[i].object);
+    PyMem_Free(p->known);
+    p->known = NULL;
+}
+
 void bitlex_py_forget_held(Held *p)
 {
-    for (size_t i = 0; p->known != NULL && i < (size_t)1 << KEPT; i++) Py_XDECREF(p->known[i].object);
-    PyMem_Free(p->known);
+    forget_known(p);
     PyMem_RawFree(p->held);
     memset(p, 0, sizeof *p);
+}
+
+/* The table of pieces, before n more are made; a larger one begins empty. */
+static Memory known_of(Held *p, size_t n)
+{
+    const int bits = p->given + n >= MORE_FROM ? MORE : KEPT;
+    Memory m;
+    p->given += n;
+    if (p->given >= KEPT_FROM && (p->known == NULL || p->bits != bits)) {
+        forget_known(p);
+        p->bits = bits;
+        p->known = PyMem_Calloc((size_t)1 << bits, sizeof *p->known);
+    }
+    m.places = p->known;
+    m.bits = p->bits;
+    m.own = 1;
+    return m;
 }
 
 /* Hold the units from..to of a part, too, in the width of the widest part there is: -1 if there is no memory. */
@@ -178,13 +203,12 @@ PyObject *bitlex_py_pieces_of_part(Held *p, const Text *t, uint64_t *offsets, si
     const uint64_t begin = p->base + p->length, last = n == 0 ? 0 : offsets[pairs ? 2 * n - 1 : n - 1]; /* begin: where the part does */
     const size_t each = pairs ? 2 : 1;
     PyObject *list = PyList_New((Py_ssize_t)n);
-    Memory m = {NULL, KEPT, 1};
+    Memory m;
     size_t joined = 0; /* pieces that start in what is held */
     int failed = 0;
     if (list == NULL) return NULL;
     PyObject_GC_UnTrack(list);
-    if (n >= KEPT_FROM && p->known == NULL) p->known = PyMem_Calloc((size_t)1 << KEPT, sizeof *p->known);
-    m.places = p->known;
+    m = known_of(p, n);
     while (p->length > 0 && joined < n && (pairs ? offsets[2 * joined] : joined == 0 ? p->base : offsets[joined - 1]) < begin) joined++;
     if (joined > 0) {
         const uint64_t end = offsets[each * joined - 1];

@@ -10,6 +10,7 @@
 #include "_streams.h"
 
 #define AT_ONCE (4 * BITLEX_BLOCK) /* units */
+#define FEW (4096 + 64)             /* offsets for which a call needs no memory but the array or list that it gives */
 
 typedef struct {
     PyObject_HEAD
@@ -184,7 +185,7 @@ static PyObject *stream_reset(Stream *self, PyObject *unused)
 /* Offsets that were found, or pairs, and room for so many of them: in few, as long as they are. */
 typedef struct {
     Offsets *found;
-    uint64_t few[CHUNK], *at, room, stored, each;
+    uint64_t few[FEW], *at, room, stored, each;
 } Settled;
 
 /* Room for so many more: -1 with an exception set. */
@@ -208,14 +209,14 @@ static void settled_begin(Settled *o, const Stream *self)
     o->found = NULL;
     o->at = o->few;
     o->each = self->machine->machine.drops ? 2 : 1;
-    o->room = CHUNK / o->each;
+    o->room = FEW / o->each;
     o->stored = 0;
 }
 
 /* What a call gives, of the offsets that a part has settled; they are then no longer there. */
 static PyObject *give(Stream *self, Settled *o, const Text *t)
 {
-    PyObject *result = NULL, *rows;
+    PyObject *module, *result = NULL, *rows;
     if (self->pieces) {
         result = bitlex_py_pieces_of_part(&self->held, t, o->at, (size_t)o->stored, o->each == 2);
         Py_XDECREF(o->found);
@@ -225,13 +226,9 @@ static PyObject *give(Stream *self, Settled *o, const Text *t)
         }
         return result;
     }
-    if (o->found == NULL) {
-        o->found = bitlex_py_offsets_new(((State *)PyType_GetModuleState(Py_TYPE(self)))->offsets, o->stored * o->each * 8);
-        if (o->found != NULL) memcpy(o->found->bytes, o->few, o->stored * o->each * 8);
-    } else if (bitlex_py_offsets_resize(&o->found, o->stored * o->each * 8) < 0) {
-        Py_CLEAR(o->found);
-    }
-    if (o->found != NULL) result = bitlex_py_numpy(PyType_GetModule(Py_TYPE(self)), (PyObject *)o->found, WIDE_OFFSETS);
+    module = PyType_GetModule(Py_TYPE(self));
+    if (o->found == NULL) result = bitlex_py_numpy_copy(module, o->few, (size_t)(o->stored * o->each * 8), WIDE_OFFSETS);
+    else if (bitlex_py_offsets_resize(&o->found, o->stored * o->each * 8) == 0) result = bitlex_py_numpy(module, (PyObject *)o->found, WIDE_OFFSETS);
     Py_XDECREF(o->found);
     if (result == NULL || o->each == 1) return result;
     rows = PyObject_CallMethod(result, "reshape", "ii", -1, 2);

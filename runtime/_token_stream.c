@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#define KEPT 16384 /* ids whose memory waits for the next call */
+
 static void begin(TokenStream *self)
 {
     self->length = 0;
@@ -16,30 +18,43 @@ static void begin(TokenStream *self)
     bitlex_py_begin_section(self, 0);
 }
 
-/* What a call gives, whose memory is freed; NULL if it failed. */
+/* What a call gives; NULL if it failed. Its memory waits for the next one, or is freed. */
 static PyObject *end_call(Call *c, int failed)
 {
     TokenStream *self = c->stream;
     PyObject *result = NULL;
-    if (c->work != NULL) bitlex_py_end_work(c->work, self->encoder);
     if (failed) self->broken = 1;
     else if (self->result == LISTS) result = bitlex_py_ids_as_list(self->encoder, c->ids.data, c->ids.used);
     else if (self->result == ARRAYS) result = bitlex_py_ids_as_numpy((PyObject *)self, &c->ids);
     else result = bitlex_py_ids_and_places((PyObject *)self, &c->ids);
-    bitlex_py_free_ids(&c->ids);
+    if (c->work != NULL && c->ids.data != NULL && !c->ids.placed && c->ids.room <= KEPT) {
+        c->work->ids = c->ids;
+    } else {
+        bitlex_py_free_ids(&c->ids);
+    }
+    if (c->work != NULL) bitlex_py_end_work(c->work, self->encoder);
     return result;
 }
 
 static int begin_call(Call *c, TokenStream *self, size_t length)
 {
-    memset(c, 0, sizeof *c);
+    const Ids none = {0};
     c->stream = self;
-    c->ids.placed = self->result == PLACED;
+    c->work = NULL;
+    c->ids = none;
+    c->room = 0;
+    c->released = NULL;
     if (self->broken) {
         PyErr_SetString(PyExc_ValueError, "this stream has failed: reset it before it reads another text");
         return -1;
     }
     c->work = bitlex_py_begin_work(self->encoder);
+    if (c->work != NULL && self->result != PLACED) {
+        c->ids = c->work->ids;
+        c->ids.used = 0;
+        c->work->ids = none;
+    }
+    c->ids.placed = self->result == PLACED;
     if (c->work == NULL || bitlex_py_reserve(&c->ids, self->length + (length < AT_ONCE ? length : AT_ONCE) + 64) < 0)
         return PyErr_NoMemory(), -1;
     return 0;

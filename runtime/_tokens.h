@@ -81,6 +81,7 @@ typedef struct Working {
     uint64_t scratch_size;
     void *offsets;         /* of pieces, of streams */
     size_t offsets_size;
+    Ids ids;               /* memory for those of a call, of streams */
     struct Working *next;  /* of those that wait */
 } Working;
 

@@ -169,17 +169,18 @@ class Characters:
 class TokenStream(Fed[Any]):
     """Encodes a text that comes in parts. Made by `tokenizer.stream()`, which says what it gives."""
 
-    __slots__ = ("_characters", "_high", "_result", "_stream")
+    __slots__ = ("_characters", "_direct", "_feed", "_high", "_result", "_stream")
 
     def __init__(self, stream: Any, result: int) -> None:
         self._stream, self._result = stream, result
+        self._feed, self._direct = stream.feed, result != PLACED  # bytes go straight there: what is in between counts for short parts
         self._high = ""  # a surrogate that the next part may have the other half of
         self._characters: Characters | None = None
 
     def feed(self, part: str | Bytes, /) -> Any:
         """The ids that are settled."""
-        if type(part) is bytes and self._result != PLACED:
-            return self._stream.feed(part)
+        if type(part) is bytes and self._direct:
+            return self._feed(part)
         if isinstance(part, str):
             if self._high or "\ud800" <= part[-1:] <= "\udbff":
                 part = self._high + part

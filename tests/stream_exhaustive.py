@@ -28,7 +28,7 @@ from generator.alphabet import LENGTHS
 sys.path.insert(0, str(Path(__file__).parent))  # so that files here find each other by bare names, as they do under pytest
 from compilers import ROOT, C, build
 
-SMALL = {"#define RUN 32 ": "#define RUN 2 ", "#define SHORT 24 ": "#define SHORT 0 ", "#define TABLED 320 ": "#define TABLED 3 ", "#define AHEAD 48 ": "#define AHEAD 2 ",
+SMALL = {"#define RUN 32 ": "#define RUN 2 ", "#define SHORT 24 ": "#define SHORT 0 ", "#define TABLED 320 ": "#define TABLED 3 ", "#define AHEAD 16 ": "#define AHEAD 2 ",
          "#define LONG_RUN 256 ": "#define LONG_RUN 4 "}
 
 

@@ -252,6 +252,22 @@ def test_pieces_that_are_remembered() -> None:
     assert all(type(piece) is bytes for piece in stream.feed(data))
 
 
+@pytest.mark.skipif(bitlex.lexer("cl100k").tier == "pure", reason="there, nothing is remembered")
+def test_pieces_of_a_long_text_are_remembered_in_small_parts() -> None:
+    """Also where what remembers them becomes larger meanwhile."""
+    lexer = bitlex.lexer("cl100k")
+    rng = random.Random(8)
+    words = [f" {KINDS[number % 2]}{chr(0x430 + number % 32)}{chr(0x3B1 + number // 32 % 24)}w" for number in range(700)]
+    text = "".join(rng.choices(words, k=20_000))
+    data = text.encode()
+    for whole in (text, data):
+        stream = lexer.stream()
+        found = [stream.feed(whole[at : at + 33]) for at in range(0, len(whole), 33)]
+        assert [piece for pieces in (*found, stream.finish()) for piece in pieces] == lexer.split(whole)
+        again = [piece for _ in range(2) for piece in stream.feed(whole[:200])]
+        assert len({id(piece) for piece in again}) < len(again) * 2 // 3
+
+
 def test_a_stream_has_one_user(tmp_path: Path) -> None:
     """Another thread that feeds it is told so, or comes when the first is through; what the stream gives is one text's."""
     lexer = bitlex.lexer("cl100k")

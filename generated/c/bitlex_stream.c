@@ -35,7 +35,7 @@
 #define PLACES 2
 #define NOT_TABLED 0xFFFF
 #define TABLED 320 /* units that are read by the table where nothing is open; more are read as any other text is */
-#define AHEAD 48   /* units that are looked up at once where something is */
+#define AHEAD 16   /* units that are looked up at once where something is */
 
 /* What a column does to a configuration: bits. */
 #define START 1u        /* a piece starts at this place, and nothing is done to others */
@@ -306,8 +306,9 @@ void bitlex_stream_use_table(bitlex_stream *s, const bitlex_stream_table *table)
 }
 
 /* Read characters by their columns, up to one that leads out of the table, and with `pause` up to one behind which nothing is open: how many.
- * `units`: where each starts, or NULL where each is a unit. */
-static inline uint32_t read_columns(bitlex_stream *s, const uint8_t *columns, const uint16_t *units, uint32_t count, int pause, uint64_t **out)
+ * `map`: what has the columns of what is at `columns`, or NULL. `units`: where each starts, or NULL where each is a unit. */
+static inline uint32_t read_columns(bitlex_stream *s, const uint8_t *columns, const uint8_t *map, const uint16_t *units, uint32_t count,
+                                    int pause, uint64_t **out)
 {
     const bitlex_stream_table *t = s->table;
     const uint16_t *next = t->next, *does = t->does;
@@ -315,7 +316,7 @@ static inline uint32_t read_columns(bitlex_stream *s, const uint8_t *columns, co
     uint64_t *end = *out, first = s->open[0] >> 6, second = s->open[1] >> 6;
     uint32_t i, row = (uint32_t)s->configuration << t->shift;
     for (i = 0; i < count; i++) {
-        const uint32_t at = row + columns[i], done = does[at];
+        const uint32_t at = row + (map != NULL ? map[columns[i]] : columns[i]), done = does[at];
         const uint64_t here = base + (units != NULL ? units[i] : i);
         if (done & PLACE_MOVES) {
             const uint32_t is = done >> FIRST_IS & 3;
@@ -354,15 +355,21 @@ static size_t take_starts(bitlex_stream *s, uint64_t *out, size_t n)
     return n;
 }
 
-/* Read some characters by the table: how many units. */
+/* Read some characters by the table: how many units. Where each byte is a character, its column is looked up as it is needed: the chain
+ * of states leaves time for that. */
 static size_t read_tabled(bitlex_stream *s, bitlex_cursor *c, const uint8_t *p, size_t length, size_t most, bitlex_encoding encoding, int pause,
                           uint64_t *out, size_t *stored)
 {
-    uint64_t *end = out, units;
-    const uint32_t loaded = bitlex_load_part(c, p, length, encoding, most, &units);
-    const uint32_t taken = c->plain ? read_columns(s, c->columns, NULL, loaded, pause, &end)
-                                    : read_columns(s, c->columns, c->units, loaded, pause, &end);
-    if (taken < loaded) units = c->plain ? taken : c->units[taken];
+    uint64_t *end = out, units = length < most ? length : most;
+    uint32_t loaded, taken;
+    if (encoding == BITLEX_LATIN1 || (encoding == BITLEX_UTF8 && bitlex_is_ascii(p, (size_t)units))) {
+        units = read_columns(s, p, c->direct, NULL, (uint32_t)units, pause, &end);
+    } else {
+        loaded = bitlex_load_part(c, p, length, encoding, most, &units);
+        taken = c->plain ? read_columns(s, c->columns, NULL, NULL, loaded, pause, &end)
+                         : read_columns(s, c->columns, NULL, c->units, loaded, pause, &end);
+        if (taken < loaded) units = c->plain ? taken : c->units[taken];
+    }
     s->length += units;
     *stored = take_starts(s, out, (size_t)(end - out));
     return (size_t)units;
@@ -376,7 +383,7 @@ static size_t step(bitlex_stream *s, uint32_t column, uint32_t units, uint64_t *
     uint8_t one = (uint8_t)column;
     uint64_t *end = out;
     size_t n;
-    if (s->configuration != NOT_TABLED && read_columns(s, &one, NULL, 1, 0, &end) > 0) {
+    if (s->configuration != NOT_TABLED && read_columns(s, &one, NULL, NULL, 1, 0, &end) > 0) {
         s->length += units;
         return take_starts(s, out, (size_t)(end - out));
     }

@@ -125,7 +125,7 @@ static inline uint32_t place_of(point_table t, uint32_t point) /* in stage2 */
 
 static inline uint8_t look_up(point_table t, uint32_t point) { return t.cell_column[t.stage2[place_of(t, point)]]; }
 
-static int is_ascii(const uint8_t *p, size_t length)
+int bitlex_is_ascii(const uint8_t *p, size_t length)
 {
     uint64_t seen = 0, word;
     size_t i = 0;
@@ -300,7 +300,7 @@ static uint32_t load(bitlex_cursor *c, uint64_t from, uint64_t to)
             point = p[i] > 0x10FFFF ? 0xFFFD : p[i];
             column[i] = look_up(table, point);
         }
-    } else if (c->encoding == BITLEX_LATIN1 || is_ascii(c->text + from, n)) {
+    } else if (c->encoding == BITLEX_LATIN1 || bitlex_is_ascii(c->text + from, n)) {
         const uint8_t *p = c->text + from, *direct = c->direct;
         for (i = 0; i + 8 <= n; i += 8) { /* unrolled: else its speed is a matter of where the compiler puts it */
             for (k = 0; k < 8; k++) column[i + k] = direct[p[i + k]];
@@ -1097,13 +1097,13 @@ void bitlex_recall(bitlex_cursor *c, uint64_t *kept)
 static uint64_t settled(bitlex_cursor *c, uint32_t *state)
 {
     const uint32_t columns = c->stage->column_count;
-    uint64_t ahead, from;
+    uint64_t ahead, from, to = c->length;
     uint32_t loaded, n, i, size;
     uint16_t set[SET];
-    for (ahead = 16;; ahead *= 8) {
+    for (size = 0; size < c->stage->backward_states; size++) set[size] = (uint16_t)(size * columns);
+    for (ahead = 16;; ahead *= 2, to = from) {
         from = ahead < c->length ? border(c, c->length - ahead) : 0;
-        loaded = n = load(c, from, c->length);
-        for (size = 0; size < c->stage->backward_states; size++) set[size] = (uint16_t)(size * columns);
+        loaded = n = load(c, from, to);
         /* Where bytes are read one by one, not inside of a character. */
         while (n > 0 && (size > 1 || (c->machine->continuation != NULL && n < loaded && border(c, from + n) != from + n))) {
             n--;
@@ -1111,7 +1111,7 @@ static uint64_t settled(bitlex_cursor *c, uint32_t *state)
             size = distinct(set, size);
         }
         *state = set[0];
-        if (size == 1) return n == loaded ? c->length : c->plain ? from + n : from + c->units[n];
+        if (size == 1) return n == loaded ? to : c->plain ? from + n : from + c->units[n];
         if (from == 0) return 0;
     }
 }

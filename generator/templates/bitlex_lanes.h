@@ -115,12 +115,15 @@ static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
 /* Decode the unit at p < end: its code point, or U+FFFD for a maximal ill-formed subsequence. Stores the length. */
 uint32_t bitlex_decode(const uint8_t *p, const uint8_t *end, uint32_t *length);
 
-/* For bitlex_stream.c: the columns of the characters that start in the first `most` units of a part of a text, BITLEX_BLOCK at most, with
+/* For bitlex_stream.c: whether all bytes are ASCII; the column of one is then c->direct[byte], as it is of any byte of Latin-1. */
+int bitlex_is_ascii(const uint8_t *p, size_t length);
+
+/* For it, too: the columns of the characters that start in the first `most` units of a part of a text, BITLEX_BLOCK at most, with
  * a cursor that was begun with a machine of one stage. How many there are comes back, and *units that they have; they are in c->columns, and
  * unless c->plain in c->units where they start. */
 uint32_t bitlex_load_part(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, uint64_t most, uint64_t *units);
 
-/* For it, too: point a cursor, which was begun with a machine of one stage and not used since with other scratch memory, at part of a
+/* And for it: point a cursor, which was begun with a machine of one stage and not used since with other scratch memory, at part of a
  * text: 1..BITLEX_BLOCK units, entered in a forward state and followed by nobody knows what. How many of them nothing that follows can
  * change comes back; bitlex_next and bitlex_next_pairs then give the starts of pieces among these, and none at their end; the first unit may
  * be one. When they are through, c->forward is the state behind. */
