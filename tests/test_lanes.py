@@ -67,3 +67,18 @@ def test_bytes_of_all_kinds(name: str, vector_tier: str, monkeypatch: pytest.Mon
         for weights in ((8, 2, 2, 2, 1, 1), (20, 1, 8, 1, 1, 0), (30, 0, 0, 10, 1, 0), (1, 1, 1, 1, 20, 1)):
             text = bytes(chance.choice(kind) for kind in chance.choices(kinds, weights, k=length))
             assert one.spans(text).tolist() == two.spans(text).tolist()
+
+
+@pytest.mark.parametrize("name", ["cl100k", "o200k", "bytelevel"])
+def test_texts_that_jump_about(name: str, vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code points from anywhere, for long enough that rows are no longer looked for, and a script, for which they are again."""
+    one = bitlex.lexer(name)
+    assert one.tier == vector_tier
+    monkeypatch.setenv("BITLEX_TIER", "pure")
+    two = bitlex.lexer(name)
+    chance = random.Random(name)
+    for most in (0x800, 0x10000, 0x20000, 0x110000):
+        points = [point for point in (chance.randrange(most) for _ in range(9_000)) if not 0xD800 <= point < 0xE000]
+        text = "".join(map(chr, points[:4_000])) + "Привет, мир! " * 200 + "".join(map(chr, points[4_000:]))
+        assert one.split(text) == two.split(text)
+        assert one.spans(text.encode()).tolist() == two.spans(text.encode()).tolist()

@@ -229,6 +229,45 @@ static V NAME(meet)(const bitlex_lanes *lanes, bitlex_recent *recent, uint32_t c
     return codes;
 }
 
+#define JUMPS 15 /* where a text jumps about, no rows are looked for as many times 64 characters */
+
+/* The codes of the lanes in `wanted` by scalar loads, which is faster where a text jumps about. Vectors do all that is not a look-up: the
+ * lanes come to stand side by side, and of each its place in the first table, and that in the block which is found there. Loops of eight
+ * have few ends that cannot be predicted. */
+BITLEX_INLINE V NAME(one_by_one)(const bitlex_lanes *lanes, V code, M wanted, V chunk, V row, V low)
+{
+    const bitlex_machine *m = lanes->machine;
+    const uint16_t *stage1 = m->stage1;
+    const uint8_t *stage2 = m->stage2;
+    const uint32_t shift = m->shift, count = (uint32_t)__builtin_popcountll(m_bits(wanted));
+    const V inside = _mm512_set1_epi16((short)((1u << shift) - 1));
+    const __m128i by = _mm_cvtsi32_si128((int)shift - 6);
+    uint16_t blocks[64], places[64];
+    uint8_t cells[64]; /* those behind the last are in no lane */
+    uint32_t i, k;
+    chunk = _mm512_maskz_compress_epi8(wanted, chunk);
+    row = _mm512_maskz_compress_epi8(wanted, v_and(row, v_all(0x3F)));
+    low = _mm512_maskz_compress_epi8(wanted, v_and(low, v_all(0x3F)));
+    for (i = 0; i < 64; i += 32) {
+        const V first = v_or(_mm512_slli_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(chunk)), 6),
+                             _mm512_cvtepu8_epi16(_mm512_castsi512_si256(row)));
+        const V last = v_or(_mm512_slli_epi16(first, 6), _mm512_cvtepu8_epi16(_mm512_castsi512_si256(low)));
+        v_store(blocks + i, _mm512_srl_epi16(first, by));
+        v_store(places + i, v_and(last, inside));
+        chunk = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(chunk, 1));
+        row = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(row, 1));
+        low = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(low, 1));
+    }
+    for (i = 0; i < count; i += 8) { /* what is behind the last is U+0000 */
+        for (k = i; k < i + 8; k++) {
+            uint32_t cell = stage2[((size_t)stage1[blocks[k]] << shift) + places[k]];
+            __asm__ volatile("" : "+r"(cell)); /* else compilers would put words together by shifts, which takes longer */
+            cells[k] = (uint8_t)cell;
+        }
+    }
+    return _mm512_mask_expand_epi8(code, wanted, v_permute(lanes->cell_row, v_load(cells)));
+}
+
 /* As in bitlex_kernel.h; whether a lane is in the BMP is told by its chunk. */
 BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V code, M wanted, M wide, V chunk, V row, V low)
 {
@@ -245,6 +284,10 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V c
     }
     wanted = m_and(wanted, m_equal(code, unknown));
     if (!m_any(wanted)) return code;
+    if (recent->jumps > 0) {
+        recent->jumps--;
+        return NAME(one_by_one)(lanes, code, wanted, chunk, row, low);
+    }
     number = v_or(number, v_and(row, v_all(7)));
     place = v_choose(m_high(number), v_entry(recent->place + 128, number), v_entry(recent->place, number));
     index = v_or(v_and(low, v_all(0x3F)), v_left(v_and(place, v_all(3)), 6));
@@ -254,25 +297,19 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V c
     code = v_choose(m_without(wanted, m_high(place)), found, code);
     wanted = m_and(wanted, m_high(place));
     if (m_any(wanted)) {
-        uint8_t chunks[64], rows[64], lows[64], codes[64];
-        uint64_t left;
-        uint32_t i, at;
+        uint8_t chunks[64], rows[64];
+        uint32_t i;
         v_store(chunks, chunk);
         v_store(rows, row);
         for (i = 0; i < 4 && m_any(wanted); i++) {
-            M same;
-            at = first_bit(wanted);
-            same = m_and(m_and(wanted, m_equal(chunk, v_all(chunks[at]))), m_equal(row, v_all(rows[at])));
+            const uint32_t at = first_bit(wanted);
+            const M same = m_and(m_and(wanted, m_equal(chunk, v_all(chunks[at]))), m_equal(row, v_all(rows[at])));
             code = v_choose(same, _mm512_permutexvar_epi8(low, NAME(meet)(lanes, recent, chunks[at], rows[at])), code);
             wanted = m_without(wanted, same);
         }
-        v_store(codes, code); /* this text jumps about: one by one is faster */
-        v_store(lows, low);
-        for (left = m_bits(wanted); left; left &= left - 1) {
-            at = first_bit(left);
-            codes[at] = lanes->cell_code[cells_of(lanes->machine, chunks[at], rows[at])[lows[at] & 63]];
-        }
-        if (m_any(wanted)) code = v_load(codes);
+        if (!m_any(wanted)) return code;
+        recent->jumps = JUMPS;
+        code = NAME(one_by_one)(lanes, code, wanted, chunk, row, low);
     }
     return code;
 }

@@ -32,6 +32,7 @@ typedef struct {
     uint8_t only[BITLEX_RECENT]; /* the code that all of a row have, or LOOK_DEEPER */
     uint8_t held[BITLEX_RECENT]; /* or their numbers, of eight bits: rows are numbered as they are met */
     uint32_t oldest, numbers, finished; /* how many were met, how many are numbered, how often those at hand were all that was needed */
+    uint32_t jumps; /* how many times 64 characters more no row is looked for */
 } bitlex_recent;
 
 #define BITLEX_UNKNOWN 0xFF /* is no row and no number */
@@ -103,7 +104,7 @@ struct bitlex_lanes {
 static inline void bitlex_forget(bitlex_recent *recent)
 {
     memset(recent, BITLEX_UNKNOWN, sizeof *recent);
-    recent->oldest = recent->numbers = recent->finished = 0;
+    recent->oldest = recent->numbers = recent->finished = recent->jumps = 0;
 }
 
 static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
