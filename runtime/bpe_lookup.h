@@ -4,8 +4,9 @@
  *     a bucket                its line, two keys and the ids of both, compared with a key at once
  *
  * Keys and hashes are those of bpe_key.h, bit for bit, since what one way puts into a bucket the other finds. Four keys need one
- * multiplication, one comparison to mask what is behind the pieces, and no shift by a number that is not constant. A line is compared as eight
- * words: which of them are equal is the index of a table that says where the entry is. It takes a third of the instructions.
+ * multiplication, and one comparison to mask what is behind the pieces. A line is compared as eight words: which of them are equal is the
+ * index of a table that says where the entry is. Each bucket is asked for as soon as its key is made: where it was done for a whole group
+ * at the end, texts whose pieces do not fit the near caches were slower than without vectors.
  *
  * Invariant: nothing is read that the caller has not said may be read: 16 bytes from the start of each piece.
  */
@@ -31,7 +32,7 @@
 #define BYTES_8_TO_15 0x0F0E0D0C0B0A0908
 
 /* Of sixteen pieces: bits of those that have more than BPE_KEY bytes, whose keys are not to be used, and of those that have more than
- * `one` and begin with a byte that is not below `scripts`. */
+ * ONE and begin with a byte that is not below SCRIPTS. */
 typedef struct {
     uint32_t longer, scripts;
 } unlike;
@@ -44,7 +45,7 @@ WITH_VECTORS static inline unlike put_sixteen(const uint8_t *text, const uint32_
     const __m512i from = _mm512_mask_loadu_epi32(_mm512_set1_epi32((int)starts[0]), all, starts);
     const __m512i lengths = _mm512_sub_epi32(_mm512_mask_loadu_epi32(from, all, ends), from);
     const __m512i bytes = _mm512_broadcast_i32x4(_mm512_cvtepi32_epi8(lengths));
-    const __m512i places = _mm512_set_epi64(BYTES_8_TO_15, BYTES_0_TO_7, BYTES_8_TO_15, BYTES_0_TO_7, BYTES_8_TO_15, BYTES_0_TO_7, BYTES_8_TO_15, BYTES_0_TO_7);
+    const __m512i places = _mm512_set4_epi64(BYTES_8_TO_15, BYTES_0_TO_7, BYTES_8_TO_15, BYTES_0_TO_7);
     const __m512i factors = _mm512_set4_epi64((long long)HASH_HIGH, (long long)HASH_LOW, (long long)HASH_HIGH, (long long)HASH_LOW);
     const __m512i evens = _mm512_set_epi64(6, 4, 2, 0, 6, 4, 2, 0);
     __m512i which = _mm512_set_epi64(LANE(3), LANE(3), LANE(2), LANE(2), LANE(1), LANE(1), 0, 0);
@@ -61,10 +62,12 @@ WITH_VECTORS static inline unlike put_sixteen(const uint8_t *text, const uint32_
         const __m512i length = _mm512_shuffle_epi8(bytes, which);
         __m512i four = _mm512_castsi128_si512(_mm_loadu_si128((const void *)(text + at[i])));
         __m512i hashes;
+        __mmask64 leads;
         four = _mm512_inserti32x4(four, _mm_loadu_si128((const void *)(text + at[i + 1])), 1);
         four = _mm512_inserti32x4(four, _mm_loadu_si128((const void *)(text + at[i + 2])), 2);
         four = _mm512_inserti32x4(four, _mm_loadu_si128((const void *)(text + at[i + 3])), 3);
-        u.scripts |= (uint32_t)_pext_u64(_mm512_mask_cmpge_epu8_mask(SCRIPTS_KEYS, four, _mm512_set1_epi8((char)SCRIPTS)), SCRIPTS_KEYS) << i;
+        leads = _mm512_mask_cmpge_epu8_mask(SCRIPTS_KEYS, four, _mm512_set1_epi8((char)SCRIPTS));
+        u.scripts |= (uint32_t)_pext_u64(leads, SCRIPTS_KEYS) << i;
         four = _mm512_maskz_mov_epi8(_mm512_cmplt_epu8_mask(places, length), four);
         four = _mm512_mask_mov_epi8(four, LENGTH_BYTES, length);
         _mm512_storeu_si512(keys + i, four);
