@@ -51,6 +51,24 @@ def nfc(text: str) -> str:
         return text
     if tuple(map(int, unicodedata.unidata_version.split("."))) > LISTED:
         raise VocabularyError(f"normalizer NFC: Unicode {unicodedata.unidata_version} of this Python is newer than bitlex knows")
+    return text if unicodedata.is_normalized("NFC", text) else "".join(map(stretch_in_nfc, stretches(text)))
+
+
+STRETCH = 300  # characters, at least: most of a long text is in NFC, which is seen in a fraction of the time
+BORDER = re.compile("[\0-\x7f]")  # nothing of these goes to what is before
+
+
+def stretches(text: str) -> Iterator[str]:
+    """The text, cut where each part can be normalized by itself."""
+    start = 0
+    while start < len(text):
+        border = BORDER.search(text, start + STRETCH)
+        end = len(text) if border is None else border.start()
+        yield text[start:end]
+        start = end
+
+
+def stretch_in_nfc(text: str) -> str:
     if unicodedata.is_normalized("NFC", text):
         return text
     # The pieces at odd places are what the pattern matched.

@@ -13,6 +13,7 @@ import tokenizers
 import unicodedata2
 from tokenizers.normalizers import NFC
 
+from bitlex import normalization
 from bitlex.added import WHITE_SPACE, is_word, split_added
 from bitlex.normalization import LISTED, NEWER, TAKEN_IN, changes, combining, is_border, last_border, nfc
 from bitlex.vocabularies import VocabularyError, read
@@ -138,6 +139,19 @@ def test_nfc_of_random_texts() -> None:
     newer = [one for one in EVERY if NEWER.fullmatch(one)]
     pool = marks() + newer * 5 + [one for one in EVERY if unicodedata2.decomposition(one)] + list("abe") * 300
     assert different("".join(rng.choices(pool, k=rng.randint(1, 8))) for _ in range(50_000)) is None
+
+
+def test_nfc_of_long_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which are cut: as soon as they may be, and here at every such place, too."""
+    rng = random.Random(7)
+    pool = marks() + [one for one in EVERY if unicodedata2.decomposition(one) or NEWER.fullmatch(one)] + TAKEN_IN.findall("".join(EVERY)) * 9
+    few = list("ae \n\0\x7f\u0301\u0323\u0300\u1100\u1161\u11a8\u0897\u09c7\u09be")
+    for ascii_letters in (0, 1, 40, 4000, 400_000):
+        letters = pool + list("abe \0\x7f") * ascii_letters
+        assert different("".join(rng.choices(letters, k=rng.randint(1, 5000))) for _ in range(60)) is None
+    for least in (normalization.STRETCH, 1, 2):
+        monkeypatch.setattr(normalization, "STRETCH", least)
+        assert different("".join(rng.choices(few, k=rng.randint(1, 1000))) for _ in range(300)) is None
 
 
 def test_starters_that_the_one_before_takes_in() -> None:
