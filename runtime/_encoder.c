@@ -127,7 +127,7 @@ static int encode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t cou
     Encoded outcome;
     size_t which;
     int failed;
-    if (read_arguments(self, arguments, count, &threads, &blocks) < 0 || bitlex_py_utf8_begin(u, arguments[0]) < 0) return -1;
+    if (read_arguments(self, arguments, count, &threads, &blocks) < 0 || bitlex_py_utf8_hold(u, arguments[0]) < 0) return -1;
     failed = refuse(u, arguments[2]);
     set_task(task, u, arguments[1]);
     if (!failed && threads == 1) failed = encode_here(self, task);
@@ -263,7 +263,7 @@ static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t co
     }
     for (; b->begun < b->count; b->begun++) {
         Utf8 *u = b->texts + b->begun;
-        if (bitlex_py_utf8_begin(u, PyTuple_GET_ITEM(b->tuple, b->begun)) < 0) return batch_fails(b, b->begun);
+        if (bitlex_py_utf8_hold(u, PyTuple_GET_ITEM(b->tuple, b->begun)) < 0) return batch_fails(b, b->begun);
         set_task(b->tasks + b->begun, u, arguments[1]);
         b->tasks[b->begun].counting = counting;
         if (refuse(u, arguments[2]) < 0) {

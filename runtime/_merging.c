@@ -42,7 +42,7 @@ PyObject *bitlex_py_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t 
         PyErr_Format(PyExc_ValueError, "method is %R; it may be 'automatic', 'sweep', 'heap', 'windows', 'backtrack' or 'prefixes'", arguments[1]);
         return NULL;
     }
-    if (bitlex_py_utf8_begin(&u, arguments[0]) < 0) return NULL;
+    if (bitlex_py_utf8_hold(&u, arguments[0]) < 0) return NULL;
     if (bitlex_py_reserve(&ids, (size_t)u.length + BPE_PADDING) < 0) {
         PyErr_NoMemory();
     } else {

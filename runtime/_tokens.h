@@ -110,6 +110,10 @@ typedef struct {
 
 /* -1 with an exception set. In a str, a high and a low surrogate side by side are one character, and a lone one is U+FFFD. */
 int bitlex_py_utf8_begin(Utf8 *u, PyObject *text);
+
+/* The same, of a text that stays as it is: a copy of a buffer to which others may write, such as a file in memory. Merging a piece looks at
+ * it again and again, and joins what it found before. */
+int bitlex_py_utf8_hold(Utf8 *u, PyObject *text);
 void bitlex_py_utf8_end(Utf8 *u);
 
 /* --- _ids.c --- */

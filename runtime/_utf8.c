@@ -175,6 +175,34 @@ void bitlex_py_utf8_end(Utf8 *u)
     bitlex_py_text_end(&u->text);
 }
 
+/* Memory of its own for so many bytes: -1 with an exception set, and the text let go. */
+static int make_own(Utf8 *u, size_t size)
+{
+    u->own_size = size;
+    u->own = size == PY_SSIZE_T_MAX ? NULL : take(size);
+    u->bytes = u->own;
+    if (u->own != NULL) return 0;
+    PyErr_NoMemory();
+    bitlex_py_utf8_end(u);
+    return -1;
+}
+
+/* bytes, or a view of bytes. */
+static int is_constant(PyObject *text)
+{
+    if (PyMemoryView_Check(text)) text = PyMemoryView_GET_BASE(text);
+    return text != NULL && PyBytes_CheckExact(text);
+}
+
+int bitlex_py_utf8_hold(Utf8 *u, PyObject *text)
+{
+    if (bitlex_py_utf8_begin(u, text) < 0) return -1;
+    if (u->text.string != NULL || is_constant(text)) return 0;
+    if (make_own(u, (size_t)u->length + SLACK) < 0) return -1;
+    memcpy(u->own, u->text.data, (size_t)u->length);
+    return 0;
+}
+
 int bitlex_py_utf8_begin(Utf8 *u, PyObject *text)
 {
     static const bitlex_machine any; /* one that reads everything */
@@ -192,14 +220,7 @@ int bitlex_py_utf8_begin(Utf8 *u, PyObject *text)
     }
     width = u->text.encoding == BITLEX_LATIN1 ? 1 : u->text.encoding == BITLEX_UCS2 ? 2 : 4;
     widest = width == 1 ? 2 : width == 2 ? 3 : 4;
-    u->own_size = length > (PY_SSIZE_T_MAX - SLACK) / widest ? PY_SSIZE_T_MAX : length * widest + SLACK;
-    u->own = u->own_size == PY_SSIZE_T_MAX ? NULL : take(u->own_size);
-    if (u->own == NULL) {
-        PyErr_NoMemory();
-        bitlex_py_utf8_end(u);
-        return -1;
-    }
-    u->bytes = u->own;
+    if (make_own(u, length > (PY_SSIZE_T_MAX - SLACK) / widest ? PY_SSIZE_T_MAX : length * widest + SLACK) < 0) return -1;
     u->length = (uint64_t)(encode(u->own, data, width, length) - u->own);
     return 0;
 }
