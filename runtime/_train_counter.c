@@ -168,7 +168,7 @@ static PyObject *counter_add(Counter *self, PyObject *const *arguments, Py_ssize
     texts = PyMem_Calloc((size_t)n + 1, sizeof *texts);
     if (texts == NULL) PyErr_NoMemory();
     for (; texts != NULL && begun < n; begun++) {
-        if (bitlex_py_utf8_begin(texts + begun, PyTuple_GET_ITEM(tuple, begun)) == 0) continue;
+        if (bitlex_py_utf8_hold(texts + begun, PyTuple_GET_ITEM(tuple, begun)) == 0) continue;
         bitlex_py_name_index(begun);
         break;
     }
