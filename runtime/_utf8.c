@@ -1,4 +1,5 @@
-/* _utf8.c - a str or anything bytes-like in; out, its bytes, as they lie in memory where that is UTF-8 already.
+/* _utf8.c - a str or anything bytes-like in; out, its bytes, as they lie in memory where that is UTF-8 already; where others may write to
+ * them, and who asks cannot bear that, a copy.
  *
  * Surrogates are no UTF-8. A high and a low one side by side become the character that they spell in UTF-16, any other U+FFFD, as
  * tiktoken has it.

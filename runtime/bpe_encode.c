@@ -423,7 +423,7 @@ static size_t encode_places(bpe_encoder *e, const group *g, misses *missed, uint
 
 #ifdef HAS_VECTORS
 
-/* As encode_places. */
+/* As encode_places; apart from it, since only functions for the same instructions are inlined into one another. */
 WITH_VECTORS static size_t encode_places_by_vectors(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
 {
     const size_t count = g->count;

@@ -54,13 +54,18 @@ def test_machines_that_do_not_forget(pattern: str, vector_tier: str, monkeypatch
         assert one.split(text) == two.split(text)
 
 
+def native_and_pure(name: str, tier: str, monkeypatch: pytest.MonkeyPatch) -> tuple[bitlex.Lexer, bitlex.Lexer]:
+    """A lexer on the tier that is in BITLEX_TIER, and the same in Python."""
+    one = bitlex.lexer(name)
+    assert one.tier == tier
+    monkeypatch.setenv("BITLEX_TIER", "pure")
+    return one, bitlex.lexer(name)
+
+
 @pytest.mark.parametrize("name", ["cl100k", "o200k"])
 def test_bytes_of_all_kinds(name: str, vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leads and bytes that may follow them, in any order: every byte decides anew where a character starts."""
-    one = bitlex.lexer(name)
-    assert one.tier == vector_tier
-    monkeypatch.setenv("BITLEX_TIER", "pure")
-    two = bitlex.lexer(name)
+    one, two = native_and_pure(name, vector_tier, monkeypatch)
     chance = random.Random(name)
     kinds = (b"\x80\x8f\x90\x9f\xa0\xbf", b"\xc1\xc2\xdf", b"\xe0\xe1\xed\xef", b"\xf0\xf3\xf4\xf5\xff", b"aB1 '\n", bytes(range(256)))
     for length in (384, 400, 4_095, 6_144, 6_145, 20_000):
@@ -72,10 +77,7 @@ def test_bytes_of_all_kinds(name: str, vector_tier: str, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("name", ["cl100k", "o200k", "bytelevel"])
 def test_texts_that_jump_about(name: str, vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Code points from anywhere, for long enough that rows are no longer looked for, and a script, for which they are again."""
-    one = bitlex.lexer(name)
-    assert one.tier == vector_tier
-    monkeypatch.setenv("BITLEX_TIER", "pure")
-    two = bitlex.lexer(name)
+    one, two = native_and_pure(name, vector_tier, monkeypatch)
     chance = random.Random(name)
     for most in (0x800, 0x10000, 0x20000, 0x110000):
         points = [point for point in (chance.randrange(most) for _ in range(9_000)) if not 0xD800 <= point < 0xE000]

@@ -18,8 +18,8 @@ native = pytest.importorskip("bitlex._native", reason="the C extension was not b
 SHARED = ("-shared", "-fPIC")
 
 
-@pytest.mark.skipif(not os.environ.get("BITLEX_SLOW"), reason="half a minute to compile: set BITLEX_SLOW=1")
-@pytest.mark.skipif(sys.platform != "linux", reason="what is preloaded is of Linux")
+@pytest.mark.skipif(not os.environ.get("BITLEX_SLOW"), reason="compiling all of the extension for the sanitizer takes half a minute: set BITLEX_SLOW=1")
+@pytest.mark.skipif(sys.platform != "linux", reason="the sanitizer is preloaded into the interpreter as Linux does it (LD_PRELOAD, libtsan.so)")
 def test_threads(tmp_path: Path) -> None:
     sanitizer = subprocess.run([compiler("gcc"), "-print-file-name=libtsan.so"], capture_output=True, text=True, check=True).stdout.strip()
     package = tmp_path / "packages" / "bitlex"

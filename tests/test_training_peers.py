@@ -146,7 +146,7 @@ def same_as_defined(text: str, pattern: str, merges: int) -> None:
 def test_a_megabyte_of_prose(pattern: str) -> None:
     path = DATA / "01_en_prose.txt"
     if not path.exists():
-        pytest.skip("BITLEX_DATA names no folder of texts")
+        pytest.skip("BITLEX_DATA names no folder with the corpora that are trained on")
     same_as_defined(path.read_text(encoding="utf-8")[:1_000_000], pattern, 1000)
 
 
@@ -163,7 +163,7 @@ def test_the_text_of_minbpe(merges: int) -> None:
 def test_corpora(name: str) -> None:
     """Hugging Face's trainer on whole corpora; slow, so of one size here. bench/training has the others."""
     if not (DATA / name).exists():
-        pytest.skip("BITLEX_DATA names no folder of texts")
+        pytest.skip("BITLEX_DATA names no folder with the corpora that are trained on")
     text = (DATA / name).read_bytes()[:400_000].decode("utf-8", "ignore")
     theirs = by_huggingface([text], 2000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
     assert merges(bitlex.train(text, 2000, tie_break="huggingface")) == their_merges(theirs)
