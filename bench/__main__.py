@@ -29,6 +29,7 @@ from typing import Any
 
 import bitlex
 from bitlex.generator.measure import lookahead
+from bitlex.lexer import cores
 
 from .conduct import Pages, add_options, conduct, read
 from .corpora import Text, corpora, hard
@@ -125,7 +126,7 @@ def run(options: argparse.Namespace, result: Result, say: Callable[[str], None])
         if "threads" in inspect.signature(bitlex.Lexer.spans).parameters:
             whole = "".join(text.text for text in texts)
             long = Text("all texts", whole * max(1, 16 * size // max(1, len(whole.encode()))))
-            result.rows += threads(first, long, options.threads or os.cpu_count() or 1, options.rounds)
+            result.rows += threads(first, long, options.threads or cores(), options.rounds)
             say(by_threads(result.of("threads")))
         else:
             result.absent["threads"] = "this bitlex has no threads= in Lexer.spans"

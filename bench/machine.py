@@ -14,6 +14,7 @@ import numpy
 
 import bitlex
 from bitlex import generated
+from bitlex.lexer import cores
 
 from .native import Unavailable, clock, compiler
 
@@ -21,7 +22,7 @@ from .native import Unavailable, clock, compiler
 def about() -> dict[str, object]:
     """By name; to be called before and after, for what changes."""
     return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"), "processor": processor(), "cores": os.cpu_count(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"), "processor": processor(), "cores": cores(),
         "system": f"{platform.system()} {platform.machine()}", "python": platform.python_version(), "numpy": numpy.__version__,
         "compiler": first_line([compiler() or "no compiler", "--version"]), "bitlex": bitlex.__version__,
         "commit": first_line(["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]), **mood(),

@@ -24,6 +24,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from bitlex.lexer import cores
 from bitlex.vocabularies import Description
 
 from ..conduct import Pages, add_options, conduct, read
@@ -117,7 +118,7 @@ def measure(
     if "pieces" in options.parts:
         take(session, "pieces", parts.hard(session, texts, size // 5 if options.quick else size), result, say)
     if "threads" in options.parts:
-        most = options.threads or os.cpu_count() or 1
+        most = options.threads or cores()
         take(session, "threads", parts.threads(session, texts, most, 16 * size), result, say)
 
 
