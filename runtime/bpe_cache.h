@@ -94,6 +94,17 @@ static inline key span_key(const span *s)
     return s->readable >= 16 ? key_of(s->bytes, s->length) : key_at_end(s->bytes, s->length);
 }
 
+/* hash_bytes of a longer piece: without a branch for each of its last bytes, where so many may be read. */
+static inline uint64_t span_hash(const span *s)
+{
+    const uint8_t *p = s->bytes;
+    uint64_t state = s->length;
+    uint32_t rest = s->length;
+    if (s->length > MEDIUM || s->readable < MEDIUM + 16) return hash_bytes(s->bytes, s->length);
+    for (; rest >= 16; p += 16, rest -= 16) state = fold(load_8(p) ^ state, load_8(p + 8) ^ UINT64_C(0xA0761D6478BD642F));
+    return fold((load_8(p) & load_8(FIRST_BYTES + 32 - rest)) ^ state, (load_8(p + 8) & load_8(FIRST_BYTES + 40 - rest)) ^ UINT64_C(0xE7037ED1A0B428DB));
+}
+
 /* The first of two where a longer piece is, if it is anywhere: by its hash_bytes. */
 static inline medium_entry *mediums_of(const bpe_encoder *e, uint64_t hash) { return e->mediums + (hash & (MEDIUMS - 1) & ~UINT64_C(1)); }
 

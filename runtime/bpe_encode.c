@@ -70,7 +70,7 @@ static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, ui
     } else {
         g->keys[i] = no_key();
         g->buckets[i] = e->buckets[0];
-        g->hashes[i] = s.length <= LONGEST ? hash_bytes(s.bytes, s.length) : 0;
+        g->hashes[i] = s.length <= LONGEST ? span_hash(&s) : 0;
         PREFETCH(s.length <= MEDIUM ? (const void *)mediums_of(e, g->hashes[i]) : slots_of(e, g->hashes[i]));
     }
 }
@@ -464,7 +464,7 @@ static size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint3
 
 /* The ids of pieces from *i on, of which the first is cut, and which are put into regions as long as one of sixteen is: how many ids there are now,
  * or an error. */
-static size_t encode_regions(bpe_encoder *e, group *g, misses *missed, const uint32_t *starts, const uint32_t *ends, size_t count, size_t *i,
+NOT_INLINE static size_t encode_regions(bpe_encoder *e, group *g, misses *missed, const uint32_t *starts, const uint32_t *ends, size_t count, size_t *i,
                              uint32_t *out, size_t done)
 {
     region r;
