@@ -62,6 +62,31 @@ static inline uint8_t *store_ascii(uint8_t *to, const void *from, size_t width, 
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
 
+/* As many units from `from` on as are ASCII, 64 at a time, up to `most`: how many. */
+__attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt"))) static inline size_t
+store_64(uint8_t *to, const uint8_t *from, size_t width, size_t most)
+{
+    size_t n, k;
+    for (n = 0; most - n >= 64; n += 64, from += 64 * width) {
+        __m512i parts[4], all = _mm512_setzero_si512();
+        for (k = 0; k < width; k++) {
+            parts[k] = _mm512_loadu_si512(from + 64 * k);
+            all = _mm512_or_si512(all, parts[k]);
+        }
+        if (width == 1) {
+            if (_mm512_movepi8_mask(all) != 0) break;
+            _mm512_storeu_si512(to + n, all);
+        } else if (width == 2) {
+            if (_mm512_test_epi16_mask(all, _mm512_set1_epi16((short)0xFF80)) != 0) break;
+            for (k = 0; k < 2; k++) _mm256_storeu_si256((void *)(to + n + 32 * k), _mm512_cvtepi16_epi8(parts[k]));
+        } else {
+            if (_mm512_test_epi32_mask(all, _mm512_set1_epi32((int)0xFFFFFF80)) != 0) break;
+            for (k = 0; k < 4; k++) _mm_storeu_si128((void *)(to + n + 16 * k), _mm512_cvtepi32_epi8(parts[k]));
+        }
+    }
+    return n;
+}
+
 static int has_vectors(void)
 {
     return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw");
@@ -82,8 +107,13 @@ store_vectors(uint8_t *to, const void *from, size_t width, size_t *i, size_t len
         __m512i bytes, marks;
         __mmask64 used;
         if (two == 0) {
+            const uint8_t *behind = at + width * RUN;
+            size_t more = length - *i - RUN;
             _mm_storeu_si128((void *)to, _mm512_cvtepi32_epi8(c));
             to += RUN;
+            more = width == 1 ? store_64(to, behind, 1, more) : width == 2 ? store_64(to, behind, 2, more) : store_64(to, behind, 4, more);
+            to += more;
+            *i += more;
             continue;
         }
         if (_mm512_cmpeq_epi32_mask(_mm512_and_si512(c, _mm512_set1_epi32((int)0xFFFFF800)), _mm512_set1_epi32(0xD800)) != 0) break;

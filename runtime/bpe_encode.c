@@ -81,7 +81,7 @@ static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, ui
 WITH_VECTORS static void put_keys_by_vectors(const bpe_encoder *e, group *g, size_t n)
 {
     for (; n < g->count; n += SIXTEEN) {
-        uint32_t longer = put_sixteen(g->text, g->starts + n, g->ends + n, g->count - n, buckets_of(e), g->keys + n, g->buckets + n).longer;
+        uint32_t longer = put_sixteen(g->text, g->starts + n, g->ends + n, g->count - n, e, g->keys + n, g->buckets + n).longer;
         for (; UNLIKELY(longer != 0); longer &= longer - 1) {
             const size_t i = n + _tzcnt_u32(longer);
             put_key(e, g, i, g->starts[i], g->ends[i]);
@@ -165,7 +165,7 @@ WITH_VECTORS static size_t put_run_by_vectors(const bpe_encoder *e, group *g, si
 {
     size_t n;
     for (n = 0; n < most; n += SIXTEEN) {
-        const unlike u = put_sixteen(g->text, g->starts + n, g->ends + n, most - n, buckets_of(e), g->keys + n, g->buckets + n);
+        const unlike u = put_sixteen(g->text, g->starts + n, g->ends + n, most - n, e, g->keys + n, g->buckets + n);
         uint32_t others = u.longer | u.scripts;
         for (; UNLIKELY(others != 0); others &= others - 1) {
             const size_t i = n + _tzcnt_u32(others);
@@ -184,6 +184,7 @@ static size_t put_run(const bpe_encoder *e, group *g, size_t most)
     const uint8_t *text = g->text;
     const uint32_t *starts = g->starts, *ends = g->ends;
     const entry (*buckets)[2] = buckets_of(e);
+    const uint32_t mask = e->bucket_mask;
     size_t n;
 #ifdef HAS_VECTORS
     if (e->vectors) return put_run_by_vectors(e, g, most);
@@ -198,7 +199,7 @@ static size_t put_run(const bpe_encoder *e, group *g, size_t most)
             continue;
         }
         k = key_of(text + start, length);
-        bucket = buckets[key_hash(k) >> (64 - BUCKET_BITS)];
+        bucket = buckets[key_hash(k) >> BUCKET_SHIFT & mask];
         PREFETCH(bucket);
         g->keys[n] = k;
         g->buckets[n] = bucket;
