@@ -94,7 +94,7 @@ static void set_task(Task *task, const Utf8 *u, PyObject *allowed)
 static int encode_here(Encoder *self, Task *task)
 {
     uint8_t copy[SHORT + 16];
-    const uint64_t likely = task->length <= SHORT ? task->length : task->counting ? 0 : task->length / 3;
+    const uint64_t likely = task->length <= SHORT ? task->length : task->counting ? 0 : task->length / 2;
     PyThreadState *released = NULL;
     Encoded outcome;
     Working *w = bitlex_py_begin_work(self);

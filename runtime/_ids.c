@@ -15,25 +15,25 @@ int bitlex_py_reserve(Ids *ids, size_t more)
     if (more > SIZE_MAX / 8 - ids->used) return -1;
     room = ids->used + more;
     if (room < ids->room + ids->room / 2) room = ids->room + ids->room / 2;
-    grown = PyMem_RawRealloc(ids->data, room * sizeof *grown);
+    grown = bitlex_py_regrow(FOR_IDS, ids->data, ids->room * sizeof *grown, ids->used * sizeof *grown, room * sizeof *grown);
     if (grown == NULL) return -1;
     ids->data = grown;
-    bitlex_py_ask_for_large_pages(grown, room * sizeof *grown);
+    ids->room = room;
     if (ids->placed) {
         uint64_t *places = PyMem_RawRealloc(ids->places, room * 2 * sizeof *places);
         if (places == NULL) return -1;
         ids->places = places;
     }
-    ids->room = room;
     return 0;
 }
 
 void bitlex_py_free_ids(Ids *ids)
 {
-    PyMem_RawFree(ids->data);
+    bitlex_py_let_go(FOR_IDS, ids->data, ids->room * sizeof *ids->data, ids->used * sizeof *ids->data);
     PyMem_RawFree(ids->places);
     ids->data = NULL;
     ids->places = NULL;
+    ids->used = ids->room = 0;
 }
 
 static PyObject *number(Encoder *self, uint32_t id)
@@ -71,12 +71,13 @@ typedef struct {
     PyObject_HEAD
     void *data;
     Py_ssize_t size;
+    size_t room; /* bytes that were asked for */
 } Array;
 
 static void array_dealloc(Array *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    PyMem_RawFree(self->data);
+    bitlex_py_let_go(FOR_IDS, self->data, self->room, (size_t)self->size);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -97,8 +98,8 @@ PyType_Spec bitlex_py_array_spec = {
     "bitlex._native.Array", sizeof(Array), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, array_slots};
 
-/* An array of numpy over memory that it takes; what was so far in `taken` is then NULL. Of few ids, it is a copy. */
-static PyObject *as_numpy(PyObject *owner, void **taken, size_t size, Numbers numbers)
+/* An array of numpy over memory of so much room, which it takes; what was so far in `taken` is then NULL. Of few ids, it is a copy. */
+static PyObject *as_numpy(PyObject *owner, void **taken, size_t size, size_t room, Numbers numbers)
 {
     State *state = PyType_GetModuleState(Py_TYPE(owner));
     PyObject *array;
@@ -108,6 +109,7 @@ static PyObject *as_numpy(PyObject *owner, void **taken, size_t size, Numbers nu
     if (made == NULL) return NULL;
     made->data = *taken;
     made->size = (Py_ssize_t)size;
+    made->room = room;
     *taken = NULL;
     array = bitlex_py_numpy(PyType_GetModule(Py_TYPE(owner)), (PyObject *)made, numbers);
     Py_DECREF(made);
@@ -118,20 +120,24 @@ PyObject *bitlex_py_ids_as_numpy(PyObject *owner, Ids *ids)
 {
     void *data;
     PyObject *array;
-    if (ids->used > FEW && ids->room > ids->used + ids->used / 8 + 64) {
+    if (ids->used > FEW && ids->room > ids->used + ids->used / 8 + 64 && ids->room * 4 < LARGE) { /* of large memory, the rest was never written */
         uint32_t *fitted = PyMem_RawRealloc(ids->data, (ids->used + 1) * sizeof *fitted);
-        if (fitted != NULL) ids->data = fitted;
+        if (fitted != NULL) {
+            ids->data = fitted;
+            ids->room = ids->used + 1;
+        }
     }
     data = ids->data;
-    array = as_numpy(owner, &data, ids->used * 4, IDS);
+    array = as_numpy(owner, &data, ids->used * 4, ids->room * 4, IDS);
     ids->data = data;
+    if (data == NULL) ids->used = ids->room = 0;
     return array;
 }
 
 PyObject *bitlex_py_ids_and_places(PyObject *owner, Ids *ids)
 {
     void *data = ids->places;
-    PyObject *places = as_numpy(owner, &data, ids->used * 16, WIDE_OFFSETS), *numbers, *both;
+    PyObject *places = as_numpy(owner, &data, ids->used * 16, 0, WIDE_OFFSETS), *numbers, *both;
     ids->places = data;
     numbers = places == NULL ? NULL : bitlex_py_ids_as_numpy(owner, ids);
     both = numbers == NULL ? NULL : PyTuple_Pack(2, numbers, places);

@@ -57,7 +57,7 @@ static int read_sequence(Source *s, PyObject *source)
         bitlex_py_free_ids(&ids);
         return -1;
     }
-    s->own = ids.data;
+    s->own = ids;
     s->data = (const char *)ids.data;
     s->count = i;
     s->size = 4;
@@ -105,7 +105,7 @@ int bitlex_py_source_begin(Source *s, PyObject *ids)
 
 void bitlex_py_source_end(Source *s)
 {
-    PyMem_RawFree(s->own);
+    bitlex_py_free_ids(&s->own);
     if (s->view.obj != NULL) PyBuffer_Release(&s->view);
     memset(s, 0, sizeof *s);
 }

@@ -4,16 +4,11 @@
  * Surrogates are no UTF-8. A high and a low one side by side become the character that they spell in UTF-16, any other U+FFFD, as
  * tiktoken has it.
  *
- * Large memory is kept for the next text: to have its pages made anew takes a tenth of the time of encoding.
- *
- * Rejected: CPython's own UTF-8 of a str (it would be kept inside the str, for good); large memory from malloc (it may be given back to the
- * system each time, and may then come in small pages, by what was allocated before).
+ * Rejected: CPython's own UTF-8 of a str (it would be kept inside the str, for good).
  */
 #include "_tokens.h"
 
 #define RUN 16            /* units at a time */
-#define LARGE (4u << 20)  /* bytes from which on memory is asked for in large pages, and one piece of it is kept for the next text */
-#define KEPT (16u << 20)  /* but not if more of it was written than this */
 #define SLACK 64 /* bytes that may be written behind the last */
 
 /* Store a character, and garbage behind it: no branch, for in most scripts letters and spaces are of different lengths. */
@@ -67,6 +62,31 @@ static inline uint8_t *store_ascii(uint8_t *to, const void *from, size_t width, 
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
 
+/* As many units from `from` on as are ASCII, 64 at a time, up to `most`: how many. */
+__attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt"))) static inline size_t
+store_64(uint8_t *to, const uint8_t *from, size_t width, size_t most)
+{
+    size_t n, k;
+    for (n = 0; most - n >= 64; n += 64, from += 64 * width) {
+        __m512i parts[4], all = _mm512_setzero_si512();
+        for (k = 0; k < width; k++) {
+            parts[k] = _mm512_loadu_si512(from + 64 * k);
+            all = _mm512_or_si512(all, parts[k]);
+        }
+        if (width == 1) {
+            if (_mm512_movepi8_mask(all) != 0) break;
+            _mm512_storeu_si512(to + n, all);
+        } else if (width == 2) {
+            if (_mm512_test_epi16_mask(all, _mm512_set1_epi16((short)0xFF80)) != 0) break;
+            for (k = 0; k < 2; k++) _mm256_storeu_si256((void *)(to + n + 32 * k), _mm512_cvtepi16_epi8(parts[k]));
+        } else {
+            if (_mm512_test_epi32_mask(all, _mm512_set1_epi32((int)0xFFFFFF80)) != 0) break;
+            for (k = 0; k < 4; k++) _mm_storeu_si128((void *)(to + n + 16 * k), _mm512_cvtepi32_epi8(parts[k]));
+        }
+    }
+    return n;
+}
+
 static int has_vectors(void)
 {
     return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw");
@@ -87,8 +107,13 @@ store_vectors(uint8_t *to, const void *from, size_t width, size_t *i, size_t len
         __m512i bytes, marks;
         __mmask64 used;
         if (two == 0) {
+            const uint8_t *behind = at + width * RUN;
+            size_t more = length - *i - RUN;
             _mm_storeu_si128((void *)to, _mm512_cvtepi32_epi8(c));
             to += RUN;
+            more = width == 1 ? store_64(to, behind, 1, more) : width == 2 ? store_64(to, behind, 2, more) : store_64(to, behind, 4, more);
+            to += more;
+            *i += more;
             continue;
         }
         if (_mm512_cmpeq_epi32_mask(_mm512_and_si512(c, _mm512_set1_epi32((int)0xFFFFF800)), _mm512_set1_epi32(0xD800)) != 0) break;
@@ -125,53 +150,9 @@ static uint8_t *encode(uint8_t *to, const void *from, size_t width, size_t lengt
     return to;
 }
 
-/* Large memory, whose size stands before what is used of it. */
-typedef struct {
-    size_t size;
-    uint8_t bytes[];
-} Large;
-
-static Large *spare; /* what the last text left; whoever takes it has it alone */
-
-static void release(Large *large)
-{
-    if (large != NULL) bpe_release(large, large->size);
-}
-
-static uint8_t *take(size_t size)
-{
-    Large *large = NULL;
-    if (size < LARGE) return PyMem_RawMalloc(size);
-#if defined(__GNUC__)
-    large = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL);
-#endif
-    size += sizeof *large;
-    if (large == NULL || large->size < size) {
-        release(large);
-        large = bpe_allocate(size);
-        if (large == NULL) return NULL;
-        large->size = size;
-    }
-    return large->bytes;
-}
-
-static void give_back(Utf8 *u)
-{
-    Large *large;
-    if (u->own == NULL || u->own_size < LARGE) {
-        PyMem_RawFree(u->own);
-        return;
-    }
-    large = (Large *)(u->own - sizeof *large);
-#if defined(__GNUC__)
-    if (u->length <= KEPT) large = __atomic_exchange_n(&spare, large, __ATOMIC_ACQ_REL);
-#endif
-    release(large);
-}
-
 void bitlex_py_utf8_end(Utf8 *u)
 {
-    give_back(u);
+    bitlex_py_let_go(FOR_TEXTS, u->own, u->own_size, (size_t)u->length);
     u->own = NULL;
     bitlex_py_text_end(&u->text);
 }
@@ -180,7 +161,7 @@ void bitlex_py_utf8_end(Utf8 *u)
 static int make_own(Utf8 *u, size_t size)
 {
     u->own_size = size;
-    u->own = size == PY_SSIZE_T_MAX ? NULL : take(size);
+    u->own = size == PY_SSIZE_T_MAX ? NULL : bitlex_py_take(FOR_TEXTS, size);
     u->bytes = u->own;
     if (u->own != NULL) return 0;
     PyErr_NoMemory();

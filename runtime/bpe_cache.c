@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#define LEFT ((BUCKETS + 63) / 64 * 8)
-#define TABLES (sizeof(entry[2]) * BUCKETS + sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + (1u << SEEN_BITS) / 8 + LEFT + ARENA + 16)
+#define LEFT ((2 * BUCKETS + 63) / 64 * 8)
+#define TABLES (2 * sizeof(entry[2]) * BUCKETS + 2 * sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + (1u << SEEN_BITS) / 8 + LEFT + ARENA + 16)
 
 typedef struct {
     uint32_t length, count; /* before the ids and the bytes of a piece in the arena */
@@ -33,9 +33,11 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     }
     e->v = v;
     e->generation = 1;
+    e->bucket_mask = BUCKETS - 1;
+    e->medium_mask = MEDIUMS - 2;
     e->buckets = (void *)at;
-    e->mediums = (void *)(at += sizeof(entry[2]) * BUCKETS);
-    e->slots = (void *)(at += sizeof(medium_entry) * MEDIUMS);
+    e->mediums = (void *)(at += 2 * sizeof(entry[2]) * BUCKETS);
+    e->slots = (void *)(at += 2 * sizeof(medium_entry) * MEDIUMS);
     e->seen = (void *)(at += sizeof(slot) * SLOTS);
     e->left = (void *)(at += (1u << SEEN_BITS) / 8);
     e->arena = at + LEFT;
@@ -57,16 +59,35 @@ static void move_on(bpe_encoder *e, const entry *evicted)
     entry *place = guest_bucket_of(e, evicted->bytes);
     if (is_free(evicted) || bucket_of(e, evicted->bytes) == place) return;
     place += !is_free(place);
+    e->lost += !is_free(place);
     if (is_free(place) || bucket_of(e, place->bytes) != place - 1) {
         *place = *evicted;
-        set_bit(e->left, bucket_bit(evicted->bytes));
+        set_bit(e->left, bucket_number(e, evicted->bytes));
+    }
+}
+
+/* Twice as many buckets: what is in one stays, or goes to the same place of the other half, at home or as a guest, as it was. */
+static void grow_buckets(bpe_encoder *e)
+{
+    uint32_t i;
+    int k;
+    e->bucket_mask += BUCKETS;
+    for (i = 0; i < BUCKETS; i++) {
+        for (k = 0; k < 2; k++) {
+            entry *place = e->buckets[i] + k;
+            const entry *home = bucket_of(e, place->bytes), *now = home == e->buckets[i] || home == e->buckets[BUCKETS + i] ? home : guest_bucket_of(e, place->bytes);
+            if (is_free(place) || now == e->buckets[i]) continue;
+            e->buckets[BUCKETS + i][k] = *place;
+            memset(place, 0, sizeof *place);
+        }
+        if (has_bit(e->left, i)) set_bit(e->left, BUCKETS + i);
     }
 }
 
 /* The first place of a bucket, for a key. */
 static void make_room(bpe_encoder *e, entry *bucket, key k)
 {
-    if (same_key(bucket[0].bytes, k)) return;
+    if (same_key(bucket[0].bytes, k) || is_free(bucket)) return;
     if (!same_key(bucket[1].bytes, k) && bucket_of(e, bucket[1].bytes) == bucket) move_on(e, bucket + 1);
     bucket[1] = bucket[0];
 }
@@ -105,7 +126,9 @@ static void put_elsewhere(bpe_encoder *e, const uint32_t *ids, size_t count, uin
 
 void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, size_t count)
 {
-    entry *bucket = bucket_of(e, k);
+    entry *bucket;
+    if (UNLIKELY(e->lost > LOST) && e->bucket_mask < BUCKETS) grow_buckets(e);
+    bucket = bucket_of(e, k);
     make_room(e, bucket, k);
     bucket[0].bytes = k;
     if (count <= 4) {
@@ -118,8 +141,10 @@ void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, si
     }
 }
 
+#define PART 0x8000u
+
 /* The length of a piece as it is remembered: a part is none. */
-static inline uint32_t marked(const span *s) { return s->length | (s->part ? 0x8000u : 0); }
+static inline uint32_t marked(const span *s) { return s->length | (s->part ? PART : 0); }
 
 static inline int same_bytes(const uint64_t a[4], const uint64_t b[4])
 {
@@ -186,17 +211,35 @@ static void remember_in_arena(bpe_encoder *e, const span *s, uint64_t hash, cons
     place->generation = e->generation;
 }
 
+/* Twice as many medium entries: of two side by side, each stays or goes to the same place of the other half. */
+static void grow_mediums(bpe_encoder *e)
+{
+    uint32_t i;
+    e->medium_mask += MEDIUMS;
+    for (i = 0; i < MEDIUMS; i++) {
+        medium_entry *m = e->mediums + i;
+        if (m->length == 0 || (hash_bytes((const uint8_t *)m->bytes, m->length & ~PART) & MEDIUMS) == 0) continue;
+        e->mediums[MEDIUMS + i] = *m;
+        m->length = 0;
+    }
+}
+
 void bpe_remember_longer(bpe_encoder *e, const span *s, uint64_t hash, const uint32_t *ids, size_t count)
 {
-    medium_entry *place = mediums_of(e, hash);
+    medium_entry *place;
     uint64_t bytes[4];
     if (s->length > LONGEST) return;
     if (s->length > MEDIUM) {
         remember_in_arena(e, s, hash, ids, count);
         return;
     }
+    if (UNLIKELY(e->lost_mediums > LOST_MEDIUMS) && e->medium_mask < MEDIUMS) grow_mediums(e);
+    place = mediums_of(e, hash);
     padded(s, bytes);
-    if (place->length != marked(s) || !same_bytes(place->bytes, bytes)) place[1] = place[0];
+    if (place->length != marked(s) || !same_bytes(place->bytes, bytes)) {
+        e->lost_mediums += place[1].length != 0;
+        place[1] = place[0];
+    }
     memcpy(place->bytes, bytes, sizeof bytes);
     place->length = (uint16_t)marked(s);
     place->count = (uint16_t)count;

@@ -7,6 +7,8 @@
  *
  * A piece of more than 32 bytes that falls into parts is kept only when it is met again: most never are.
  *
+ * Where a text has more pieces than that, so that some have to go, there are twice as many buckets, and twice as many medium entries; once each.
+ *
  * A token that merging its bytes does not give, or that is too long to have been tried, is `untried`: its entry is believed for whole
  * pieces of a vocabulary that takes them whole, not for parts of pieces.
  *
@@ -30,6 +32,8 @@
 #error "the longest piece that is remembered must fit the arena"
 #endif
 #define BUCKETS (1u << BUCKET_BITS)
+#define LOST (BUCKETS / 16)     /* entries, after which there are twice as many buckets */
+#define LOST_MEDIUMS (MEDIUMS / 16)
 #define MEDIUM BPE_MEDIUM       /* longest piece in a medium entry */
 #define MEDIUM_IDS 7
 #define SEEN_BITS 20            /* of hashes of pieces that were met once */
@@ -74,19 +78,24 @@ struct bpe_encoder {
     uint64_t *seen;
     uint64_t *left; /* bits by bucket: something has moved on to another one */
     uint32_t seen_count, guests; /* how many guests were asked for */
+    uint32_t bucket_mask, medium_mask, lost, lost_mediums;
     int vectors; /* see bpe_encoder_use_vectors */
     uint8_t recent[256]; /* by hash: which of those that wait may be the same piece */
 };
 
 static inline const entry (*buckets_of(const bpe_encoder *e))[2] { return (const entry (*)[2])e->buckets; }
 
-static inline entry *bucket_of(const bpe_encoder *e, key k) { return e->buckets[key_hash(k) >> (64 - BUCKET_BITS)]; }
+#define BUCKET_SHIFT (63 - BUCKET_BITS) /* of hashes, to one bit more than buckets need at first */
+
+static inline uint32_t bucket_number(const bpe_encoder *e, key k) { return (uint32_t)(key_hash(k) >> BUCKET_SHIFT) & e->bucket_mask; }
+
+static inline entry *bucket_of(const bpe_encoder *e, key k) { return e->buckets[bucket_number(e, k)]; }
 
 /* The other bucket in which a key may be: asked only where the first has failed. */
 static inline entry *guest_bucket_of(const bpe_encoder *e, key k)
 {
     const uint64_t hash = key_hash(k);
-    return e->buckets[hash >> (64 - BUCKET_BITS) ^ (hash ^ hash >> 32) * UINT64_C(0x9FB21C651E98DF25) >> (64 - BUCKET_BITS)];
+    return e->buckets[(hash ^ (hash ^ hash >> 32) * UINT64_C(0x9FB21C651E98DF25)) >> BUCKET_SHIFT & e->bucket_mask];
 }
 
 static inline key span_key(const span *s)
@@ -94,8 +103,19 @@ static inline key span_key(const span *s)
     return s->readable >= 16 ? key_of(s->bytes, s->length) : key_at_end(s->bytes, s->length);
 }
 
+/* hash_bytes of a longer piece: without a branch for each of its last bytes, where so many may be read. */
+static inline uint64_t span_hash(const span *s)
+{
+    const uint8_t *p = s->bytes;
+    uint64_t state = s->length;
+    uint32_t rest = s->length;
+    if (s->length > MEDIUM || s->readable < MEDIUM + 16) return hash_bytes(s->bytes, s->length);
+    for (; rest >= 16; p += 16, rest -= 16) state = fold(load_8(p) ^ state, load_8(p + 8) ^ UINT64_C(0xA0761D6478BD642F));
+    return fold((load_8(p) & load_8(FIRST_BYTES + 32 - rest)) ^ state, (load_8(p + 8) & load_8(FIRST_BYTES + 40 - rest)) ^ UINT64_C(0xE7037ED1A0B428DB));
+}
+
 /* The first of two where a longer piece is, if it is anywhere: by its hash_bytes. */
-static inline medium_entry *mediums_of(const bpe_encoder *e, uint64_t hash) { return e->mediums + (hash & (MEDIUMS - 1) & ~UINT64_C(1)); }
+static inline medium_entry *mediums_of(const bpe_encoder *e, uint64_t hash) { return e->mediums + (hash & e->medium_mask); }
 
 /* The first of two that share a line. */
 static inline slot *slots_of(const bpe_encoder *e, uint64_t hash) { return e->slots + (hash >> 20 & (SLOTS - 1) & ~1u); }
@@ -113,14 +133,11 @@ static inline int seen_before(bpe_encoder *e, uint64_t hash)
     return 0;
 }
 
-/* The bit of a bucket from which something has moved on: most have none, and then there is no need to look elsewhere. */
-static inline uint32_t bucket_bit(key k) { return (uint32_t)(key_hash(k) >> (64 - BUCKET_BITS)); }
-
 /* The entry of a key in the other bucket, or NULL. */
 static inline entry *guest_of(const bpe_encoder *e, key k)
 {
     entry *found;
-    if (!has_bit(e->left, bucket_bit(k))) return NULL;
+    if (!has_bit(e->left, bucket_number(e, k))) return NULL; /* from most buckets nothing has moved on */
     found = guest_bucket_of(e, k);
     found += !same_key(found->bytes, k);
     return same_key(found->bytes, k) ? found : NULL;

@@ -8,10 +8,9 @@
  * other keys are made. Then each is compared; from an entry four ids are always copied, and as many counted as there are: no branch. What
  * was not found waits until there is enough to be merged by turns (bpe_merge_many.c), and is then put where it belongs.
  */
-#include "bpe_lookup.h"
+#include "bpe_places.h"
 
 #define GROUP 64            /* pieces or parts that are worked on together */
-#define LOOK 12             /* bytes at the beginning of a longer piece in which a joint is looked for */
 #define MISSING (4 * GROUP) /* that wait: enough to be merged by turns, though few pieces of a group are missing */
 
 /* Pieces and parts, by their places in a text. */
@@ -21,6 +20,7 @@ typedef struct {
     size_t count;
     const uint32_t *starts, *ends;
     const uint8_t *part; /* whether each is one; NULL if none is */
+    const uint8_t *joint; /* whether each begins at one, and one more; NULL if that is not known */
     key keys[GROUP + SIXTEEN];
     const entry *buckets[GROUP + SIXTEEN];
     uint64_t hashes[GROUP]; /* of those of more than BPE_KEY bytes */
@@ -70,7 +70,7 @@ static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, ui
     } else {
         g->keys[i] = no_key();
         g->buckets[i] = e->buckets[0];
-        g->hashes[i] = s.length <= LONGEST ? hash_bytes(s.bytes, s.length) : 0;
+        g->hashes[i] = s.length <= LONGEST ? span_hash(&s) : 0;
         PREFETCH(s.length <= MEDIUM ? (const void *)mediums_of(e, g->hashes[i]) : slots_of(e, g->hashes[i]));
     }
 }
@@ -81,7 +81,7 @@ static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, ui
 WITH_VECTORS static void put_keys_by_vectors(const bpe_encoder *e, group *g, size_t n)
 {
     for (; n < g->count; n += SIXTEEN) {
-        uint32_t longer = put_sixteen(g->text, g->starts + n, g->ends + n, g->count - n, buckets_of(e), g->keys + n, g->buckets + n).longer;
+        uint32_t longer = put_sixteen(g->text, g->starts + n, g->ends + n, g->count - n, e, g->keys + n, g->buckets + n).longer;
         for (; UNLIKELY(longer != 0); longer &= longer - 1) {
             const size_t i = n + _tzcnt_u32(longer);
             put_key(e, g, i, g->starts[i], g->ends[i]);
@@ -115,7 +115,8 @@ static inline void put_keys(const bpe_encoder *e, group *g, size_t n)
 
 static inline span span_of(const group *g, size_t i)
 {
-    const span s = {g->text + g->starts[i], g->readable - g->starts[i], g->ends[i] - g->starts[i], g->part != NULL && g->part[i]};
+    const uint32_t part = g->joint != NULL ? g->joint[i] | g->joint[i + 1] : g->part != NULL && g->part[i];
+    const span s = {g->text + g->starts[i], g->readable - g->starts[i], g->ends[i] - g->starts[i], part};
     return s;
 }
 
@@ -164,7 +165,7 @@ WITH_VECTORS static size_t put_run_by_vectors(const bpe_encoder *e, group *g, si
 {
     size_t n;
     for (n = 0; n < most; n += SIXTEEN) {
-        const unlike u = put_sixteen(g->text, g->starts + n, g->ends + n, most - n, buckets_of(e), g->keys + n, g->buckets + n);
+        const unlike u = put_sixteen(g->text, g->starts + n, g->ends + n, most - n, e, g->keys + n, g->buckets + n);
         uint32_t others = u.longer | u.scripts;
         for (; UNLIKELY(others != 0); others &= others - 1) {
             const size_t i = n + _tzcnt_u32(others);
@@ -183,6 +184,7 @@ static size_t put_run(const bpe_encoder *e, group *g, size_t most)
     const uint8_t *text = g->text;
     const uint32_t *starts = g->starts, *ends = g->ends;
     const entry (*buckets)[2] = buckets_of(e);
+    const uint32_t mask = e->bucket_mask;
     size_t n;
 #ifdef HAS_VECTORS
     if (e->vectors) return put_run_by_vectors(e, g, most);
@@ -197,7 +199,7 @@ static size_t put_run(const bpe_encoder *e, group *g, size_t most)
             continue;
         }
         k = key_of(text + start, length);
-        bucket = buckets[key_hash(k) >> (64 - BUCKET_BITS)];
+        bucket = buckets[key_hash(k) >> BUCKET_SHIFT & mask];
         PREFETCH(bucket);
         g->keys[n] = k;
         g->buckets[n] = bucket;
@@ -459,6 +461,34 @@ static size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint3
     return encode_places(e, g, missed, out, done);
 }
 
+#ifdef HAS_VECTORS
+
+/* The ids of pieces from *i on, of which the first is cut, and which are put into regions as long as one of sixteen is: how many ids there are now,
+ * or an error. */
+NOT_INLINE static size_t encode_regions(bpe_encoder *e, group *g, misses *missed, const uint32_t *starts, const uint32_t *ends, size_t count, size_t *i,
+                             uint32_t *out, size_t done)
+{
+    region r;
+    size_t pieces, places, most = FEW_PIECES;
+    uint32_t cut;
+    do {
+        pieces = put_region(e->v, &r, g->text, g->readable, starts + *i, ends + *i, count - *i < most ? count - *i : most, &places, &cut);
+        *i += pieces;
+        most = MANY_PIECES;
+        for (g->starts = r.starts, g->joint = r.joint; places > 0; g->starts += g->count, g->joint += g->count, places -= g->count) {
+            g->ends = g->starts + 1;
+            g->count = places < GROUP ? places : GROUP;
+            put_keys(e, g, 0);
+            done = encode_group(e, g, missed, out, done);
+            if (done >= BPE_NO_TOKEN) return done;
+        }
+    } while (*i < count && cut * 16 >= pieces && pieces > 0);
+    g->joint = NULL;
+    return done;
+}
+
+#endif
+
 size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const uint32_t *starts, const uint32_t *ends, size_t count,
                   uint32_t *out)
 {
@@ -469,15 +499,25 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
     cutting c = {0, 0, 0, 0};
     g.text = text;
     g.readable = readable;
+    g.joint = NULL;
     missed.gap_count = missed.count = 0;
     while (i < count) {
         const size_t most = count - i < GROUP ? count - i : GROUP;
         g.starts = starts + i;
         g.ends = ends + i;
         g.part = NULL;
-        n = c.length == 0 && readable - starts[i + most - 1] >= 16 ? put_run(e, &g, most) : 0;
+        const int runs = c.length == 0 && readable - starts[i + most - 1] >= 16;
+        n = runs ? put_run(e, &g, most) : 0;
         i += n;
         g.count = n;
+#ifdef HAS_VECTORS
+        if (n < most && runs && e->vectors && ends[i] - starts[i] <= REGION) {
+            done = encode_group(e, &g, &missed, out, done);
+            if (done < BPE_NO_TOKEN) done = encode_regions(e, &g, &missed, starts, ends, count, &i, out, done);
+            if (done >= BPE_NO_TOKEN) return done;
+            continue;
+        }
+#endif
         if (n < most) { /* from here on, places are not those of pieces */
             memcpy(to.starts, g.starts, n * sizeof *starts);
             memcpy(to.ends, g.ends, n * sizeof *ends);

@@ -16,6 +16,7 @@
 
 #define SCRIPTS 0xE0 /* first bytes of characters of three bytes and more, from U+0800 on */
 #define ONE 4        /* bytes that are one character, if they begin with such a byte, or have no joint at least */
+#define LOOK 12      /* bytes at the beginning of a longer piece in which a joint is looked for */
 #define CHAR_JOINT_BITS 20
 #define BYTE_JOINT_BITS 18
 

@@ -39,7 +39,7 @@ typedef struct {
 
 /* Keys and buckets of up to sixteen pieces; there must be room for sixteen of each. */
 WITH_VECTORS static inline unlike put_sixteen(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, size_t count,
-                                              const entry (*buckets)[2], key *keys, const entry **found)
+                                              const bpe_encoder *e, key *keys, const entry **found)
 {
     const __mmask16 all = (__mmask16)_bzhi_u32(0xFFFF, (unsigned)(count < SIXTEEN ? count : SIXTEEN));
     const __m512i from = _mm512_mask_loadu_epi32(_mm512_set1_epi32((int)starts[0]), all, starts);
@@ -49,6 +49,7 @@ WITH_VECTORS static inline unlike put_sixteen(const uint8_t *text, const uint32_
     const __m512i factors = _mm512_set4_epi64((long long)HASH_HIGH, (long long)HASH_LOW, (long long)HASH_HIGH, (long long)HASH_LOW);
     const __m512i evens = _mm512_set_epi64(6, 4, 2, 0, 6, 4, 2, 0);
     __m512i which = _mm512_set_epi64(LANE(3), LANE(3), LANE(2), LANE(2), LANE(1), LANE(1), 0, 0);
+    const __m512i mask = _mm512_set1_epi64((long long)((uint64_t)e->bucket_mask << 6));
     uint32_t few[SIXTEEN];
     const uint32_t *at = starts;
     unlike u = {0, 0};
@@ -73,8 +74,8 @@ WITH_VECTORS static inline unlike put_sixteen(const uint8_t *text, const uint32_
         _mm512_storeu_si512(keys + i, four);
         hashes = _mm512_mullo_epi64(four, factors);
         hashes = _mm512_add_epi64(hashes, _mm512_shuffle_epi32(hashes, _MM_PERM_BADC));
-        hashes = _mm512_slli_epi64(_mm512_srli_epi64(hashes, 64 - BUCKET_BITS), 6);
-        hashes = _mm512_add_epi64(hashes, _mm512_set1_epi64((long long)(uintptr_t)buckets));
+        hashes = _mm512_and_si512(_mm512_srli_epi64(hashes, BUCKET_SHIFT - 6), mask);
+        hashes = _mm512_add_epi64(hashes, _mm512_set1_epi64((long long)(uintptr_t)e->buckets));
         _mm256_storeu_si256((void *)(found + i), _mm512_castsi512_si256(_mm512_permutexvar_epi64(evens, hashes)));
         for (k = i; k < i + 4; k++) PREFETCH(stored[k]);
         which = _mm512_add_epi8(which, _mm512_set1_epi8(4));

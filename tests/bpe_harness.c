@@ -62,10 +62,11 @@ static const char *const LETTERS[] = {"a", "b", "c"};
 static const char *const ONE[] = {"a"};
 static const char *const CHARACTERS[] = {"\xe4\xb8\xad", "\xe6\x96\x87", "\xc3\xa9", "\xf0\x9f\x98\x80", "a", "\xe4\xb8\x80"};
 static const char *const ILL_FORMED[] = {"\xe4\xb8\xad", "\xe4", "\xb8", "\xc3\xa9", "\xc3", "\xf0\x9f\x98", "\x80", "a", "\xff"};
+static const char *const MORE[] = {"\xe4\xbd\xa0", "\xe5\xa5\xbd", "\xe3\x81\x82", "\xf0\x9f\x98\x80", "\xf0\x9f\x8e\x89", "\xd0\xb6", "\xd1\x8f", "\xe0\xa4\x95"};
 static const struct {
     const char *const *units;
     uint32_t count;
-} ALPHABETS[] = {{LETTERS, 2}, {LETTERS, 3}, {ONE, 1}, {CHARACTERS, 6}, {CHARACTERS, 2}, {ILL_FORMED, 9}};
+} ALPHABETS[] = {{LETTERS, 2}, {LETTERS, 3}, {ONE, 1}, {CHARACTERS, 6}, {CHARACTERS, 2}, {ILL_FORMED, 9}, {MORE, 8}, {MORE, 4}};
 
 /* Random units, up to so many bytes; the last may be cut. */
 static uint32_t put_units(const vocabulary *v, uint8_t *to, uint32_t length)
@@ -98,15 +99,24 @@ static void add(vocabulary *v, const uint8_t *bytes, uint32_t length)
     v->tokens[v->count++].length = length;
 }
 
-/* Parts of one text; or two tokens side by side, as training makes them. */
+static uint32_t at_character(const uint8_t *p, uint32_t at)
+{
+    while (at > 0 && (p[at] & 0xC0) == 0x80) at--;
+    return at;
+}
+
+/* Parts of one text, which may begin and end with characters; or two tokens side by side, as training makes them. */
 static void add_tokens(vocabulary *v, uint32_t count, int trained)
 {
+    const int aligned = below(3) == 0;
     uint8_t text[200];
     const uint32_t size = put_units(v, text, sizeof text), from = v->count;
     for (; count > 0; count--) {
         if (!trained) {
-            const uint32_t at = below(size), most = size - at < LONGEST_TOKEN ? size - at : LONGEST_TOKEN;
-            add(v, text + at, 1 + below(below(4) ? (most < 6 ? most : 6) : most));
+            const uint32_t at = aligned ? at_character(text, below(size)) : below(size);
+            const uint32_t most = size - at < LONGEST_TOKEN ? size - at : LONGEST_TOKEN;
+            const uint32_t length = 1 + below(below(4) ? (most < 6 ? most : 6) : most);
+            add(v, text + at, aligned && at + length < size ? at_character(text, at + length) - at : length);
         } else {
             const uint32_t known = v->count - from + 1;
             const token *left = v->tokens + (below(3) ? v->byte_tokens[text[below(size)]] : from + below(known) % (v->count ? v->count - from + 1 : 1));
@@ -285,7 +295,8 @@ static uint32_t put_piece(const vocabulary *v, uint8_t *to, const cut_text *t)
 static cut_text random_text(const vocabulary *v)
 {
     const size_t most = below(4) ? below(40) : below(PIECES_MOST);
-    cut_text t = {.text = exactly(most * PIECE_MOST)};
+    const uint32_t gaps = below(4) ? 0 : 1 + below(3); /* bytes between pieces, which belong to none */
+    cut_text t = {.text = exactly(most * (PIECE_MOST + 3))};
     uint32_t *ids = exactly(sizeof *ids * PIECE_MOST);
     t.starts = exactly(sizeof *t.starts * most);
     t.ends = exactly(sizeof *t.ends * most);
@@ -293,6 +304,7 @@ static cut_text random_text(const vocabulary *v)
         t.starts[t.count] = (uint32_t)t.length;
         t.length += put_piece(v, t.text + t.length, &t);
         t.ends[t.count] = (uint32_t)t.length;
+        if (gaps > 0 && below(20) == 0) t.length += put_units(v, t.text + t.length, gaps);
     }
     t.text = realloc(t.text, t.length ? t.length : 1); /* to the byte */
     t.ids = exactly(sizeof *t.ids * t.length);

@@ -1,0 +1,74 @@
+/* _large.c - memory of some size in, and back; of large memory, one piece is kept for the next text and one for the next ids.
+ *
+ * To have its pages made anew takes up to a fourth of the time of encoding. So large memory comes in large pages (bpe_memory.c), and
+ * what was let go last waits, if not more of it was written than KEPT.
+ *
+ * Invariant: whoever takes a piece has it alone. Any thread may take and let go at any time.
+ *
+ * Rejected: large memory from malloc (it may be given back to the system each time, and may then come in small pages, by what was allocated
+ * before).
+ */
+#include "_tokens.h"
+
+#define KEPT (16u << 20) /* bytes */
+
+/* Large memory, whose size stands before what is used of it. */
+typedef struct {
+    size_t size;
+    uint8_t bytes[];
+} Large;
+
+#if defined(__GNUC__)
+static Large *spares[PURPOSES];
+#endif
+
+static void release(Large *large)
+{
+    if (large != NULL) bpe_release(large, large->size);
+}
+
+void *bitlex_py_take(Purpose purpose, size_t size)
+{
+    Large *large = NULL;
+    if (size < LARGE) return PyMem_RawMalloc(size);
+    if (size > SIZE_MAX / 2) return NULL;
+#if defined(__GNUC__)
+    large = __atomic_exchange_n(&spares[purpose], NULL, __ATOMIC_ACQ_REL);
+#endif
+    size += sizeof *large;
+    if (large == NULL || large->size < size || (purpose == FOR_IDS && large->size / 2 > size)) { /* ids may stay for long */
+        release(large);
+        large = bpe_allocate(size);
+        if (large == NULL) return NULL;
+        large->size = size;
+    }
+    return large->bytes;
+}
+
+void bitlex_py_let_go(Purpose purpose, void *memory, size_t size, size_t written)
+{
+    Large *large;
+    if (memory == NULL || size < LARGE) {
+        PyMem_RawFree(memory);
+        return;
+    }
+    large = (Large *)(void *)((uint8_t *)memory - sizeof *large);
+#if defined(__GNUC__)
+    if (written <= KEPT) large = __atomic_exchange_n(&spares[purpose], large, __ATOMIC_ACQ_REL);
+#else
+    (void)purpose;
+    (void)written;
+#endif
+    release(large);
+}
+
+void *bitlex_py_regrow(Purpose purpose, void *memory, size_t size, size_t written, size_t wanted)
+{
+    void *grown;
+    if (wanted < LARGE && size < LARGE) return PyMem_RawRealloc(memory, wanted);
+    grown = bitlex_py_take(purpose, wanted);
+    if (grown == NULL) return NULL;
+    if (written > 0) memcpy(grown, memory, written);
+    bitlex_py_let_go(purpose, memory, size, written);
+    return grown;
+}
