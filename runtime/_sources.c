@@ -24,15 +24,32 @@ static int read_number(PyObject *item, uint32_t *id)
     return 0;
 }
 
+static void free_own(Source *s, size_t used) { bitlex_py_give_back(s->own, s->room * sizeof *s->own, used * sizeof *s->own); }
+
+/* Room for so many ids, of which some are there: -1 with an exception set. */
+static int reserve(Source *s, size_t count, size_t used)
+{
+    Source larger = {.room = count + count / 8};
+    if (count <= s->room) return 0;
+    if (count < PY_SSIZE_T_MAX / 8) larger.own = bitlex_py_take(larger.room * sizeof *larger.own);
+    if (larger.own == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (used > 0) memcpy(larger.own, s->own, used * sizeof *s->own);
+    free_own(s, used);
+    s->own = larger.own;
+    s->room = larger.room;
+    return 0;
+}
+
 static int read_sequence(Source *s, PyObject *source)
 {
     PyObject *fast = PySequence_Fast(source, "expected a sequence of ints or an array of integers");
-    Ids ids = {.data = NULL};
     size_t i = 0;
     int failed;
     if (fast == NULL) return -1;
-    failed = bitlex_py_reserve(&ids, (size_t)PySequence_Fast_GET_SIZE(fast) + 1) < 0;
-    if (failed) PyErr_NoMemory();
+    failed = reserve(s, (size_t)PySequence_Fast_GET_SIZE(fast) + 1, 0) < 0;
 #ifndef Py_GIL_DISABLED
     if (!failed) {
         PyObject *const *items = PySequence_Fast_ITEMS(fast);
@@ -40,26 +57,23 @@ static int read_sequence(Source *s, PyObject *source)
         for (; i < count && PyLong_CheckExact(items[i]); i++) {
             const long long value = small_value(items[i]);
             if (value < 0) break;
-            ids.data[i] = (uint32_t)value;
+            s->own[i] = (uint32_t)value;
         }
     }
 #endif
     for (; !failed && i < (size_t)PySequence_Fast_GET_SIZE(fast); i++) { /* what an item does when it is asked may change the list */
         PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)i));
-        ids.used = i;
-        failed = bitlex_py_reserve(&ids, 1) < 0;
-        if (failed) PyErr_NoMemory();
-        else failed = read_number(item, ids.data + i) < 0;
+        failed = reserve(s, i + 1, i) < 0 || read_number(item, s->own + i) < 0;
         Py_DECREF(item);
     }
     Py_DECREF(fast);
+    s->count = i;
     if (failed) {
-        bitlex_py_free_ids(&ids);
+        free_own(s, i);
+        s->own = NULL;
         return -1;
     }
-    s->own = ids.data;
-    s->data = (const char *)ids.data;
-    s->count = i;
+    s->data = (const char *)s->own;
     s->size = 4;
     s->stride = 4;
     return 0;
@@ -105,7 +119,7 @@ int bitlex_py_source_begin(Source *s, PyObject *ids)
 
 void bitlex_py_source_end(Source *s)
 {
-    PyMem_RawFree(s->own);
+    if (s->own != NULL) free_own(s, s->count);
     if (s->view.obj != NULL) PyBuffer_Release(&s->view);
     memset(s, 0, sizeof *s);
 }

@@ -12,6 +12,7 @@
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _utf8.c        a str -> its UTF-8
+ *     _large.c       memory for one call
  *     _train_counter.c  texts -> their distinct pieces; _train_merger.c: these -> the merges to learn; see _training.h
  *     _ids.c         ids -> a list or an array
  *     _sources.c     a list or an array -> ids
@@ -59,7 +60,8 @@ typedef struct {
     Py_ssize_t stride;
     int is_signed;
     Py_buffer view; /* what holds them; or */
-    uint32_t *own;
+    uint32_t *own;  /* room for so many: */
+    size_t room;
 } Source;
 
 /* The text of one call as UTF-8. */
@@ -70,6 +72,12 @@ typedef struct {
     const uint8_t *bytes;
     uint64_t length;
 } Utf8;
+
+/* --- _large.c --- */
+
+/* Memory for a call, or NULL; and back, of which so many bytes were written at most. */
+void *bitlex_py_take(size_t size);
+void bitlex_py_give_back(void *memory, size_t size, size_t written);
 
 /* What one thread encodes with. */
 typedef struct Working {

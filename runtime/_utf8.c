@@ -4,16 +4,11 @@
  * Surrogates are no UTF-8. A high and a low one side by side become the character that they spell in UTF-16, any other U+FFFD, as
  * tiktoken has it.
  *
- * Large memory is kept for the next text: to have its pages made anew takes a tenth of the time of encoding.
- *
- * Rejected: CPython's own UTF-8 of a str (it would be kept inside the str, for good); large memory from malloc (it may be given back to the
- * system each time, and may then come in small pages, by what was allocated before).
+ * Rejected: CPython's own UTF-8 of a str (it would be kept inside the str, for good).
  */
 #include "_tokens.h"
 
-#define RUN 16            /* units at a time */
-#define LARGE (4u << 20)  /* bytes from which on memory is asked for in large pages, and one piece of it is kept for the next text */
-#define KEPT (16u << 20)  /* but not if more of it was written than this */
+#define RUN 16   /* units at a time */
 #define SLACK 64 /* bytes that may be written behind the last */
 
 /* Store a character, and garbage behind it: no branch, for in most scripts letters and spaces are of different lengths. */
@@ -125,53 +120,9 @@ static uint8_t *encode(uint8_t *to, const void *from, size_t width, size_t lengt
     return to;
 }
 
-/* Large memory, whose size stands before what is used of it. */
-typedef struct {
-    size_t size;
-    uint8_t bytes[];
-} Large;
-
-static Large *spare; /* what the last text left; whoever takes it has it alone */
-
-static void release(Large *large)
-{
-    if (large != NULL) bpe_release(large, large->size);
-}
-
-static uint8_t *take(size_t size)
-{
-    Large *large = NULL;
-    if (size < LARGE) return PyMem_RawMalloc(size);
-#if defined(__GNUC__)
-    large = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL);
-#endif
-    size += sizeof *large;
-    if (large == NULL || large->size < size) {
-        release(large);
-        large = bpe_allocate(size);
-        if (large == NULL) return NULL;
-        large->size = size;
-    }
-    return large->bytes;
-}
-
-static void give_back(Utf8 *u)
-{
-    Large *large;
-    if (u->own == NULL || u->own_size < LARGE) {
-        PyMem_RawFree(u->own);
-        return;
-    }
-    large = (Large *)(u->own - sizeof *large);
-#if defined(__GNUC__)
-    if (u->length <= KEPT) large = __atomic_exchange_n(&spare, large, __ATOMIC_ACQ_REL);
-#endif
-    release(large);
-}
-
 void bitlex_py_utf8_end(Utf8 *u)
 {
-    give_back(u);
+    bitlex_py_give_back(u->own, u->own_size, (size_t)u->length);
     u->own = NULL;
     bitlex_py_text_end(&u->text);
 }
@@ -180,7 +131,7 @@ void bitlex_py_utf8_end(Utf8 *u)
 static int make_own(Utf8 *u, size_t size)
 {
     u->own_size = size;
-    u->own = size == PY_SSIZE_T_MAX ? NULL : take(size);
+    u->own = size == PY_SSIZE_T_MAX ? NULL : bitlex_py_take(size);
     u->bytes = u->own;
     if (u->own != NULL) return 0;
     PyErr_NoMemory();
@@ -211,6 +162,7 @@ int bitlex_py_utf8_begin(Utf8 *u, PyObject *text)
     size_t length, width, widest;
     u->own = NULL;
     u->own_size = 0;
+    u->length = 0;
     if (bitlex_py_text_begin(&u->text, &any, text) < 0) return -1;
     data = u->text.data;
     length = (size_t)u->text.length;
