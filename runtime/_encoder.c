@@ -349,6 +349,14 @@ static PyObject *encoder_image(Encoder *self, PyObject *unused)
     return PyBytes_FromStringAndSize(self->vocabulary.image, (Py_ssize_t)self->vocabulary.size);
 }
 
+static PyObject *encoder_places(Encoder *self, PyObject *unused)
+{
+    const bpe_vocabulary *v = &self->vocabulary;
+    const uint8_t *image = v->image;
+    (void)unused;
+    return Py_BuildValue("nn", (Py_ssize_t)(v->bytes - image), (Py_ssize_t)((const uint8_t *)v->starts - image));
+}
+
 /* --- making one -------------------------------------------------------------------------------------------------------- */
 
 static void encoder_dealloc(Encoder *self)
@@ -546,6 +554,7 @@ static PyMethodDef encoder_methods[] = {
     {"token", (PyCFunction)(void (*)(void))bitlex_py_token, METH_O, "token(id) -> bytes"},
     {"find", (PyCFunction)(void (*)(void))bitlex_py_find, METH_O, "find(bytes) -> the id of this token of the vocabulary, or None"},
     {"image", (PyCFunction)(void (*)(void))encoder_image, METH_NOARGS, "image() -> the tables, for the argument of that name"},
+    {"places", (PyCFunction)(void (*)(void))encoder_places, METH_NOARGS, "places() -> where in the image the bytes of all tokens are, and where their starts"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -559,22 +568,36 @@ static PyType_Slot encoder_slots[] = {
 static PyType_Spec encoder_spec = {
     "bitlex._native.Encoder", sizeof(Encoder), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, encoder_slots};
 
-/* A sum of the words of a buffer, each times its place: for noticing that a file is not as it was written. */
+/* A sum and one more word. For a given word, different sums stay different; for a given sum, different words make it different. */
+static inline uint64_t add_word(uint64_t sum, uint64_t word)
+{
+    const uint64_t mixed = sum ^ word;
+    return (mixed << 29 | mixed >> 35) * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+#define SUMS 8 /* that do not wait for one another */
+
+/* A sum of the words of a buffer and its length, by which is noticed that a file is not as it was written (saving.py): one word
+ * that is another changes one of the sums, and that the sum of all, for certain; and a change of more, but by a chance of 2 to the -64. */
 static PyObject *checksum(PyObject *module, PyObject *buffer)
 {
-    uint64_t sums[4] = {1, 2, 3, 4}, words[4];
+    uint64_t sums[SUMS] = {0}, words[SUMS], total;
+    const char *p;
     Py_buffer view;
-    Py_ssize_t at;
+    size_t left;
+    int i;
     (void)module;
     if (PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE) < 0) return NULL;
-    for (at = 0; at < view.len; at += 32) {
-        memset(words, 0, sizeof words);
-        memcpy(words, (const char *)view.buf + at, view.len - at < 32 ? (size_t)(view.len - at) : 32);
-        for (int i = 0; i < 4; i++) sums[i] = (sums[i] ^ words[i]) * UINT64_C(0x9E3779B97F4A7C15) + (sums[i] >> 29);
+    p = view.buf;
+    for (left = (size_t)view.len; left >= sizeof words; left -= sizeof words, p += sizeof words) {
+        memcpy(words, p, sizeof words);
+        for (i = 0; i < SUMS; i++) sums[i] = add_word(sums[i], words[i]);
     }
+    memset(words, 0, sizeof words);
+    memcpy(words, p, left);
+    for (total = (uint64_t)view.len, i = 0; i < SUMS; i++) total = add_word(total, add_word(sums[i], words[i]));
     PyBuffer_Release(&view);
-    for (int i = 1; i < 4; i++) sums[0] = (sums[0] ^ sums[i]) * UINT64_C(0xD6E8FEB86659FD93) + (sums[0] >> 31);
-    return PyLong_FromUnsignedLongLong(sums[0]);
+    return PyLong_FromUnsignedLongLong(total);
 }
 
 static PyMethodDef functions[] = {

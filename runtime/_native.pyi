@@ -129,6 +129,8 @@ class Encoder:
         """The id of a token of the vocabulary."""
     def image(self) -> bytes:
         """The tables, for the argument of that name, of this kind of machine."""
+    def places(self) -> tuple[int, int]:
+        """Where in the image the bytes of all tokens are, and where their starts."""
 
 @final
 class Stream:

@@ -22,7 +22,7 @@ void bitlex_py_ask_for_large_pages(void *memory, uint64_t size)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     const uintptr_t from = (uintptr_t)memory & ~(uintptr_t)4095, to = (uintptr_t)memory + (size_t)size;
-    if (to - from >= (4u << 20)) madvise((void *)from, to - from, MADV_HUGEPAGE); /* if not, then not */
+    if (to - from >= (2u << 20)) madvise((void *)from, to - from, MADV_HUGEPAGE); /* if not, then not */
 #else
     (void)memory;
     (void)size;

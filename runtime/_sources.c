@@ -53,6 +53,7 @@ static int read_sequence(Source *s, PyObject *source)
         Py_DECREF(item);
     }
     Py_DECREF(fast);
+    ids.used = i;
     if (failed) {
         bitlex_py_free_ids(&ids);
         return -1;

@@ -12,6 +12,7 @@
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _utf8.c        a str -> its UTF-8
+ *     _large.c       memory for one call, and of the one before
  *     _train_counter.c  texts -> their distinct pieces; _train_merger.c: these -> the merges to learn; see _training.h
  *     _ids.c         ids -> a list or an array
  *     _sources.c     a list or an array -> ids

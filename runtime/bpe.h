@@ -46,6 +46,7 @@ typedef struct {
     const uint64_t *token_filter;  /* bits by hash: whether a piece may be a token */
     const uint64_t *char_joints;   /* bits by hash of two characters, and by three bytes: see bpe_joints.h */
     const uint64_t *byte_joints;
+    const uint32_t *sizes;         /* [token_count + 1] see bpe_sizes.h */
     uint32_t ids_mask, pairs_mask, pairs_reach; /* lines that a full one may go on in */
     void *image;                   /* all of the above */
     size_t size;
@@ -134,8 +135,9 @@ typedef struct {
 
 typedef struct {
     const bpe_vocabulary *v;
-    uint32_t *sizes;      /* [token_count + 1] see bpe_decode.c */
-    bpe_other *others;    /* in order of their ids */
+    const uint32_t *sizes; /* those of the vocabulary, or own ones */
+    uint32_t *own;
+    bpe_other *others;     /* in order of their ids */
     size_t other_count;
 } bpe_decoder;
 

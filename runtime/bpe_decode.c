@@ -1,51 +1,18 @@
 /* bpe_decode.c - ids in, the bytes of their tokens out, and what characters they spell; or only how many they will be.
  *
- * Of each id 32 bits are kept together: how many bytes its token has, how many of them start a character, and how wide the widest of these
- * is. So a token is measured by adding and oring one number; sixteen are, before anybody looks at what became of them. Nearly every token
- * is a record of 16 bytes that is copied whole; the next one overwrites what was too much. Eight are copied before anybody looks, too. An
- * id that is no token of the vocabulary, or decodes to something else, is looked for among the few of these.
+ * Of each id 32 bits are kept together (bpe_sizes.h). So a token is measured by adding and oring one number; sixteen are, before anybody
+ * looks at what became of them. Nearly every token is a record of 16 bytes that is copied whole; the next one overwrites what was too much.
+ * Eight are copied before anybody looks, too. An id that is no token of the vocabulary, or decodes to something else, is looked for among the
+ * few of these.
  *
  * Rejected: records of the decoder's own, in which all that is as it should be (a copy of the largest table but one).
  */
-#include "bpe_hash.h"
+#include "bpe_sizes.h"
 
 #include <stdlib.h>
 
-/* In the size of a token: its bytes, up to MANY, characters, */
-#define MANY 127
-#define CHARACTERS_SHIFT 16
-/* and whether it has one above U+007F, U+00FF, U+FFFF; is no record of 16 bytes; is none, another or longer than MANY. */
-#define WIDER_SHIFT 27
-#define LONG (UINT32_C(1) << 30)
-#define RARE (UINT32_C(1) << 31)
 #define COPIED 8 /* records that are copied before anybody looks at what became of them */
 #define AT_ONCE 16 /* sizes that may be added before their characters reach the bits above */
-
-/* How many bytes start a character, and bits for how wide these are. */
-static uint32_t spelled(const uint8_t *bytes, size_t length, uint32_t *wider)
-{
-    uint32_t characters = 0;
-    uint8_t most = 0;
-    size_t i;
-    for (i = 0; i < length; i++) {
-        characters += (bytes[i] & 0xC0) != 0x80;
-        most = bytes[i] > most ? bytes[i] : most;
-    }
-    *wider = (most >= 0x80) | (most >= 0xC4) << 1 | (most >= 0xF0) << 2;
-    return characters;
-}
-
-static uint32_t size_of(const bpe_vocabulary *v, uint32_t id)
-{
-    const uint8_t *record = v->records[id].bytes;
-    const uint32_t length = bpe_token_length(v, id);
-    const int all_ascii = ((load_8(record) | load_8(record + 8)) & UINT64_C(0x8080808080808080)) == 0; /* if it has up to 15 bytes */
-    uint32_t wider, characters;
-    if (length == 0 || length > MANY) return RARE | LONG;
-    if (all_ascii && length <= 15) return length | length << CHARACTERS_SHIFT;
-    characters = spelled(v->bytes + v->starts[id], length, &wider);
-    return length | characters << CHARACTERS_SHIFT | wider << WIDER_SHIFT | (length > 15 ? LONG : 0);
-}
 
 /* How much of a number a character takes at most, of sizes that were ored. */
 static inline uint32_t widest_of(uint32_t any)
@@ -60,38 +27,38 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* An id that has a size: itself, or that of no token. */
+static inline uint32_t known(const bpe_decoder *d, uint32_t id) { return id < d->v->token_count ? id : d->v->token_count; }
+
 int bpe_decoder_begin(bpe_decoder *d, const bpe_vocabulary *v, const bpe_other *others, size_t count)
 {
-    uint32_t id;
+    const size_t size = ((size_t)v->token_count + 1) * sizeof *d->sizes;
+    int changed = 0; /* some token that has a size of its own */
     size_t i;
     memset(d, 0, sizeof *d);
     d->v = v;
-    d->sizes = malloc(((size_t)v->token_count + 1) * sizeof *d->sizes);
+    d->sizes = v->sizes;
+    for (i = 0; i < count; i++) changed |= (v->sizes[known(d, others[i].id)] & RARE) == 0;
+    if (changed) d->sizes = d->own = malloc(size);
     d->others = malloc((count + 1) * sizeof *d->others);
     if (d->sizes == NULL || d->others == NULL) {
         bpe_decoder_end(d);
         return -1;
     }
-    for (id = 0; id < v->token_count; id++) d->sizes[id] = size_of(v, id);
-    d->sizes[v->token_count] = RARE | LONG;
+    if (changed) memcpy(d->own, v->sizes, size);
     if (count > 0) memcpy(d->others, others, count * sizeof *others);
     qsort(d->others, count, sizeof *d->others, by_id);
     d->other_count = count;
-    for (i = 0; i < count; i++) {
-        if (others[i].id < v->token_count) d->sizes[others[i].id] = RARE | LONG;
-    }
+    for (i = 0; changed && i < count; i++) d->own[known(d, others[i].id)] = RARE | LONG;
     return 0;
 }
 
 void bpe_decoder_end(bpe_decoder *d)
 {
-    free(d->sizes);
+    free(d->own);
     free(d->others);
     memset(d, 0, sizeof *d);
 }
-
-/* An id that has a size: itself, or that of no token. */
-static inline uint32_t known(const bpe_decoder *d, uint32_t id) { return id < d->v->token_count ? id : d->v->token_count; }
 
 /* A token that has no bytes of its own, or more than its size tells. */
 static size_t rare_token(const bpe_decoder *d, uint32_t id, int skip, const uint8_t **bytes)

@@ -5,16 +5,17 @@
 #include "bpe_joints.h"
 #include "bpe_key.h"
 #include "bpe_pairs.h"
+#include "bpe_sizes.h"
 
 #include <stdlib.h>
 
-#define PARTS 12
-#define MAGIC UINT64_C(0x3345504258454C54) /* also tells the order of bytes */
+#define PARTS 13
+#define MAGIC UINT64_C(0x3445504258454C54) /* also tells the order of bytes */
 
 typedef struct {
     uint64_t magic, size;
     uint32_t token_count, rank_count, whole, longest, ranks_are_ids, ids_mask, pairs_mask, pairs_reach;
-    uint64_t starts, bytes, records, byte_tokens, ids, pairs, byte_pairs, rank_tokens, merged, token_filter, char_joints, byte_joints;
+    uint64_t starts, bytes, records, byte_tokens, ids, pairs, byte_pairs, rank_tokens, merged, token_filter, char_joints, byte_joints, sizes;
 } image_header;
 
 static uint32_t mask_for(size_t count)
@@ -49,6 +50,7 @@ static void part_sizes(const image_header *h, uint64_t bytes, uint64_t sizes[PAR
     sizes[9] = (UINT64_C(1) << TOKEN_FILTER_BITS) / 8;
     sizes[10] = (UINT64_C(1) << CHAR_JOINT_BITS) / 8;
     sizes[11] = (UINT64_C(1) << BYTE_JOINT_BITS) / 8;
+    sizes[12] = ((uint64_t)h->token_count + 1) * 4;
 }
 
 static void lay_out(image_header *h, uint64_t bytes)
@@ -89,13 +91,14 @@ static void point(bpe_vocabulary *v, void *image)
     v->token_filter = (const void *)(base + h->token_filter);
     v->char_joints = (const void *)(base + h->char_joints);
     v->byte_joints = (const void *)(base + h->byte_joints);
+    v->sizes = (const void *)(base + h->sizes);
 }
 
 int bpe_open(bpe_vocabulary *v, void *image, size_t size)
 {
     image_header h, expected;
     const uint32_t *starts;
-    uint32_t i;
+    uint32_t i, wrong = 0;
     if (size < sizeof h) return -1;
     memcpy(&h, image, sizeof h);
     if (h.magic != MAGIC || h.size != size || h.token_count > BPE_TOKENS || h.rank_count > BPE_RANKS || h.bytes > size) return -1;
@@ -106,17 +109,16 @@ int bpe_open(bpe_vocabulary *v, void *image, size_t size)
     expected = h;
     lay_out(&expected, starts[h.token_count]);
     if (memcmp(&expected, &h, sizeof h) != 0) return -1;
-    for (i = 0; i < h.token_count; i++) {
-        if (starts[i] > starts[i + 1] || starts[i + 1] - starts[i] > h.longest) return -1;
-    }
     point(v, image);
-    for (i = 0; i < 256; i++) {
-        if (v->byte_tokens[i] >= v->token_count && v->byte_tokens[i] != BPE_NONE) return -1;
+    for (i = 0; i < h.token_count; i++) { /* without a branch, many at a time: */
+        const uint32_t length = starts[i + 1] - starts[i];
+        wrong |= (uint32_t)(starts[i] > starts[i + 1]) | (uint32_t)(length > h.longest);
+        wrong |= (uint32_t)!fits_size(v->sizes[i], length);
     }
-    for (i = 0; !v->ranks_are_ids && i < v->rank_count; i++) {
-        if (v->rank_tokens[i] >= v->token_count) return -1;
-    }
-    return 0;
+    wrong |= (uint32_t)!fits_size(v->sizes[i], 0);
+    for (i = 0; i < 256; i++) wrong |= (uint32_t)(v->byte_tokens[i] >= v->token_count) & (uint32_t)(v->byte_tokens[i] != BPE_NONE);
+    for (i = 0; !v->ranks_are_ids && i < v->rank_count; i++) wrong |= (uint32_t)(v->rank_tokens[i] >= v->token_count);
+    return wrong ? -1 : 0;
 }
 
 void bpe_close(bpe_vocabulary *v)
@@ -205,7 +207,7 @@ void bpe_put_merge(bpe_vocabulary *v, uint32_t left, uint32_t right, uint32_t ra
 
 static void put_tokens(bpe_vocabulary *v)
 {
-    uint32_t *ids = (uint32_t *)(uintptr_t)v->ids, *byte_tokens = (uint32_t *)(uintptr_t)v->byte_tokens, id;
+    uint32_t *ids = (uint32_t *)(uintptr_t)v->ids, *byte_tokens = (uint32_t *)(uintptr_t)v->byte_tokens, *sizes = (uint32_t *)(uintptr_t)v->sizes, id;
     memset(ids, 0xFF, ((size_t)v->ids_mask + 1) * sizeof *ids);
     memset(byte_tokens, 0xFF, 256 * sizeof *byte_tokens);
     memset((void *)(uintptr_t)v->byte_pairs, 0xFF, 65536 * sizeof *v->byte_pairs);
@@ -213,7 +215,9 @@ static void put_tokens(bpe_vocabulary *v)
     for (id = 0; id < v->token_count; id++) {
         put_token(v, id, ids, byte_tokens, (bpe_record *)(uintptr_t)v->records);
         put_joints((uint64_t *)(uintptr_t)v->char_joints, (uint64_t *)(uintptr_t)v->byte_joints, v->bytes + v->starts[id], bpe_token_length(v, id));
+        sizes[id] = size_of(v, id);
     }
+    sizes[v->token_count] = RARE | LONG;
 }
 
 /* Which tokens of up to BPE_MEDIUM bytes are what their bytes merge to: many at a time. */

@@ -1,17 +1,19 @@
 """Saved tokenizers: all of one in a file, whose tables are mapped into memory as they are, so that it loads in milliseconds.
 
-    8 bytes   BITLEX1 and the order of bytes, < or >
+    8 bytes   BITLEX2 and the order of bytes, < or >
     8 bytes   checksum of all that follows (this and the next three are uint64 in that order)
     24 bytes  where the header ends, where the tables start and end
-    header    JSON: everything but the tables
-    tables    from a multiple of 4096 on: the image of the C extension, then blob, starts and merges of the vocabulary
+    header    everything but the tables, as saved_values.py spells it
+    tables    from a multiple of 4096 on: the image of the C extension, and the merges of the vocabulary
 
-Processes that load the same file share the memory of its tables. Invariants: a file appears under its name when it is whole; one that
-was cut short, or of which a byte was changed, is a VocabularyError, and so is one from a machine with the other order of bytes. Where
-the image is of another version, or there is no C extension, the tables are made again from the vocabulary. The checksum is
-against accidents; what a forged file can do is give wrong ids. Rejected: pickle (it runs what a file says); compression (a file of 9 MB
-loads faster as it is than one of 4 MB); a digest (it takes longer than all else). Modules of Python that only some calls need are imported
-there: all of them take as long as the tables.
+Processes that load the same file share the memory of its tables. The tokens of the vocabulary are a part of the image; they and the merges
+are copied when somebody asks for them, which encoding and decoding do not. Invariants: a file appears under its name when it is whole;
+one that was cut short, or of which a byte was changed, is a VocabularyError, and so is one from a machine with the other order of
+bytes. Where the image is of another version, or there is no C extension, the tables are made again from the vocabulary. The checksum is
+against accidents: it notices every change of eight bytes side by side for certain, and any other but by a chance of 2 to the -64. What a
+forged file can do is give wrong ids. Rejected: pickle (it runs what a file says); compression (a file of 9 MB loads faster as it is than one of
+4 MB); a digest (it takes longer than all else); asking for all pages before they are read (the system brings sixteen at a time anyway, and that
+took longer). Modules of Python that only some calls need are imported there: all of them take as long as the tables.
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ from __future__ import annotations
 import os
 import sys
 from array import array
-from binascii import a2b_base64, b2a_base64
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from .encoders import Pure, make_encoder
+from .saved_values import packed, unpacked
 from .vocabulary import AddedToken, Description, Vocabulary, VocabularyError
 
 if TYPE_CHECKING:
@@ -31,23 +33,23 @@ if TYPE_CHECKING:
 
 __all__ = ["is_saved", "load_saved", "save"]
 
-MAGIC = b"BITLEX1"
+KIND = b"BITLEX"
+MAGIC = KIND + b"2"
 ORDER = {"little": b"<", "big": b">"}[sys.byteorder]
 FIRST = len(MAGIC + ORDER) + 8  # of the bytes that the checksum is of
 HEADER = FIRST + 3 * 8
 PAGE = 4096
+FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")  # of an added token, each a bit
 
 
 def is_saved(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a saved tokenizer, by its first bytes."""
+    """Whether a file is a saved tokenizer, of this version or another, by its first bytes."""
     with open(path, "rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+        return file.read(len(KIND)) == KIND
 
 
 def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
     """Write a tokenizer."""
-    import json
-
     from .outputs import whole_files  # which takes longer to import than a tokenizer to load
 
     description = tokenizer.description
@@ -55,21 +57,18 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
     if isinstance(encoder, Pure):
         raise VocabularyError("saving needs the C extension, which makes the tables")
     vocabulary = description.vocabulary
-    image = encoder.image()
-    header = {
-        field.name: getattr(description, field.name) for field in fields(Description) if field.name not in ("vocabulary", "added", "decoded")
-    } | {
-        "added": [asdict(token) for token in description.added],
-        "decoded": {str(number): b2a_base64(token, newline=False).decode() for number, token in description.decoded.items()},
-        "whole": vocabulary.whole, "has_merges": vocabulary.merges is not None,
-        "sizes": [len(image), len(vocabulary.blob), len(vocabulary.starts), len(vocabulary.merges or b"")],
+    image, (blob_at, starts_at) = encoder.image(), encoder.places()
+    size = len(image) + len(vocabulary.merges or b"")
+    header = {field.name: getattr(description, field.name) for field in fields(Description) if field.name != "vocabulary"} | {
+        "added": [[token.id, token.content, sum(getattr(token, flag) << bit for bit, flag in enumerate(FLAGS))] for token in description.added],
+        "decoded": dict(description.decoded), "whole": vocabulary.whole, "image": [0, len(image)],
+        "blob": [blob_at, blob_at + len(vocabulary.blob)], "starts": [starts_at, starts_at + len(vocabulary.starts)],
+        "merges": None if vocabulary.merges is None else [len(image), size],
     }  # fmt: skip
-    text = json.dumps(header).encode()
+    text = packed(header)
     start = -(-(HEADER + len(text)) // PAGE) * PAGE
-    parts = [image, vocabulary.blob, vocabulary.starts, vocabulary.merges or b""]
-    end = start + sum(map(len, parts))
-    beginning = words(HEADER + len(text), start, end) + text
-    summed = b"".join([beginning, bytes(start - FIRST - len(beginning)), *parts])
+    beginning = words(HEADER + len(text), start, start + size) + text
+    summed = b"".join([beginning, bytes(start - FIRST - len(beginning)), image, vocabulary.merges or b""])
     with whole_files(path) as (file,):
         for part in (MAGIC + ORDER, words(checksum(summed)), summed):
             file.write(part)
@@ -81,36 +80,36 @@ def load_saved(path: str | os.PathLike[str]) -> Tokenizer:
 
     with open(path, "rb") as file:
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    found = bytes(data[: len(MAGIC + ORDER)])
-    if found in (MAGIC + b"<", MAGIC + b">") and found != MAGIC + ORDER:
+    version, order = bytes(data[: len(MAGIC)]), bytes(data[len(MAGIC) : len(MAGIC + ORDER)])
+    if version != MAGIC and len(version) == len(MAGIC):
+        raise VocabularyError(f"{path}: saved by another version of bitlex; load what it was made of, and save it here")
+    if order in (b"<", b">") and order != ORDER:
         raise VocabularyError(f"{path}: saved on a machine with the other order of bytes; load what it was made of, and save it here")
-    if found != MAGIC + ORDER or len(data) < HEADER or data[len(found) : FIRST] != words(checksum(data[FIRST:])):
+    if order != ORDER or len(data) < HEADER or data[len(MAGIC + ORDER) : FIRST] != words(checksum(data[FIRST:])):
         raise VocabularyError(f"{path}: cut short, or not as it was saved")
     try:
         return read_saved(data)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise VocabularyError(f"{path}: saved by another version of bitlex: {type(error).__name__}: {error}") from None
 
 
 def read_saved(data: memoryview) -> Tokenizer:
     """The tokenizer of a file that is as somebody wrote it."""
-    import json
-
     from .tokenizer import Tokenizer
 
     header_end, start, end = data[FIRST:HEADER].cast("Q")
-    header = json.loads(bytes(data[HEADER:header_end]))
-    if end != len(data) or start + sum(header["sizes"]) != end:
+    header = unpacked(bytes(data[HEADER:header_end]))
+    if end != len(data):
         raise ValueError("places that do not fit")
-    parts = []
-    for size in header["sizes"]:
-        parts.append(data[start : start + size])
-        start += size
-    image, blob, starts, merges = parts
-    vocabulary = Vocabulary(bytes(blob), bytes(starts), bytes(merges) if header["has_merges"] else None, header["whole"])
+    image, blob, starts, merges = (part(data[start:], header[name]) for name in ("image", "blob", "starts", "merges"))
+    if image is None or blob is None or starts is None:
+        raise ValueError("no tables")
     description = Description(
-        vocabulary=vocabulary, added=tuple(AddedToken(**token) for token in header["added"]),
-        decoded={int(number): a2b_base64(token) for number, token in header["decoded"].items()},
+        vocabulary=Vocabulary.from_views(blob, starts, merges, header["whole"]),
+        added=tuple(
+            AddedToken(number, content, **{flag: bool(bits >> bit & 1) for bit, flag in enumerate(FLAGS)})
+            for number, content, bits in header["added"]
+        ),
         single=tuple((what, kind) for what, kind in header["single"]), pair=tuple((what, kind) for what, kind in header["pair"]),
         **{name: header[name] for name in PLAIN},
     )  # fmt: skip
@@ -125,8 +124,18 @@ def read_saved(data: memoryview) -> Tokenizer:
 
 
 PLAIN = (
-    "pre_tokenizer", "dialect", "unicode", "family", "convention", "name", "format", "digest", "normalizer", "prefix_space",
+    "pre_tokenizer", "dialect", "unicode", "family", "convention", "name", "format", "digest", "normalizer", "prefix_space", "decoded",
 )  # fmt: skip
+
+
+def part(tables: memoryview, place: list[int] | None) -> memoryview | None:
+    """What lies between two places, if there is such a part."""
+    if place is None:
+        return None
+    start, end = place
+    if not 0 <= start <= end <= len(tables):
+        raise ValueError("places that do not fit")
+    return tables[start:end]
 
 
 def words(*numbers: int) -> bytes:
@@ -135,7 +144,7 @@ def words(*numbers: int) -> bytes:
 
 
 def checksum(data: bytes | memoryview) -> int:
-    """A sum of the words of the data, each times its place."""
+    """Eight sums of every eighth word of the data, and of these and its length one."""
     try:
         from ._native import checksum as native
     except ImportError:
@@ -145,12 +154,15 @@ def checksum(data: bytes | memoryview) -> int:
 
 def pure_checksum(data: bytes | memoryview) -> int:
     """The same in pure Python."""
-    most = (1 << 64) - 1
-    sums = [1, 2, 3, 4]
-    for at, word in enumerate(array("Q", bytes(data) + bytes(-len(data) % 32))):
-        known = sums[at & 3]
-        sums[at & 3] = ((known ^ word) * 0x9E3779B97F4A7C15 + (known >> 29)) & most
-    total = sums[0]
-    for one in sums[1:]:
-        total = ((total ^ one) * 0xD6E8FEB86659FD93 + (total >> 31)) & most
+    sums, total = [0] * 8, len(data)
+    for at, word in enumerate(array("Q", bytes(data) + bytes(64 - len(data) % 64))):
+        sums[at & 7] = added(sums[at & 7], word)
+    for one in sums:
+        total = added(total, one)
     return total
+
+
+def added(known: int, word: int) -> int:
+    """A sum and one more word: for a given word another for each sum, and for a given sum another for each word."""
+    mixed = known ^ word
+    return ((mixed << 29 | mixed >> 35) * 0x9E3779B97F4A7C15) & ((1 << 64) - 1)

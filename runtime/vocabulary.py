@@ -30,6 +30,7 @@ __all__ = ["MOST_IDS", "MOST_MERGES", "AddedToken", "Description", "Vocabulary",
 
 MOST_IDS = 1 << 21
 MOST_MERGES = 1 << 22
+VIEWED = ("blob", "starts", "merges")
 
 
 class VocabularyError(ValueError):
@@ -51,6 +52,7 @@ class Vocabulary:
     starts: bytes
     merges: bytes | None
     whole: bool
+    _views: tuple[memoryview, memoryview, memoryview | None] | None = field(default=None, init=False, compare=False)
     _ids: dict[bytes, int] | None = field(default=None, init=False, compare=False)
     _pairs: dict[tuple[int, int], tuple[int, int]] | None = field(default=None, init=False, compare=False)
 
@@ -80,6 +82,23 @@ class Vocabulary:
         made.check_pairs()
         object.__setattr__(made, "_ids", ids)
         return made
+
+    @classmethod
+    def from_views(cls, blob: memoryview, starts: memoryview, merges: memoryview | None, whole: bool) -> Vocabulary:
+        """The vocabulary of what lies elsewhere, as in a file that is mapped: it becomes bytes when somebody asks for them."""
+        made = cls.__new__(cls)
+        for name, value in (("whole", whole), ("_views", (blob, starts, merges)), ("_ids", None), ("_pairs", None)):
+            object.__setattr__(made, name, value)
+        return made
+
+    if not TYPE_CHECKING:  # which would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in VIEWED or self._views is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            view = self._views[VIEWED.index(name)]
+            object.__setattr__(self, name, None if view is None else bytes(view))
+            return getattr(self, name)
 
     def __len__(self) -> int:
         """How many ids there are, counted from 0: the highest and one."""

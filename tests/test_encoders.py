@@ -327,6 +327,14 @@ def test_decoding_many_ids() -> None:
             assert tokenizer.decode_bytes(kind(ids)) == data
             found, expected = tokenizer.decode(kind(ids)), data.decode(errors="replace")
             assert found == expected and hash(found) == hash(expected) and sys.getsizeof(found) == sys.getsizeof(expected)
+    for later in ("latin", "narrow", "wide"):  # where what is measured is nothing
+        for again in (1, 3_000):
+            ids = [302] * 100 + runs[later] + [302] * 40_000 + runs[later] * again + [302] * 3_000
+            expected = letters[later].decode() * (1 + again)
+            found = tokenizer.decode(np.array(ids, np.uint32))
+            assert found == expected and hash(found) == hash(expected) and sys.getsizeof(found) == sys.getsizeof(expected)
+    for kind in kinds:
+        ids = runs["ascii"] * 60_000
         for at in (0, 29_000, len(ids) - 1):
             wrong = kind([*ids[:at], 299, *ids[at:]])
             for decode in (tokenizer.decode, tokenizer.decode_bytes):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from bitlex import saving
+from bitlex.saved_values import packed, unpacked
 from bitlex.tokenizer import Tokenizer
 from bitlex.vocabulary import AddedToken, Vocabulary, VocabularyError
 from small_vocabularies import BYTES, TRAINED, describe, pure, random_vocabulary
@@ -70,11 +71,11 @@ def test_every_tier_loads_it(saved: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def places(data: bytes) -> dict[str, int]:
     header_end, start, end = memoryview(data)[saving.FIRST : saving.HEADER].cast("Q")
     assert end == len(data)
-    sizes = json.loads(data[saving.HEADER : header_end])["sizes"]
+    header = unpacked(data[saving.HEADER : header_end])
     found = {"header_end": header_end, "image": start}
-    for name, size in zip(("blob", "starts", "merges", "end"), sizes, strict=True):
-        start += size
-        found[name] = start
+    for name in ("image", "blob", "starts", "merges"):
+        for at in header[name] or ():
+            found[f"{name} {at}"] = start + at
     return found
 
 
@@ -120,7 +121,7 @@ def test_written_by_who_knows_the_sum(saved: Path, tmp_path: Path) -> None:
     data = saved.read_bytes()
     found = places(data)
     start = saving.HEADER
-    header = json.loads(data[start : found["header_end"]])
+    header = unpacked(data[start : found["header_end"]])
     path = tmp_path / "forged"
 
     def write(text: bytes, body: bytes = data[found["image"] :], *bounds: int) -> None:
@@ -129,23 +130,26 @@ def test_written_by_who_knows_the_sum(saved: Path, tmp_path: Path) -> None:
         summed = saving.words(*bounds) + text + bytes(first - start - len(text)) + body
         path.write_bytes(saving.MAGIC + saving.ORDER + saving.words(saving.checksum(summed)) + summed)
 
-    write(json.dumps(header).encode())
+    write(packed(header))
     assert Tokenizer.from_file(path).encode("the") == [257]
     for name in header:
-        write(json.dumps({key: value for key, value in header.items() if key != name}).encode())
+        write(packed({key: value for key, value in header.items() if key != name}))
         with pytest.raises(VocabularyError, match="saved by another version of bitlex: "):
             Tokenizer.from_file(path)
-        kinds: tuple[Any, ...] = (None, 7, "x", [], {}, [["x"]])
+        kinds: tuple[Any, ...] = (None, 7, "x", [], {}, [["x"]], [0, 1], [5, 5], [-1, 9], [0, len(data)])
         for wrong in kinds:
-            write(json.dumps(header | {name: wrong}).encode())
+            write(packed(header | {name: wrong}))
             with suppress(VocabularyError):
-                Tokenizer.from_file(path).encode("the<|end|>", disallowed_special=())
-    text = json.dumps(header).encode()
+                loaded = Tokenizer.from_file(path)
+                loaded.encode("the<|end|>", disallowed_special=())
+                with suppress(ValueError):
+                    loaded.description.vocabulary.check()
+    text = packed(header)
     for bounds in ((0, 0, 0), (2**63, 2**63, 2**63), (start + len(text), found["image"], len(data) + 1), (start, found["image"], len(data))):
         write(text, data[found["image"] :], *bounds)
         with pytest.raises(VocabularyError):
             Tokenizer.from_file(path)
-    for junk in (b"", b"[]", b"null", b"{", b"\xff", b"7"):
+    for junk in (b"", b"l0:", b"n0:", b"d", b"\xff", b"7:", text[:-1], text + b"n0:", b"l1:" * 100_000):
         write(junk)
         with pytest.raises(VocabularyError):
             Tokenizer.from_file(path)
@@ -167,6 +171,45 @@ def test_the_other_order_of_bytes(saved: Path, tmp_path: Path) -> None:
     other.write_bytes(saving.MAGIC + (b">" if sys.byteorder == "little" else b"<") + data[8:])
     with pytest.raises(VocabularyError, match=f"^{other}: saved on a machine with the other order of bytes; load what it was made of, and save it here$"):
         Tokenizer.from_file(other)
+
+
+def test_another_version(saved: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    for version in b"1", b"3":
+        other.write_bytes(saving.KIND + version + saved.read_bytes()[7:])
+        with pytest.raises(VocabularyError, match=f"^{other}: saved by another version of bitlex; load what it was made of, and save it here$"):
+            Tokenizer.from_file(other)
+
+
+def test_values() -> None:
+    deep: Any = None
+    for _ in range(50):
+        deep = {"in": [deep], "": 0.1}
+    values = [None, True, False, 0, -7, 1 << 70, 0.1, -1e300, float("inf"), "", "é:\ud800😀", b"", b":\xff\0", [], [[], [1]], {}, {"a": {b"b": [None]}, 3: "x"}, deep]
+    for value in [*values, values]:
+        assert unpacked(packed(value)) == value
+    assert unpacked(packed((1, (2,)))) == [1, [2]]
+    data = packed(values)
+    for size in range(len(data)):
+        with pytest.raises((ValueError, IndexError)):
+            unpacked(data[:size])
+    with pytest.raises(KeyError):
+        packed({1, 2})
+
+
+def test_tokens_are_read_when_they_are_asked_for(saved: Path) -> None:
+    loaded = Tokenizer.from_file(saved)
+    assert loaded.decode(loaded.encode("the thing")) == "the thing"
+    vocabulary = loaded.description.vocabulary
+    slots = [type(vocabulary).__dict__[name] for name in ("blob", "starts", "merges")]
+    for slot in slots:
+        with pytest.raises(AttributeError):
+            slot.__get__(vocabulary)
+    assert vocabulary == TRAINED and pickle.loads(pickle.dumps(Tokenizer.from_file(saved))).description.vocabulary == TRAINED
+    assert [slot.__get__(vocabulary) for slot in slots] == [TRAINED.blob, TRAINED.starts, TRAINED.merges]
+    for name in ("sizes", "_other"):
+        with pytest.raises(AttributeError, match=f"'Vocabulary' object has no attribute '{name}'"):
+            getattr(vocabulary, name)
 
 
 def test_the_sum_is_the_same_in_pure_python() -> None:
