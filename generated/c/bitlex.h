@@ -98,7 +98,7 @@ typedef struct {
     uint8_t columns[BITLEX_BLOCK + 8];
     uint16_t labels[BITLEX_BLOCK + 8];
     uint16_t units[BITLEX_BLOCK + 8];
-    uint16_t events[BITLEX_BLOCK + 8];
+    uint16_t events[BITLEX_BLOCK + 16];
     uint32_t rows[BITLEX_ROWS], leads[256]; /* where stage2 has what, by leading bits and bytes */
 } bitlex_cursor;
 
