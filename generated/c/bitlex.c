@@ -14,7 +14,8 @@
  *    pass is cut into four parts that run side by side. The state in which a part is entered is *guessed* by warming up
  *    over the last few code points before it (automata forget quickly), and checked when its neighbour arrives there; a
  *    part that was guessed wrong is simply run again. Lengths and warm-up are multiples of twelve, so that in a long run
- *    of equal characters even an automaton that counts modulo 2, 3, 4, 6 or 12 is guessed right.
+ *    of equal characters even an automaton that counts modulo 2, 3, 4, 6 or 12 is guessed right. Where bitlex_accelerate has
+ *    made tables for it, a step is of two code points (bitlex_pairs.h).
  *
  * 2. Looking ahead. At the border of two blocks a guess is not enough, because events are handed out before the next
  *    block is seen. There the backward automaton is started in all of its states a few code points further on; nearly
@@ -30,8 +31,7 @@
  *    run backward, without a look at the rest. Where a few blocks do not decide, there is no cut.
  *
  * Rejected: allocating a state for every border (a call that can fail); reading backward from the end always (a prose
- * text would pay twice for what happens in a run of blanks); tables of two symbols a step (four times the memory, and the
- * chains are no longer what limits the speed).
+ * text would pay twice for what happens in a run of blanks).
  */
 #include "bitlex_lanes.h"
 

@@ -220,9 +220,9 @@ static inline uint32_t count_inside(const uint8_t *text)
     (lead = text[at], unit[to + (k) * MOST] = (uint16_t)(at), \
      column[to + (k) * MOST] = third[first[lead][text[(at) + 1]] + text[(at) + 2]], (at) += lengths[lead])
 
-/* Columns and units of a part of a text, a block at most; 0 where load_utf8 must do it. It is copied first: another thread may be
- * writing, and no byte may change between two looks at it. A walk goes wrong on what is ill-formed, though never by more than four bytes a
- * character that is counted. */
+/* Columns and units of a part of a text, a block at most; 0 where load_utf8 must do it. It is copied first, to where labels come later:
+ * another thread may be writing, and no byte may change between two looks at it. A walk goes wrong on what is ill-formed, though it takes no
+ * more steps than characters are counted, of four bytes at most: so it stays in the copy and the zeros behind. */
 static uint32_t load_by_walks(bitlex_cursor *c, const uint8_t *from, uint32_t length)
 {
     const bitlex_pairs *pairs = &c->machine->lanes->pairs;
@@ -231,7 +231,7 @@ static uint32_t load_by_walks(bitlex_cursor *c, const uint8_t *from, uint32_t le
     uint8_t *text = (uint8_t *)c->labels, *column = c->columns;
     uint16_t *unit = c->units, chars[BITLEX_BLOCK / CHUNK + 2];
     uint32_t n = 0, i, k, lead, seen;
-    size_t at[PARTS], part, to, rest;
+    size_t start[PARTS], at0, at1, at2, at3, part, to, rest;
     uint64_t all = 0, word;
     memcpy(text, from, length);
     memset(text + length, 0, length < BITLEX_BLOCK / 2 ? length + CHUNK : sizeof c->labels - length);
@@ -243,20 +243,17 @@ static uint32_t load_by_walks(bitlex_cursor *c, const uint8_t *from, uint32_t le
     for (i = k = 0; i < PARTS; i++) { /* each starts with character number i * part */
         while (chars[k] <= i * part) k++;
         seen = k == 0 ? 0 : chars[k - 1];
-        for (at[i] = k * CHUNK; (seen += (text[at[i]] & 0xC0) != 0x80) <= i * part; at[i]++) {}
+        for (start[i] = k * CHUNK; (seen += (text[start[i]] & 0xC0) != 0x80) <= i * part; start[i]++) {}
     }
-    {
-        size_t at0 = at[0], at1 = at[1], at2 = at[2], at3 = at[3];
-        for (to = 0; to < part; to++) {
-            WALK(at0, 0);
-            WALK(at1, 1);
-            WALK(at2, 2);
-            WALK(at3, 3);
-        }
-        if (at[0] != 0 || at0 != at[1] || at1 != at[2] || at2 != at[3]) return 0;
-        for (rest = n - part * PARTS; rest > 0; rest--, to++) WALK(at3, 3);
-        if (at3 != length) return 0;
+    at0 = start[0], at1 = start[1], at2 = start[2], at3 = start[3];
+    for (to = 0; to < part; to++) {
+        WALK(at0, 0);
+        WALK(at1, 1);
+        WALK(at2, 2);
+        WALK(at3, 3);
     }
+    for (rest = n - part * PARTS; rest > 0; rest--, to++) WALK(at3, 3);
+    if (start[0] != 0 || at0 != start[1] || at1 != start[2] || at2 != start[3] || at3 != length) return 0;
     for (i = 1; i < PARTS; i++) {
         memmove(column + part * i, column + MOST * i, i + 1 < PARTS ? part : n - part * i);
         memmove(unit + part * i, unit + MOST * i, (i + 1 < PARTS ? part : n - part * i) * sizeof *unit);
