@@ -1,4 +1,4 @@
-/* tiers.c - every tier that this processor has against the portable one, on the machines that are emitted.
+/* tiers.c - every tier that this processor has against the loop that needs no tables of its own, on the machines that are emitted.
  *
  *     tiers tuples LENGTH    every tuple of at most LENGTH cells at every offset of a block, within texts of one character
  *     tiers alone LENGTH     the same with nothing else in the text, at every offset up to the end of the second block
@@ -222,7 +222,7 @@ int main(int argc, char **argv)
     if (argc < 2) return 2;
     for (i = 0; i < sizeof machines / sizeof machines[0]; i++) {
         machine = machines[i];
-        for (tier = BITLEX_NEON; tier <= BITLEX_AVX512; tier++) {
+        for (tier = BITLEX_PORTABLE; tier <= BITLEX_AVX512; tier++) {
             fast = *machine;
             if (bitlex_accelerate(&fast, memory, tier) != tier) continue;
             texts = 0;

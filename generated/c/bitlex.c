@@ -14,7 +14,8 @@
  *    pass is cut into four parts that run side by side. The state in which a part is entered is *guessed* by warming up
  *    over the last few code points before it (automata forget quickly), and checked when its neighbour arrives there; a
  *    part that was guessed wrong is simply run again. Lengths and warm-up are multiples of twelve, so that in a long run
- *    of equal characters even an automaton that counts modulo 2, 3, 4, 6 or 12 is guessed right.
+ *    of equal characters even an automaton that counts modulo 2, 3, 4, 6 or 12 is guessed right. Where bitlex_accelerate has
+ *    made tables for it, a step is of two code points (bitlex_pairs.h).
  *
  * 2. Looking ahead. At the border of two blocks a guess is not enough, because events are handed out before the next
  *    block is seen. There the backward automaton is started in all of its states a few code points further on; nearly
@@ -30,8 +31,7 @@
  *    run backward, without a look at the rest. Where a few blocks do not decide, there is no cut.
  *
  * Rejected: allocating a state for every border (a call that can fail); reading backward from the end always (a prose
- * text would pay twice for what happens in a run of blanks); tables of two symbols a step (four times the memory, and the
- * chains are no longer what limits the speed).
+ * text would pay twice for what happens in a run of blanks).
  */
 #include "bitlex_lanes.h"
 
@@ -125,26 +125,39 @@ static inline uint32_t place_of(point_table t, uint32_t point) /* in stage2 */
 
 static inline uint8_t look_up(point_table t, uint32_t point) { return t.cell_column[t.stage2[place_of(t, point)]]; }
 
-int bitlex_is_ascii(const uint8_t *p, size_t length)
-{
-    uint64_t seen = 0, word;
-    size_t i = 0;
-    for (; i + 8 <= length; i += 8) {
-        memcpy(&word, p + i, 8);
-        seen |= word;
-    }
-    for (; i < length; i++) seen |= (uint64_t)p[i];
-    return (seen & UINT64_C(0x8080808080808080)) == 0;
-}
-
 /* A word of eight equal bytes. */
 #define EACH(byte) (~UINT64_C(0) / 255 * (byte))
+
+int bitlex_is_ascii(const uint8_t *p, size_t length)
+{
+    uint64_t seen = 0, words[8];
+    size_t i = 0, k;
+    for (; i + 64 <= length && (seen & EACH(0x80)) == 0; i += 64) {
+        memcpy(words, p + i, 64);
+        for (k = 0; k < 8; k++) seen |= words[k];
+    }
+    if ((seen & EACH(0x80)) != 0) return 0;
+    for (; i < length; i++) seen |= (uint64_t)p[i];
+    return (seen & EACH(0x80)) == 0;
+}
 
 /* Eight bytes, the first one lowest; where bytes are ordered so, compilers make one load of it. */
 static inline uint64_t word_at(const uint8_t *p)
 {
     return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 | (uint64_t)p[4] << 32 |
            (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+}
+
+/* The place of the lowest bit of a word that has one. */
+static inline uint32_t first_bit(uint64_t word)
+{
+#ifdef __GNUC__
+    return (uint32_t)__builtin_ctzll(word);
+#else
+    uint32_t place = 0;
+    for (; (word & 1) == 0; word >>= 1) place++;
+    return place;
+#endif
 }
 
 /* Whether 64 points lie together in stage2, and 64 times a place there is a number of 32 bits. All emitted machines are so. */
@@ -270,6 +283,10 @@ static uint32_t load_utf8(bitlex_cursor *c, uint64_t from, uint64_t to)
     return n;
 }
 
+#include "bitlex_pairs.h"
+
+static int has_pairs(const bitlex_cursor *c) { return c->machine->lanes != NULL && c->machine->lanes->pairs.stride != 0; }
+
 /* For a machine that reads bytes: give every byte of n code points a column of its own. Works from the right, in place. */
 static uint32_t spread(bitlex_cursor *c, uint64_t from, uint32_t n, uint32_t bytes)
 {
@@ -308,7 +325,8 @@ static uint32_t load(bitlex_cursor *c, uint64_t from, uint64_t to)
         for (; i < n; i++) column[i] = direct[p[i]];
     } else {
         c->plain = 0;
-        n = load_utf8(c, from, to);
+        i = has_pairs(c) && BITLEX_BLOCK >= CHUNK && n >= LEAST_WALKS ? load_by_walks(c, c->text + from, n) : 0;
+        n = i > 0 ? i : load_utf8(c, from, to);
         if (c->machine->continuation != NULL) n = spread(c, from, n, (uint32_t)(to - from));
     }
     if (c->stage_number > 0) { /* what was stored are cells; add what the stage before put out here and next */
@@ -612,18 +630,6 @@ static inline void forward(bitlex_cursor *c, uint32_t n, int drops)
 
 /* --- the cursor ------------------------------------------------------------------------------------------------ */
 
-/* The place of the lowest bit of a word that has one. */
-static inline uint32_t first_bit(uint64_t word)
-{
-#ifdef __GNUC__
-    return (uint32_t)__builtin_ctzll(word);
-#else
-    uint32_t place = 0;
-    for (; (word & 1) == 0; word >>= 1) place++;
-    return place;
-#endif
-}
-
 /* The block from..to by vector instructions: fills words of bits. */
 static void run_lanes(bitlex_cursor *c, uint64_t from, uint64_t to, uint32_t backward)
 {
@@ -695,6 +701,10 @@ static void lex_block(bitlex_cursor *c, int drops)
         return;
     }
     n = load(c, from, to);
+    if (has_pairs(c)) {
+        run_pairs(c, n, state);
+        return;
+    }
     backward(c, n, state);
     if (drops) {
         forward(c, n, 1);
@@ -747,7 +757,7 @@ void bitlex_restart(bitlex_cursor *c, const void *text, uint64_t length, bitlex_
     c->kept = NULL;
     c->known = 0;
     c->memory = NULL;
-    if (m->lanes != NULL && length >= BITLEX_LANES_FROM && scratch != NULL) {
+    if (has_vectors(m) && length >= BITLEX_LANES_FROM && scratch != NULL) {
         c->memory = (bitlex_lane_memory *)(void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
         bitlex_begin_memory(c->memory);
     }
@@ -860,7 +870,7 @@ static inline size_t take_ends(bitlex_cursor *c, void *out, size_t room, int wid
     const bitlex_lanes *lanes = c->machine->lanes;
     size_t n;
     uint32_t drop;
-    if (lanes == NULL) {
+    if (!has_vectors(c->machine)) {
         n = ends_of_words(c, out, room, wide);
     } else if (wide) {
         n = lanes->ends64(c->starts, &c->word, c->words, c->base, (uint64_t *)out, room);
@@ -1137,7 +1147,7 @@ uint64_t bitlex_begin_open(bitlex_cursor *c, const void *text, uint64_t length, 
     c->kept = NULL;
     c->known = 0;
     c->length = settled(c, &state);
-    if (c->machine->lanes != NULL && scratch != NULL && memory == NULL) {
+    if (has_vectors(c->machine) && scratch != NULL && memory == NULL) {
         memory = (bitlex_lane_memory *)(void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
         bitlex_begin_memory(memory);
     }
@@ -1152,5 +1162,5 @@ size_t bitlex_cursor_size(void) { return sizeof(bitlex_cursor); }
 uint64_t bitlex_scratch_size(const bitlex_machine *m, uint64_t length)
 {
     if (m->stage_count > 1) return length;
-    return m->lanes != NULL && length >= BITLEX_LANES_FROM ? sizeof(bitlex_lane_memory) + 64 : 0;
+    return has_vectors(m) && length >= BITLEX_LANES_FROM ? sizeof(bitlex_lane_memory) + 64 : 0;
 }

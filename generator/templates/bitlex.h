@@ -98,7 +98,7 @@ typedef struct {
     uint8_t columns[BITLEX_BLOCK + 8];
     uint16_t labels[BITLEX_BLOCK + 8];
     uint16_t units[BITLEX_BLOCK + 8];
-    uint16_t events[BITLEX_BLOCK + 8];
+    uint16_t events[BITLEX_BLOCK + 16];
     uint32_t rows[BITLEX_ROWS], leads[256]; /* where stage2 has what, by leading bits and bytes */
 } bitlex_cursor;
 
@@ -106,14 +106,14 @@ typedef struct {
 size_t bitlex_cursor_size(void);
 
 /* Let a machine (a copy of an emitted one, which is constant) run on vector instructions: the best that the processor has, `most`
- * at most. `memory`, of bitlex_lanes_size() bytes, must live as long as the machine, which must not be copied or moved afterwards.
- * What it will run on comes back: BITLEX_PORTABLE if neither processor nor size of the machine admit more. Takes microseconds, and
- * with AVX2 a millisecond. */
+ * at most; without them, on larger tables, if it is not too large for that. `memory`, of bitlex_lanes_size() bytes, must live as long as the machine, which must not be copied or moved afterwards.
+ * What it will run on comes back: BITLEX_PORTABLE if neither processor nor size of the machine admit more. Takes a tenth of a
+ * millisecond, and with AVX2 up to one. */
 bitlex_tier bitlex_accelerate(bitlex_machine *machine, void *memory, bitlex_tier most);
 size_t bitlex_lanes_size(void);
 
-/* Bytes of scratch memory that bitlex_begin needs. 0 for a machine of one stage (nearly all) that was not accelerated, or a short
- * text. */
+/* Bytes of scratch memory that bitlex_begin needs. 0 for a machine of one stage (nearly all) that does not run on vector instructions, or a
+ * short text. */
 uint64_t bitlex_scratch_size(const bitlex_machine *machine, uint64_t length);
 
 /* Point the cursor at a text. Machine, text and scratch must stay alive and unchanged while the cursor is used. */

@@ -39,14 +39,21 @@
 
 size_t bitlex_lanes_size(void) { return sizeof(bitlex_lanes) + 64; }
 
+/* No vector instructions: two code points a step, if the machine is not too large. */
+static bitlex_tier without_vectors(bitlex_machine *m, bitlex_lanes *lanes)
+{
+    lanes->block = NULL;
+    if (bitlex_fill_pairs(&lanes->pairs, m)) m->lanes = lanes;
+    return BITLEX_PORTABLE;
+}
+
 #if !defined(BITLEX_X86) && !defined(BITLEX_ARM)
 
 bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 {
-    (void)memory;
     (void)most;
     m->lanes = NULL;
-    return BITLEX_PORTABLE;
+    return without_vectors(m, (bitlex_lanes *)(void *)(((uintptr_t)memory + 63) & ~(uintptr_t)63));
 }
 
 #else
@@ -521,8 +528,9 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
     bitlex_lanes *lanes = (bitlex_lanes *)(void *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
     bitlex_tier tier = BITLEX_PORTABLE;
     m->lanes = NULL;
-    if (!fits(m)) return BITLEX_PORTABLE;
-    memset(lanes, 0, sizeof *lanes);
+    if (!fits(m)) return without_vectors(m, lanes);
+    memset(lanes, 0, offsetof(bitlex_lanes, pairs)); /* the rest is large */
+    lanes->pairs.stride = 0;
     lanes->machine = m;
 #ifdef BITLEX_X86
     if (most >= BITLEX_AVX512 && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") &&
@@ -552,7 +560,8 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
         lanes->ends64 = ends64_neon;
     }
 #endif
-    if (tier != BITLEX_PORTABLE) m->lanes = lanes;
+    if (tier == BITLEX_PORTABLE) return without_vectors(m, lanes);
+    m->lanes = lanes;
     return tier;
 }
 

@@ -71,6 +71,23 @@ typedef struct {
     uint8_t from[16];            /* the code of the first entry, as a vector */
 } bitlex_term;
 
+/* Tables for two code points a step, without vector instructions: see bitlex_pairs.h. */
+#define BITLEX_BACKWARD_PAIRS 12288
+#define BITLEX_FORWARD_PAIRS 24576
+#define BITLEX_SECOND 10240
+#define BITLEX_THIRD 24576
+typedef struct {
+    uint32_t stride; /* what the second of two columns counts; 0: there are no such tables */
+    uint16_t backward_next[BITLEX_BACKWARD_PAIRS], backward_labels[BITLEX_BACKWARD_PAIRS];
+    uint8_t forward_next[BITLEX_FORWARD_PAIRS], starts[BITLEX_FORWARD_PAIRS];
+    uint8_t length[256];                /* of characters, by their lead */
+    const uint16_t *first[256]; /* by the lead, into the next: for the byte behind */
+    uint16_t second[BITLEX_SECOND + 256];
+    uint8_t third[BITLEX_THIRD + 256];
+    uint16_t places[256][8]; /* where the bits of a byte are, and how many */
+    uint8_t count[256];
+} bitlex_pairs;
+
 struct bitlex_lanes {
     bitlex_term backward_terms[BITLEX_TERMS], forward_terms[BITLEX_TERMS]; /* instead of the pages, for some processors */
     uint8_t backward_next[BITLEX_PAGES][BITLEX_PAGE];  /* [page of column][offset of column + state] -> state */
@@ -99,7 +116,11 @@ struct bitlex_lanes {
     /* Store where the bits of words *word..last-1 are, while there is room for 64 and more; *word is the first word left. */
     size_t (*ends32)(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint32_t *out, size_t room);
     size_t (*ends64)(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint64_t *out, size_t room);
+    bitlex_pairs pairs;
 };
+
+/* Whether a machine runs on vector instructions, rather than on tables alone. */
+static inline int has_vectors(const bitlex_machine *m) { return m->lanes != NULL && m->lanes->block != NULL; }
 
 static inline void bitlex_forget(bitlex_recent *recent)
 {
@@ -115,6 +136,9 @@ static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
 
 /* Decode the unit at p < end: its code point, or U+FFFD for a maximal ill-formed subsequence. Stores the length. */
 uint32_t bitlex_decode(const uint8_t *p, const uint8_t *end, uint32_t *length);
+
+/* Make the tables for two code points a step: 0 if the machine has none, or too large ones. */
+int bitlex_fill_pairs(bitlex_pairs *pairs, const bitlex_machine *m);
 
 /* For bitlex_stream.c: whether all bytes are ASCII; the column of one is then c->direct[byte], as it is of any byte of Latin-1. */
 int bitlex_is_ascii(const uint8_t *p, size_t length);
