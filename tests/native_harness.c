@@ -56,7 +56,7 @@ static uint32_t coarse(uint32_t state, uint32_t symbol, uint32_t salt, uint32_t 
 
 static void coarse_stage(bitlex_stage *stage, uint32_t symbols, int letters)
 {
-    const uint32_t states = 1 + below(64), before = 1 + below(below(2) ? 8 : 64), labels = 1 + below(12), count = 1 + below(8);
+    const uint32_t states = 1 + below(64), before = 1 + below(below(2) ? 8 : 64), labels = 1 + below(below(2) ? 12 : 60), count = 1 + below(8);
     const uint32_t salt = below(1000), counts = below(12);
     uint16_t *backward = exactly(before * count * 2), *label = exactly(before * count * 2), *forward = exactly(states * labels * 2);
     uint8_t *columns = exactly(symbols), *output = exactly(states * labels);
@@ -111,7 +111,7 @@ static bitlex_machine *random_machine(void)
     m->shift = 5 + below(4);
     m->drops = below(2);
     m->stage_count = count;
-    blocks = 1 + below(9);
+    blocks = below(6) ? 1 + below(9) : 300; /* more rows of 64 code points than have numbers */
     stage1 = exactly(sizeof *stage1 * (0x110000u >> m->shift));
     for (i = 0; i < 0x110000u >> m->shift; i++) stage1[i] = (uint16_t)below(blocks);
     stage2 = exactly(blocks << m->shift);

@@ -7,7 +7,7 @@
  *     v_*, m_*              what is done with them (m_bits: a mask as a word of bits)
  *     W, WIDTH, w_*         the vector that matrices are turned with, and its bytes
  *     NAME(x)               the name of x for this instruction set
- *     EACH_SIZE, MOST_BACKWARD, MASKED, SPARE, TERMS    see below
+ *     EACH_SIZE, MANY_SIZES, MOST_BACKWARD, MASKED, SPARE, TERMS    see below
  *     PACKS                 whether characters of UTF-8 are packed: m_inside (bytes that are inside a character), m_followed (leads of
  *                           two or three bytes to which the next byte belongs), m_followed_four (of four bytes), m_of (a word of
  *                           bits as a mask), v_pack (store the bytes of the bits that are set side by side), v_pack_three (and those
@@ -19,6 +19,7 @@
  *     DEEP                  whether it has a way of its own to look up characters that are not ASCII, named `deep`; if not, v_stretch
  *                           (the code of characters of the BMP in large stretches of one column, or LOOK_DEEPER)
  *     TWICE                 whether passes are run with two guesses: v_entries_both (one table, two indices of one code)
+ *     v_class               where machines of more than eight pages are run: the classes of states, by what tells the pages
  *
  * Tables are in memory, as v_prepare and, where there is one, prepare_tables left them. v_entry looks up in 128 bytes by an index
  * below 128 (the result for others does not matter), v_permute in 64 bytes by the low six bits, v_offset in 16 by the low four of a
@@ -27,8 +28,8 @@
  *
  * v_entries looks up in pages: `index` is the offset of a symbol on its page plus a state. With two pages at most, the page
  * is bit 7 of `code`, and of `index`; with more, it is bits 4 to 6 of `code`. The last argument, a constant, says how
- * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made, `many` if all others are done in a
- * loop, for which the page has five bits (3 to 7), and MOST_BACKWARD is the largest for a backward automaton. MASKED: whether index
+ * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made. MANY_SIZES: whether all others are run,
+ * too, in a loop by classes (bitlex_classes.h). MOST_BACKWARD is the largest listed for a backward automaton. MASKED: whether index
  * must come without the flags of a state. These are bits 7 and 6, or SPARE bits below. Where TERMS is defined, tables are terms
  * (bitlex_terms.h) instead, and NAME(backward_step), NAME(backward_next) and NAME(forward_step) are there already. m_at_least compares
  * with a constant other than 0.
@@ -507,22 +508,35 @@ static void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps
 /* --- the two passes ---------------------------------------------------------------------------------------------------- */
 
 #ifndef TERMS
-/* Tables on pages: what a column does to a state, with the label it puts out, or without; and a label. */
+/* Tables on pages: where the entry of a symbol for a state is. Of more pages than eight, what is found instead of the code tells which. */
+BITLEX_INLINE V NAME(index)(const bitlex_places *of, V *code, V state, const uint32_t rows)
+{
+    const V symbol = *code;
+#ifdef v_class
+    if (rows > 64) {
+        *code = v_permute(of->place, symbol);
+        state = v_class(of->classes, *code, state);
+    }
+#endif
+    return v_add(rows <= 16 ? symbol : v_offset(of->offset, symbol), state);
+}
+
+/* What a column does to a state, with the label it puts out, or without; and a label. */
 BITLEX_INLINE V NAME(backward_step)(const bitlex_lanes *lanes, V code, V state, const uint32_t rows, V *label)
 {
-    const V index = v_add(rows <= 16 ? code : v_offset(lanes->column_offset, code), state);
+    const V index = NAME(index)(&lanes->columns, &code, state, rows);
     return v_entries_twice(lanes->backward_next, lanes->backward_label, index, code, rows, label);
 }
 
 BITLEX_INLINE V NAME(backward_next)(const bitlex_lanes *lanes, V code, V state, const uint32_t rows)
 {
-    const V index = v_add(rows <= 16 ? code : v_offset(lanes->column_offset, code), state);
+    const V index = NAME(index)(&lanes->columns, &code, state, rows);
     return v_entries(lanes->backward_next, index, code, rows);
 }
 
 BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, const uint32_t rows, V flags, const int masked)
 {
-    const V index = v_add(rows <= 16 ? code : v_offset(lanes->label_offset, code), masked ? v_and(state, flags) : state);
+    const V index = NAME(index)(&lanes->labels, &code, masked ? v_and(state, flags) : state, rows);
     return v_entries(lanes->forward_next, index, code, rows);
 }
 #endif
@@ -578,12 +592,12 @@ BITLEX_INLINE int NAME(backward_twice)(const bitlex_lanes *lanes, bitlex_lane_me
                                        const uint32_t rows)
 {
     while (steps-- > 0) {
-        V code = v_load(memory->turned + (size_t)steps * 64), label;
-        V offset = rows <= 16 ? code : v_offset(lanes->column_offset, code);
-        one = v_entries_twice(lanes->backward_next, lanes->backward_label, v_add(offset, one), code, rows, &label);
+        const V code = v_load(memory->turned + (size_t)steps * 64);
+        V label, other;
+        one = NAME(backward_step)(lanes, code, one, rows, &label);
+        two = NAME(backward_step)(lanes, code, two, rows, &other);
         v_store(memory->codes + (size_t)steps * 64, label);
-        two = v_entries_twice(lanes->backward_next, lanes->backward_label, v_add(offset, two), code, rows, &label);
-        v_store(memory->fourth + (size_t)steps * 64, label);
+        v_store(memory->fourth + (size_t)steps * 64, other);
     }
     v_store(memory->exits, one);
     v_store(memory->others, two);
@@ -596,16 +610,83 @@ BITLEX_INLINE int NAME(forward_twice)(const bitlex_lanes *lanes, bitlex_lane_mem
     const V flags = v_all(lanes->machine->drops ? 0x3F : 0x7F);
     uint32_t i;
     for (i = 0; i < steps; i++) {
-        V code = v_load(memory->codes + (size_t)i * 64), offset = rows <= 16 ? code : v_offset(lanes->label_offset, code);
-        one = v_add(offset, masked ? v_and(one, flags) : one);
-        two = v_add(offset, masked ? v_and(two, flags) : two);
-        one = v_entries_both(lanes->forward_next, one, two, code, rows, &two);
+        const V code = v_load(memory->codes + (size_t)i * 64);
+        V place = code, place_of_two = code;
+        one = NAME(index)(&lanes->labels, &place, masked ? v_and(one, flags) : one, rows);
+        two = NAME(index)(&lanes->labels, &place_of_two, masked ? v_and(two, flags) : two, rows); /* which are the same */
+        one = v_entries_both(lanes->forward_next, one, two, place, rows, &two);
         v_store(memory->states + (size_t)i * 64, one);
         v_store(memory->turned + (size_t)i * 64, two);
     }
     v_store(memory->exits, v_and(one, flags));
     v_store(memory->others, v_and(two, flags));
     return 1;
+}
+
+/* Four runs of the backward automaton over the steps from..to-1, side by side: lanes are entered as `states` says, and left so. */
+BITLEX_INLINE void NAME(backward_side)(const bitlex_lanes *lanes, const uint8_t *turned, uint32_t from, uint32_t to, uint8_t (*states)[64],
+                                       const uint32_t rows)
+{
+    V one = v_load(states[0]), two = v_load(states[1]), three = v_load(states[2]), four = v_load(states[3]);
+    while (to-- > from) {
+        const V code = v_load(turned + (size_t)to * 64);
+        one = NAME(backward_next)(lanes, code, one, rows);
+        two = NAME(backward_next)(lanes, code, two, rows);
+        three = NAME(backward_next)(lanes, code, three, rows);
+        four = NAME(backward_next)(lanes, code, four, rows);
+    }
+    v_store(states[0], one);
+    v_store(states[1], two);
+    v_store(states[2], three);
+    v_store(states[3], four);
+}
+
+static void NAME(backward_four)(const bitlex_lanes *lanes, const uint8_t *turned, uint32_t from, uint32_t to, uint8_t (*states)[64])
+{
+    const uint32_t many = lanes->backward_rows;
+#define CASE(rows) \
+    if (many <= rows) { \
+        NAME(backward_side)(lanes, turned, from, to, states, rows); \
+        return; \
+    }
+    EACH_SIZE(CASE)
+    CASE(many)
+#undef CASE
+}
+
+/* What a block leads to from each of some states of the backward automaton: where each lane leads from any state is found, and followed.
+ * After a few steps there are few different states left in a lane, so that all others are as a rule one run of four side by side. */
+static void NAME(map)(const bitlex_lanes *lanes, const bitlex_lane_memory *memory, uint32_t steps, uint8_t *states, uint32_t count)
+{
+    uint8_t near[BITLEX_SYMBOLS][BITLEX_LANES], met[BITLEX_SYMBOLS][BITLEX_LANES], leads[BITLEX_SYMBOLS][BITLEX_LANES], left[4][BITLEX_LANES];
+    const uint32_t size = lanes->machine->stages->backward_states, from = steps < WARMUP ? 0 : steps - WARMUP;
+    uint32_t different = 0, state, i, k;
+    for (state = 0; state < size; state += 4) {
+        for (k = 0; k < 4; k++) v_store(near[state + k], v_all((int)(state + k)));
+        NAME(backward_four)(lanes, memory->turned, from, steps, near + state);
+    }
+    for (state = 0; state < size; state++) { /* each into the first place of its lane that is free, or has the same */
+        const V at = v_load(near[state]);
+        M wanted = m_everywhere();
+        for (k = 0; k < different && m_any(wanted); k++) {
+            const V there = v_load(met[k]), now = v_choose(m_and(wanted, m_equal(there, v_all(BITLEX_LOOK_DEEPER))), at, there);
+            v_store(met[k], now);
+            wanted = m_without(wanted, m_equal(now, at));
+        }
+        if (m_any(wanted)) v_store(met[different++], v_choose(wanted, at, v_all(BITLEX_LOOK_DEEPER)));
+    }
+    for (k = 0; k < different; k += 4) {
+        for (i = 0; i < 4; i++) v_store(left[i], v_load(met[k + i < different ? k + i : k]));
+        NAME(backward_four)(lanes, memory->turned, 0, from, left);
+        for (state = 0; state < size; state++) {
+            V to = k > 0 ? v_load(leads[state]) : v_all(0);
+            for (i = 0; i < 4 && k + i < different; i++) to = v_choose(m_equal(v_load(near[state]), v_load(met[k + i])), v_load(left[i]), to);
+            v_store(leads[state], to);
+        }
+    }
+    for (i = memory->used; i-- > 0;) {
+        for (k = 0; k < count; k++) states[k] = leads[states[k]][i];
+    }
 }
 
 static int NAME(choose)(uint8_t *one, const uint8_t *two, uint32_t steps, uint64_t lanes)
@@ -628,16 +709,18 @@ static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory,
     if (mode == BITLEX_TWICE && many <= rows) return NAME(backward_twice)(lanes, memory, steps, entries, v_load(memory->others), rows);
     EACH_SIZE(CASE)
 #undef CASE
-#else
-    if (mode == BITLEX_TWICE) return 0;
 #endif
+    if (mode == BITLEX_TWICE) return 0; /* the loop for all others is made for one guess */
 #define CASE(rows) \
-    if (rows <= MOST_BACKWARD && many <= rows) { \
+    if ((MANY_SIZES || rows <= MOST_BACKWARD) && many <= rows) { \
         if (mode != BITLEX_GUESS) return NAME(backward_run)(lanes, memory, steps, entries, mode == BITLEX_AGAIN, rows); \
         v_store(memory->exits, NAME(backward_guess)(lanes, memory, warmup, entries, rows)); \
         return 1; \
     }
     EACH_SIZE(CASE)
+#if MANY_SIZES
+    CASE(many)
+#endif
 #undef CASE
     return 0;
 }
@@ -655,9 +738,8 @@ static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, 
     }
     EACH_SIZE(CASE)
 #undef CASE
-#else
-    if (mode == BITLEX_TWICE) return 0;
 #endif
+    if (mode == BITLEX_TWICE) return 0;
     if (!MASKED && masked) {
         if (many <= 16) return NAME(forward_run)(lanes, memory, from, steps, entries, again, 16, 1);
         if (many <= 64) return NAME(forward_run)(lanes, memory, from, steps, entries, again, 64, 1);
@@ -666,6 +748,9 @@ static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, 
 #define CASE(rows) \
     if (many <= rows) return NAME(forward_run)(lanes, memory, from, steps, entries, again, rows, MASKED);
     EACH_SIZE(CASE)
+#if MANY_SIZES
+    CASE(many)
+#endif
 #undef CASE
     return 0;
 }
@@ -723,13 +808,11 @@ static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, co
     const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
     uint32_t i;
     for (i = 0; i < count; i++) states[i] = lanes->backward_number[states[i]];
-    for (i = 0; i < count; i++) {
-        if (TWICE && i + 1 < count && settle_both(lanes, memory, steps, states + i, NAME(backward), -1)) {
-            i++;
-        } else {
-            states[i] = (uint8_t)settle(lanes, memory, steps, states[i], NAME(backward), -1);
-        }
-    }
+#if TWICE
+    if (count > 1) NAME(map)(lanes, memory, steps, states, count);
+    else
+#endif
+        for (i = 0; i < count; i++) states[i] = (uint8_t)settle(lanes, memory, steps, states[i], NAME(backward), -1);
     for (i = 0; i < count; i++) states[i] = lanes->backward_state[states[i]];
 }
 

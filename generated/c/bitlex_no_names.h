@@ -3,6 +3,7 @@
 #undef DEEP
 #undef EACH_SIZE
 #undef M
+#undef MANY_SIZES
 #undef MASKED
 #undef MOST_BACKWARD
 #undef NAME
@@ -35,6 +36,7 @@
 #undef v_all
 #undef v_and
 #undef v_choose
+#undef v_class
 #undef v_entries
 #undef v_entries_both
 #undef v_entries_twice

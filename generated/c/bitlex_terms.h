@@ -29,15 +29,6 @@
 #define FEW_TERMS 5
 #define WIDE_TERMS 2 /* this many, at most, or all need two rows of classes */
 
-/* What an automaton does, and what its terms are made from. */
-typedef struct {
-    uint32_t symbols, states;
-    uint16_t does[BITLEX_SYMBOLS][BITLEX_SYMBOLS];   /* [symbol][state] -> next state (and flags); and 256 times the label */
-    uint64_t differ[BITLEX_SYMBOLS][BITLEX_SYMBOLS]; /* [state][state] -> the symbols that tell them apart, as bits */
-    uint8_t number[BITLEX_SYMBOLS];                  /* of each state, in terms */
-    uint32_t paired;                                 /* the numbers for which there is one 16 above, as bits */
-} automaton;
-
 typedef struct {
     uint64_t symbols; /* as bits */
     uint32_t classes, terms, entries;
@@ -47,18 +38,6 @@ static uint32_t cost_of_group(const group *g) { return 16 * g->terms + g->entrie
 
 /* Symbols of a term, if states are in so many classes. */
 static uint32_t each_of_term(uint32_t classes) { return classes > 16 ? 1 : 16 / classes; }
-
-/* The classes of states that these symbols tell apart: how many; and a state of each, and the class of each state. */
-static uint32_t classify(const automaton *a, uint64_t symbols, uint8_t *first, uint8_t *class_of)
-{
-    uint32_t classes = 0, state, i;
-    for (state = 0; state < a->states; state++) {
-        for (i = 0; i < classes && (a->differ[state][first[i]] & symbols) != 0; i++) {}
-        if (i == classes) first[classes++] = (uint8_t)state;
-        class_of[state] = (uint8_t)i;
-    }
-    return classes;
-}
 
 static group group_of(const automaton *a, uint64_t symbols)
 {
@@ -159,21 +138,13 @@ static uint32_t fill_group(const automaton *a, const group *g, bitlex_term *term
     return from + g->entries;
 }
 
-/* Which symbols tell which states apart, and the numbers of states: those of 17 to 32 so that states 16 apart are told apart by few. */
+/* The numbers of states: those of 17 to 32 so that states 16 apart are told apart by few. */
 static void number_states(automaton *a)
 {
     uint32_t symbol, state, other, left, pairs = 0, singles;
     uint64_t done = 0;
     a->paired = 0;
-    for (state = 0; state < a->states; state++) {
-        a->number[state] = (uint8_t)state;
-        for (other = 0; other < a->states; other++) {
-            a->differ[state][other] = 0;
-            for (symbol = 0; symbol < a->symbols; symbol++) {
-                a->differ[state][other] |= (uint64_t)(a->does[symbol][state] != a->does[symbol][other]) << symbol;
-            }
-        }
-    }
+    for (state = 0; state < a->states; state++) a->number[state] = (uint8_t)state;
     if (a->states <= 16 || a->states > 32) return;
     for (left = a->states; left > 16; left--) {
         uint32_t least = BITLEX_SYMBOLS + 1, first = 0, second = 0;
@@ -221,6 +192,7 @@ static uint32_t fill_terms(automaton *a, bitlex_term *terms, uint8_t *codes, uin
 {
     group groups[BITLEX_SYMBOLS];
     uint32_t count, used = 0, entries = 0, most = 0, classes, state, size, i;
+    tell_apart(a);
     number_states(a);
     count = merge_groups(a, groups);
     move_symbols(a, groups, count);

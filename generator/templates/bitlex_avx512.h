@@ -40,11 +40,6 @@ BITLEX_INLINE V NAME(entry128)(const uint8_t *table, V index)
 {
     return _mm512_permutex2var_epi8(_mm512_loadu_si512(table), index, _mm512_loadu_si512(table + 64));
 }
-BITLEX_INLINE V NAME(offset)(const uint8_t *table, V code)
-{
-    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)table)),
-                               _mm512_and_si512(code, _mm512_set1_epi8(15)));
-}
 BITLEX_INLINE V NAME(any)(V a, V b, V c) { return _mm512_ternarylogic_epi32(a, b, c, 0xFE); }
 
 /* As entry128, and 0 elsewhere. */
@@ -53,24 +48,45 @@ BITLEX_INLINE V NAME(if_there)(M there, const uint8_t *table, V index)
     return _mm512_maskz_permutex2var_epi8(there, NAME(load)(table), index, NAME(load)(table + 64));
 }
 
-/* Two indices with one code, or one index in two tables, in more pages than eight: four pages at a time, in a loop. What is not on a page
- * adds nothing. */
-BITLEX_INLINE V NAME(entries_many)(const uint8_t (*first)[BITLEX_PAGE], const uint8_t (*second)[BITLEX_PAGE], V index, V index_other,
-                                   V code, const uint32_t rows, V *other)
+/* A bit of each byte: not by a comparison with a constant, which compilers would make anew for each. */
+BITLEX_INLINE M NAME(bit)(V bytes, const int bit) { return _mm512_movepi8_mask(_mm512_slli_epi16(bytes, 7 - bit)); }
+
+/* The classes of states in the groups of symbols that `place` has in bits 5 to 7, where flags of a state are of no account. */
+BITLEX_INLINE V NAME(class)(const uint8_t (*classes)[BITLEX_PAGE], V place, V state)
 {
-    V page = _mm512_and_si512(code, NAME(all)(0xF8)), found = _mm512_setzero_si512(), found_other = found, answer[4], answers[4];
+    const V index = _mm512_ternarylogic_epi32(NAME(all)(0x40), place, state, 0xCA); /* bit 6 of `place`, all others of `state` */
+    const M odd = NAME(bit)(place, 7);
+    const V first = _mm512_mask_mov_epi8(NAME(entry128)(classes[0], index), odd, NAME(entry128)(classes[1], index));
+    const V second = _mm512_mask_mov_epi8(NAME(entry128)(classes[2], index), odd, NAME(entry128)(classes[3], index));
+    return _mm512_mask_mov_epi8(first, NAME(bit)(place, 5), second);
+}
+
+/* The page of two that a mask tells. */
+BITLEX_INLINE V NAME(of_two)(const uint8_t (*table)[BITLEX_PAGE], V index, M second)
+{
+    return _mm512_mask_mov_epi8(NAME(entry128)(table[0], index), second, NAME(entry128)(table[1], index));
+}
+
+/* Of more pages than eight, by the page in the low five bits of `place`: eight at a time. With `other`, of eight for two indices: that is
+ * the second, and becomes what is found. */
+BITLEX_INLINE V NAME(entries_many)(const uint8_t (*table)[BITLEX_PAGE], V index, V place, const uint32_t rows, V *other)
+{
+    const M odd = NAME(bit)(place, 0), upper = NAME(bit)(place, 1), half = NAME(bit)(place, 2);
+    V found = index, answer[2], answers[2];
     uint32_t i, k;
-    for (i = 0; 8 * i < rows; i += 4) {
-        for (k = 0; k < 4; k++) {
-            const M there = _mm512_cmpeq_epi8_mask(page, NAME(all)(8 * (int)k));
-            answer[k] = NAME(if_there)(there, first[i + k], index);
-            if (other) answers[k] = NAME(if_there)(there, second[i + k], index_other);
+    for (i = 0; 64 * i + 64 < rows; i++) {
+        for (k = 0; k < 2; k++, table += 4) {
+            answer[k] = NAME(of_two)(table, index, odd);
+            if (other) answers[k] = NAME(of_two)(table, *other, odd);
+            answer[k] = _mm512_mask_mov_epi8(answer[k], upper, NAME(of_two)(table + 2, index, odd));
+            if (other) answers[k] = _mm512_mask_mov_epi8(answers[k], upper, NAME(of_two)(table + 2, *other, odd));
         }
-        found = NAME(any)(found, NAME(any)(answer[0], answer[1], answer[2]), answer[3]);
-        if (other) found_other = NAME(any)(found_other, NAME(any)(answers[0], answers[1], answers[2]), answers[3]);
-        page = _mm512_sub_epi8(page, NAME(all)(32));
+        answer[0] = _mm512_mask_mov_epi8(answer[0], half, answer[1]);
+        if (other) *other = _mm512_mask_mov_epi8(answers[0], half, answers[1]);
+        if (rows == 128) return answer[0];
+        answer[1] = _mm512_and_si512(place, NAME(all)(0x18));
+        found = _mm512_mask_mov_epi8(found, _mm512_cmpeq_epi8_mask(answer[1], _mm512_set1_epi8((char)(8 * i))), answer[0]);
     }
-    if (other) *other = found_other;
     return found;
 }
 
@@ -78,7 +94,7 @@ BITLEX_INLINE V NAME(entries)(const uint8_t (*table)[BITLEX_PAGE], V index, V co
 {
     V found, page, answer[8];
     uint32_t i;
-    if (rows > 64) return NAME(entries_many)(table, table, index, index, code, rows, NULL);
+    if (rows > 64) return NAME(entries_many)(table, index, code, rows, NULL);
     found = NAME(entry128)(table[0], index);
     if (rows <= 8) return found;
     if (rows <= 16) return _mm512_mask_mov_epi8(found, _mm512_movepi8_mask(code), NAME(entry128)(table[1], index));
@@ -98,14 +114,14 @@ BITLEX_INLINE V NAME(entries)(const uint8_t (*table)[BITLEX_PAGE], V index, V co
 BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const uint8_t (*second)[BITLEX_PAGE], V index, V code,
                                     const uint32_t rows, V *other)
 {
-    if (rows > 64) return NAME(entries_many)(first, second, index, index, code, rows, other);
     *other = NAME(entries)(second, index, code, rows);
     return NAME(entries)(first, index, code, rows);
 }
 
 BITLEX_INLINE V NAME(entries_both)(const uint8_t (*table)[BITLEX_PAGE], V index, V index_other, V code, const uint32_t rows, V *other)
 {
-    if (rows > 64) return NAME(entries_many)(table, table, index, index_other, code, rows, other);
+    *other = index_other;
+    if (rows == 128) return NAME(entries_many)(table, index, code, rows, other);
     *other = NAME(entries)(table, index_other, code, rows);
     return NAME(entries)(table, index, code, rows);
 }
@@ -118,8 +134,9 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
     return bits;
 }
 
-#define EACH_SIZE(CASE) CASE(8) CASE(16) CASE(24) CASE(32) CASE(40) CASE(48) CASE(64) CASE(many)
-#define MOST_BACKWARD (8 * BITLEX_PAGES)
+#define EACH_SIZE(CASE) CASE(8) CASE(16) CASE(24) CASE(32) CASE(40) CASE(48) CASE(64) CASE(128)
+#define MANY_SIZES 1
+#define MOST_BACKWARD 128
 #define TWICE 1
 #define MASKED 0
 #define SPARE 0
@@ -141,8 +158,9 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 #define v_entries NAME(entries)
 #define v_entries_twice NAME(entries_twice)
 #define v_entries_both NAME(entries_both)
+#define v_class NAME(class)
 #define v_permute(table, index) _mm512_permutexvar_epi8(index, _mm512_loadu_si512(table))
-#define v_offset NAME(offset)
+#define v_offset v_permute
 #define v_prepare(table, size) ((void)0)
 #define v_all NAME(all)
 #define v_add _mm512_add_epi8
@@ -229,44 +247,128 @@ static V NAME(meet)(const bitlex_lanes *lanes, bitlex_recent *recent, uint32_t c
     return codes;
 }
 
-#define JUMPS 15 /* where a text jumps about, no rows are looked for as many times 64 characters */
-
-/* The codes of the lanes in `wanted` by scalar loads, which is faster where a text jumps about. Vectors do all that is not a look-up: the
- * lanes come to stand side by side, and of each its place in the first table, and that in the block which is found there. Loops of eight
- * have few ends that cannot be predicted. */
-BITLEX_INLINE V NAME(one_by_one)(const bitlex_lanes *lanes, V code, M wanted, V chunk, V row, V low)
+/* All characters of two bytes are 32 rows, of which many are equal: all letters, say. Those that differ are two a page, and the tables of
+ * codes are looked up as those of entries are, with bit 6 of a place for the second row of a page. */
+static void prepare_two_bytes_avx512(bitlex_lanes *lanes)
 {
-    const bitlex_machine *m = lanes->machine;
-    const uint16_t *stage1 = m->stage1;
-    const uint8_t *stage2 = m->stage2;
-    const uint32_t shift = m->shift, count = (uint32_t)__builtin_popcountll(m_bits(wanted));
-    const V inside = _mm512_set1_epi16((short)((1u << shift) - 1));
-    const __m128i by = _mm_cvtsi32_si128((int)shift - 6);
-    uint16_t blocks[64], places[64];
-    uint8_t cells[64]; /* those behind the last are in no lane */
-    uint32_t i, k;
-    chunk = _mm512_maskz_compress_epi8(wanted, chunk);
-    row = _mm512_maskz_compress_epi8(wanted, v_and(row, v_all(0x3F)));
-    low = _mm512_maskz_compress_epi8(wanted, v_and(low, v_all(0x3F)));
-    for (i = 0; i < 64; i += 32) {
-        const V first = v_or(_mm512_slli_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(chunk)), 6),
-                             _mm512_cvtepu8_epi16(_mm512_castsi512_si256(row)));
-        const V last = v_or(_mm512_slli_epi16(first, 6), _mm512_cvtepu8_epi16(_mm512_castsi512_si256(low)));
-        v_store(blocks + i, _mm512_srl_epi16(first, by));
-        v_store(places + i, v_and(last, inside));
-        chunk = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(chunk, 1));
-        row = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(row, 1));
-        low = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(low, 1));
+    uint8_t rows[32][64];
+    uint32_t row, low, number, count = 0;
+    for (row = 0; row < 32; row++) {
+        for (low = 0; low < 64; low++) rows[count][low] = code_of(lanes, row << 6 | low);
+        for (number = 0; memcmp(rows[number], rows[count], 64) != 0; number++) {}
+        memcpy(lanes->two_bytes[number / 2] + number % 2 * 64, rows[number], 64);
+        lanes->two_bytes_place[row] = (uint8_t)(number / 2 | number % 2 << 6);
+        if (number == count) count++;
     }
-    for (i = 0; i < count; i += 8) { /* what is behind the last is U+0000 */
-        for (k = i; k < i + 8; k++) {
-            uint32_t cell = stage2[((size_t)stage1[blocks[k]] << shift) + places[k]];
-            __asm__ volatile("" : "+r"(cell)); /* else compilers would put words together by shifts, which takes longer */
-            cells[k] = (uint8_t)cell;
+    lanes->two_bytes_rows = count <= 16 ? 128 : 192;
+}
+
+BITLEX_INLINE V NAME(two_bytes)(const bitlex_lanes *lanes, V row, V low)
+{
+    const V place = v_permute(lanes->two_bytes_place, row);
+    const V index = _mm512_ternarylogic_epi32(v_all(0x40), place, v_and(low, v_all(0x3F)), 0xCA);
+    if (lanes->two_bytes_rows == 128) return NAME(entries_many)(lanes->two_bytes, index, place, 128, NULL);
+    return NAME(entries_many)(lanes->two_bytes, index, place, 192, NULL);
+}
+
+/* Where a text jumps about, each row of the BMP and of the plane behind it has a number: rows that are equal the same, and BITLEX_UNKNOWN those
+ * for which there is none left. */
+static void number_rows_avx512(bitlex_lanes *lanes)
+{
+    uint32_t plane, row, number, count;
+    for (plane = 0; plane < 2; plane++) {
+        memset(lanes->row_only[plane], BITLEX_LOOK_DEEPER, sizeof lanes->row_only[plane]);
+        for (row = count = 0; row < 1024; row++) {
+            const V codes = v_permute(lanes->cell_row, v_load(cells_of(lanes->machine, plane << 4 | row >> 6, row)));
+            for (number = 0; number < count && !m_all(m_equal(codes, v_load(lanes->rows[plane][number]))); number++) {}
+            lanes->row_number[plane][row / BITLEX_PAGE][row % BITLEX_PAGE] = (uint8_t)number;
+            if (number < count || count == BITLEX_UNKNOWN) continue;
+            v_store(lanes->rows[plane][count], codes);
+            if (m_all(m_equal(codes, v_all(lanes->rows[plane][count][0])))) lanes->row_only[plane][count] = lanes->rows[plane][count][0];
+            count++;
         }
     }
-    return _mm512_mask_expand_epi8(code, wanted, v_permute(lanes->cell_row, v_load(cells)));
 }
+
+/* The numbers of rows of a plane, and the codes of those of one column. */
+BITLEX_INLINE V NAME(numbers)(const bitlex_lanes *lanes, const uint32_t plane, V chunk, V row, V *only)
+{
+    const V index = _mm512_ternarylogic_epi32(v_all(0x3F), row, v_left(chunk, 6), 0xCA);
+    const V number = NAME(entries_many)(lanes->row_number[plane], index, v_right(v_and(chunk, v_all(0x0F)), 1), 128, NULL);
+    const uint8_t *table = lanes->row_only[plane];
+    *only = v_choose(m_high(number), v_entry(table + 128, number), v_entry(table, number));
+    return number;
+}
+
+#define FEW 8 /* lanes, which are looked up one by one */
+#define JUMPS 63 /* where a text jumps about, no rows are looked for as many times 64 characters */
+
+BITLEX_INLINE long long NAME(eight_bytes)(const uint8_t *table, const uint16_t *places)
+{
+    uint64_t word = 0;
+    uint32_t i;
+    for (i = 0; i < 8; i++) word |= (uint64_t)table[places[i]] << 8 * i;
+    return (long long)word;
+}
+
+/* The codes of a few lanes, one by one. They are put in by masks: bytes that were just stored could not be loaded at once as a vector. */
+static __attribute__((noinline)) V NAME(few)(const bitlex_lanes *lanes, V code, M wanted, V chunk, V row, V low)
+{
+    uint8_t chunks[64], rows[64], lows[64];
+    uint64_t left;
+    v_store(chunks, chunk);
+    v_store(rows, row);
+    v_store(lows, low);
+    for (left = m_bits(wanted); left; left &= left - 1) {
+        const uint32_t at = first_bit(left), cell = cells_of(lanes->machine, chunks[at], rows[at])[lows[at] & 63];
+        code = _mm512_mask_set1_epi8(code, left & (0 - left), (char)lanes->cell_code[cell]);
+    }
+    return code;
+}
+
+/* The codes of the lanes in `wanted` where a text jumps about. Vectors do all that is not a look-up in memory: the lanes whose row is not
+ * of one column come to stand side by side, and of each its place among all rows. Sixteen codes at a time: loops have few
+ * ends that cannot be predicted. */
+static __attribute__((noinline)) V NAME(jump)(const bitlex_lanes *lanes, V code, M wanted, V chunk, V row, V low)
+{
+    const uint8_t *rows = lanes->rows[0][0];
+    uint16_t places[32];
+    uint32_t i, count;
+    V number = v_all(BITLEX_UNKNOWN), only = number, high = v_all(0), found = high;
+    M unknown;
+    if (__builtin_popcountll(m_bits(wanted)) <= FEW) return NAME(few)(lanes, code, wanted, chunk, row, low);
+    if (!m_any(_mm512_mask_test_epi8_mask(wanted, v_all(0xFF), v_or(chunk, v_and(row, v_all(0x20)))))) {
+        return v_choose(wanted, NAME(two_bytes)(lanes, row, low), code);
+    }
+    for (i = 0; i < 2; i++) {
+        const M there = m_and(wanted, m_equal(v_and(chunk, v_all(0xF0)), v_all((int)(16 * i))));
+        V numbers, codes;
+        if (!m_any(there)) continue;
+        numbers = NAME(numbers)(lanes, i, chunk, row, &codes);
+        number = v_choose(there, numbers, number);
+        only = v_choose(there, codes, only);
+        if (i > 0) high = _mm512_maskz_mov_epi8(there, v_all(0x40));
+    }
+    unknown = m_and(wanted, m_equal(number, v_all(BITLEX_UNKNOWN)));
+    code = v_choose(wanted, only, code);
+    wanted = m_without(m_and(wanted, m_equal(only, v_all(BITLEX_LOOK_DEEPER))), unknown);
+    count = (uint32_t)__builtin_popcountll(m_bits(wanted));
+    high = _mm512_maskz_compress_epi8(wanted, v_or(v_and(v_right(number, 2), v_all(0x3F)), high));
+    only = _mm512_maskz_compress_epi8(wanted, _mm512_ternarylogic_epi32(v_all(0x3F), low, v_left(number, 6), 0xCA));
+    for (i = 0; i < count; i += 16) { /* behind the last is the first of all */
+        if (i % 32 == 0) {
+            v_store(places, v_or(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(only)),
+                                 _mm512_slli_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(high)), 8)));
+            only = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(only, 1));
+            high = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(high, 1));
+        }
+        found = _mm512_mask_set1_epi64(found, (__mmask8)(1u << i / 8), NAME(eight_bytes)(rows, places + i % 32));
+        found = _mm512_mask_set1_epi64(found, (__mmask8)(2u << i / 8), NAME(eight_bytes)(rows, places + i % 32 + 8));
+    }
+    code = _mm512_mask_expand_epi8(code, wanted, found);
+    return m_any(unknown) ? NAME(few)(lanes, code, unknown, chunk, row, low) : code;
+}
+#undef FEW
 
 /* As in bitlex_kernel.h; whether a lane is in the BMP is told by its chunk. */
 BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V code, M wanted, M wide, V chunk, V row, V low)
@@ -286,7 +388,7 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V c
     if (!m_any(wanted)) return code;
     if (recent->jumps > 0) {
         recent->jumps--;
-        return NAME(one_by_one)(lanes, code, wanted, chunk, row, low);
+        return NAME(jump)(lanes, code, wanted, chunk, row, low);
     }
     number = v_or(number, v_and(row, v_all(7)));
     place = v_choose(m_high(number), v_entry(recent->place + 128, number), v_entry(recent->place, number));
@@ -309,7 +411,7 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V c
         }
         if (!m_any(wanted)) return code;
         recent->jumps = JUMPS;
-        code = NAME(one_by_one)(lanes, code, wanted, chunk, row, low);
+        code = NAME(jump)(lanes, code, wanted, chunk, row, low);
     }
     return code;
 }

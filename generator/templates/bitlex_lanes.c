@@ -20,8 +20,8 @@
  *
  * An index is offset of symbol + state, within a page of 128 entries, with as many symbols on a page as fit. Symbols are kept
  * as codes: their offset, and in bit 7 the page, as long as there are two pages at most; else their number on the page (16 at
- * most), whose offset is looked up, and from bit 4 on the page; of nine pages and more, from bit 3 on. Bytes inside a character
- * that are not packed are a symbol of their own that changes no state (the identity).
+ * most), whose offset is looked up, and from bit 4 on the page; where there would be more than eight, see bitlex_classes.h. Bytes inside a
+ * character that are not packed are a symbol of their own that changes no state (the identity).
  *
  * Rejected: one automaton whose vector is the whole function from states to states (a byte at a time); programs of and/or/not
  * over bit streams, found by search (none for some machines, and each to be proved anew, where this is one loop that reads the
@@ -268,30 +268,6 @@ static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, u
     return 0;
 }
 
-/* From two states in which the first lane may be entered to those in which the last one is left, by the same runs: 1, if the guesses tell
- * both. What the runs put out is of no use. */
-static int settle_both(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint8_t *states, pass run, int direction)
-{
-    guesses g;
-    uint32_t one, two, turn;
-    guess(lanes, memory, steps, states[0], states[0], run, direction);
-    memcpy(g.first, memory->entries, sizeof g.first);
-    guess(lanes, memory, steps, states[1], states[1], run, direction);
-    memcpy(g.second, memory->entries, sizeof g.second);
-    for (turn = 0; turn < TURNS; turn++) {
-        if (!run_twice(lanes, memory, steps, &g, run)) return 0;
-        one = states[0];
-        two = states[1];
-        if (follow(memory, &g, &one, direction) && follow(memory, &g, &two, direction)) {
-            states[0] = (uint8_t)one;
-            states[1] = (uint8_t)two;
-            return 1;
-        }
-        guess_as_left(memory, &g, direction);
-    }
-    return 0;
-}
-
 /* Run a pass over all lanes, the first of which is entered in `state`; the state in which the last one is left. */
 static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, pass run,
                        int direction)
@@ -328,6 +304,8 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
 
 /* --- instruction sets ---------------------------------------------------------------------------------------------- */
 
+#include "bitlex_classes.h"
+
 #ifdef BITLEX_X86
 #include "bitlex_terms.h"
 #ifdef __clang__
@@ -359,36 +337,36 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
 
 /* --- preparing a machine --------------------------------------------------------------------------------------------- */
 
-/* Where the symbols of an automaton are placed. */
-typedef struct {
-    uint32_t states, each, pages; /* each: symbols on a page */
-} placement;
-
-static placement place(uint32_t symbols, uint32_t states)
+/* Pages by states: as many symbols on each as there is room for. By classes, if that would make more than eight. */
+static void place(placement *p, automaton *a)
 {
-    placement p;
-    p.states = states;
-    p.each = BITLEX_PAGE / states;
-    p.pages = (symbols + p.each - 1) / p.each;
-    if (p.pages > 2 && p.each > 16) {
-        p.each = 16;
-        p.pages = (symbols + 15) / 16;
+    uint32_t each = BITLEX_PAGE / a->states, pages = (a->symbols + each - 1) / each, i;
+    memset(p, 0, sizeof *p);
+    if (pages > 2 && each > 16) {
+        each = 16;
+        pages = (a->symbols + 15) / 16;
     }
-    return p;
+    for (i = 0; i < a->states; i++) p->class_of[0][i] = (uint8_t)i;
+    for (i = 0; i < a->symbols; i++) {
+        p->page[i] = (uint8_t)(i / each);
+        p->offset[i] = (uint8_t)(i % each * a->states);
+        p->code[i] = (uint8_t)(pages <= 2 ? p->offset[i] | (uint32_t)p->page[i] << 7 : i % each | (uint32_t)p->page[i] << 4);
+    }
+    p->rows = 8 * (pages - 1) + (p->offset[a->symbols - 1] + a->states + 15) / 16;
+    if (pages <= 8) return;
+    for (i = 0; i < a->symbols; i++) p->code[i] = (uint8_t)i;
+    p->rows = 64 + (place_by_classes(a, p) + 7) / 8 * 64;
 }
 
-static uint32_t page_of(const placement *p, uint32_t symbol) { return symbol / p->each; }
-static uint32_t offset_of(const placement *p, uint32_t symbol) { return symbol % p->each * p->states; }
-static uint8_t code_for(const placement *p, uint32_t symbol)
+/* What vectors read of it. */
+static void fill_places(bitlex_places *to, const placement *p, const automaton *a)
 {
-    if (p->pages <= 2) return (uint8_t)(offset_of(p, symbol) | page_of(p, symbol) << 7);
-    return (uint8_t)(symbol % p->each | page_of(p, symbol) << (p->pages <= 8 ? 4 : 3)); /* of nine pages, none has more than seven */
-}
-
-/* The rows of 16 entries in use. */
-static uint32_t rows_of(const placement *p, uint32_t symbols)
-{
-    return 8 * (p->pages - 1) + (offset_of(p, symbols - 1) + p->states + 15) / 16;
+    uint32_t i, state;
+    for (i = 0; i < 64; i++) to->offset[i] = p->offset[p->rows > 64 ? i : i % 16];
+    for (i = 0; i < a->symbols; i++) to->place[i] = (uint8_t)(p->page[i] | PLACE_OF_GROUP(p->group[i]));
+    for (i = 0; i < GROUPS; i++) {
+        for (state = 0; state < a->states; state++) to->classes[i / 2][i % 2 * 64 + state] = p->class_of[i][state];
+    }
 }
 
 /* The code that the 512 code points from `point` on have in common. */
@@ -456,30 +434,42 @@ static uint32_t backward_label(const bitlex_stage *stage, uint32_t column, uint3
 static void fill_pages(bitlex_lanes *lanes)
 {
     const bitlex_stage *stage = lanes->machine->stages;
-    const uint32_t columns = stage->column_count + 1, labels = stage->label_count + 1;
-    const placement column = place(columns, stage->backward_states), label = place(labels, stage->forward_states);
-    uint8_t codes[BITLEX_SYMBOLS];
+    placement column, label;
+    automaton a;
     uint32_t symbol, state, i;
     for (i = 0; i < BITLEX_SYMBOLS; i++) {
         lanes->backward_number[i] = lanes->backward_state[i] = lanes->forward_number[i] = lanes->forward_state[i] = (uint8_t)i;
     }
-    lanes->backward_rows = rows_of(&column, columns);
-    lanes->forward_rows = rows_of(&label, labels);
-    for (symbol = 0; symbol < labels; symbol++) {
-        uint8_t *next = lanes->forward_next[page_of(&label, symbol)] + offset_of(&label, symbol);
-        for (state = 0; state < stage->forward_states; state++) next[state] = forward_next(stage, symbol, state, 0);
+    a.states = stage->forward_states;
+    a.symbols = stage->label_count + 1;
+    for (symbol = 0; symbol < a.symbols; symbol++) {
+        for (state = 0; state < a.states; state++) a.does[symbol][state] = forward_next(stage, symbol, state, 0);
     }
-    for (symbol = 0; symbol < columns; symbol++) {
-        const uint32_t page = page_of(&column, symbol), offset = offset_of(&column, symbol);
-        codes[symbol] = code_for(&column, symbol);
-        for (state = 0; state < stage->backward_states; state++) {
-            lanes->backward_next[page][offset + state] = backward_next(stage, symbol, state);
-            lanes->backward_label[page][offset + state] = code_for(&label, backward_label(stage, symbol, state));
+    place(&label, &a);
+    lanes->forward_rows = label.rows;
+    fill_places(&lanes->labels, &label, &a);
+    for (symbol = 0; symbol < a.symbols; symbol++) {
+        uint8_t *next = lanes->forward_next[label.page[symbol]] + label.offset[symbol];
+        for (state = 0; state < a.states; state++) next[label.class_of[label.group[symbol]][state]] = (uint8_t)a.does[symbol][state];
+    }
+    a.states = stage->backward_states;
+    a.symbols = stage->column_count + 1;
+    for (symbol = 0; symbol < a.symbols; symbol++) {
+        for (state = 0; state < a.states; state++) {
+            a.does[symbol][state] = (uint16_t)(label.code[backward_label(stage, symbol, state)] << 8 | backward_next(stage, symbol, state));
         }
     }
-    for (i = 0; i < 16; i++) lanes->column_offset[i] = (uint8_t)offset_of(&column, column.pages <= 8 ? i : i % 8);
-    for (i = 0; i < 16; i++) lanes->label_offset[i] = (uint8_t)offset_of(&label, label.pages <= 8 ? i : i % 8);
-    fill_codes(lanes, codes);
+    place(&column, &a);
+    lanes->backward_rows = column.rows;
+    fill_places(&lanes->columns, &column, &a);
+    for (symbol = 0; symbol < a.symbols; symbol++) {
+        const uint8_t *class_of = column.class_of[column.group[symbol]];
+        for (state = 0; state < a.states; state++) {
+            lanes->backward_next[column.page[symbol]][column.offset[symbol] + class_of[state]] = (uint8_t)a.does[symbol][state];
+            lanes->backward_label[column.page[symbol]][column.offset[symbol] + class_of[state]] = (uint8_t)(a.does[symbol][state] >> 8);
+        }
+    }
+    fill_codes(lanes, column.code);
 }
 
 #ifdef BITLEX_X86
@@ -529,7 +519,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
     bitlex_tier tier = BITLEX_PORTABLE;
     m->lanes = NULL;
     if (!fits(m)) return without_vectors(m, lanes);
-    memset(lanes, 0, offsetof(bitlex_lanes, pairs)); /* the rest is large */
+    memset(lanes, 0, offsetof(bitlex_lanes, rows)); /* the rest is large */
     lanes->pairs.stride = 0;
     lanes->machine = m;
 #ifdef BITLEX_X86
@@ -537,6 +527,8 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
         tier = BITLEX_AVX512;
         fill_pages(lanes);
+        prepare_two_bytes_avx512(lanes);
+        number_rows_avx512(lanes);
         lanes->peek = peek_avx512;
         lanes->block = block_avx512;
         lanes->ends32 = ends32_avx512;

@@ -88,26 +88,36 @@ typedef struct {
     uint8_t count[256];
 } bitlex_pairs;
 
+/* Where the entries of a symbol are: see bitlex_lanes.c. */
+typedef struct {
+    uint8_t offset[64]; /* by the low bits of a code, where codes are not offsets themselves: 64, or four times the same 16 */
+    uint8_t place[64], classes[4][BITLEX_PAGE]; /* of more pages than eight: see bitlex_classes.h */
+} bitlex_places;
+
 struct bitlex_lanes {
     bitlex_term backward_terms[BITLEX_TERMS], forward_terms[BITLEX_TERMS]; /* instead of the pages, for some processors */
     uint8_t backward_next[BITLEX_PAGES][BITLEX_PAGE];  /* [page of column][offset of column + state] -> state */
     uint8_t backward_label[BITLEX_PAGES][BITLEX_PAGE]; /* -> code of label */
     uint8_t forward_next[BITLEX_PAGES][BITLEX_PAGE];    /* [page of label][offset of label + state] -> state and flags */
+    bitlex_places columns, labels;
     uint8_t direct[256];                     /* U+0000..U+00FF -> code of column; at a multiple of 64, as are tables up to `chunk` */
+    uint8_t two_bytes[16][BITLEX_PAGE], two_bytes_place[64]; /* U+0000..U+07FF, for AVX-512: see bitlex_avx512.h */
     uint8_t cell_code[BITLEX_SYMBOLS];       /* cell -> code of column */
     uint8_t inside[64];                      /* low six bits of a byte inside a code point -> code of column */
     uint8_t cell_row[BITLEX_SYMBOLS], inside_row[64]; /* the last two once more: these and those below are read by vectors only */
     uint8_t stretch[2][128]; /* 512 code points of the BMP, or of the plane behind it -> code of their one column, or LOOK_DEEPER */
     uint8_t chunk[256];      /* 4,096 code points -> code of their one column, or LOOK_DEEPER */
     uint8_t wide_first[16], wide_below[16], wide_last[16], wide_above[16]; /* the same of the BMP, for AVX2: see bitlex_avx2.h */
-    uint8_t column_offset[16], label_offset[16]; /* by the low four bits of a code, where codes are not offsets themselves */
     uint8_t backward_number[BITLEX_SYMBOLS], forward_number[BITLEX_SYMBOLS]; /* of states of the machine, in these tables */
     uint8_t backward_state[BITLEX_SYMBOLS], forward_state[BITLEX_SYMBOLS];   /* the other way round */
-    uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or the size of sums, see fill_terms */
+    uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or the size of sums, see fill_terms; or of classes, see bitlex_classes.h */
+    uint32_t two_bytes_rows; /* 128 if the table has at most eight pages, else 192 */
     uint32_t packed; /* how direct and stretch are packed, if they are: see bitlex_avx2.h */
     uint8_t last_plane; /* the code of the column of U+100000 and all behind, or LOOK_DEEPER */
     uint32_t identity, label_identity; /* codes of the column of what is no code point, and of its label */
     const bitlex_machine *machine;
+    uint8_t row_number[2][8][BITLEX_PAGE]; /* all rows of the BMP, and of the plane behind it -> number: see bitlex_avx512.h */
+    uint8_t row_only[2][256];              /* number -> the code that all of such a row have, or LOOK_DEEPER */
     /* Read a block; run the backward automaton over it from each of the states, which are replaced by those on its left. */
     void (*peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end, uint32_t encoding,
                  uint32_t units, uint8_t *states, uint32_t count);
@@ -116,6 +126,7 @@ struct bitlex_lanes {
     /* Store where the bits of words *word..last-1 are, while there is room for 64 and more; *word is the first word left. */
     size_t (*ends32)(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint32_t *out, size_t room);
     size_t (*ends64)(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint64_t *out, size_t room);
+    uint8_t rows[2][256][64]; /* number -> codes; those of which there is no row are never touched */
     bitlex_pairs pairs;
 };
 
