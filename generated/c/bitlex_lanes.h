@@ -83,7 +83,7 @@ typedef struct {
 /* What it made of some characters; the bits are of these. */
 typedef struct {
     uint8_t before[64], symbols[64], place[64]; /* the states before them, they, and the units at which they start */
-    uint8_t bytes[64 + 4];                      /* of UTF-8 that is not ASCII, what was read */
+    uint8_t bytes[64 + 4];                      /* of UTF-8, what was read */
     uint64_t starts, marked;                    /* where a piece starts, and where the state before or the one behind is marked */
     uint64_t places;                            /* bits of units: where they start */
     uint32_t count, units, state;               /* how many they are, how many units they have, and the state behind */

@@ -494,11 +494,12 @@ static size_t walk(bitlex_stream *s, bitlex_recent *recent, const uint8_t *text,
         }
         s->length += w.units;
         s->tail_length = 0;
-        done += w.units - before;
-        if (goes_on && length - done == before + size - w.units && done < length) { /* what is left of the window is the beginning of a character */
-            memcpy(s->tail, w.bytes + w.units, sizeof s->tail);
+        if (goes_on && size == length - done) { /* what is left of the window is the beginning of a character */
+            if (encoding == BITLEX_UTF8) memcpy(s->tail, w.bytes + w.units, sizeof s->tail);
             s->tail_length = (uint8_t)(before + size - w.units);
             done = length;
+        } else {
+            done += w.units - before;
         }
     }
     s->configuration = (uint16_t)w.state;

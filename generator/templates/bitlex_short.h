@@ -141,12 +141,12 @@ static void walk_avx512(const bitlex_lanes *lanes, const bitlex_walk *walk, bitl
             symbols = _mm512_mask_permutexvar_epi8(_mm512_castsi128_si512(_mm_cvtsi32_si128((int)bytes)), ~UINT64_C(0) << before,
                                                    v_add(v_load(numbers), _mm512_set1_epi8((char)(0 - before))), symbols);
         }
+        v_store(w->bytes, symbols);
         if (encoding == BITLEX_UTF8 && m_any(m_high(symbols))) {
             if (recent == NULL) {
                 w->units = 0;
                 return;
             }
-            v_store(w->bytes, symbols);
             w->kind = BITLEX_CODES;
             w->places = NAME(walk_utf8)(lanes, recent, symbols, &w->units, &symbols);
             w->count = (uint32_t)__builtin_popcountll(w->places);
