@@ -15,6 +15,7 @@ static void begin(TokenStream *self)
     self->length = 0;
     self->base = self->checked = 0;
     self->encoded = self->broken = 0;
+    self->high = 0;
     bitlex_py_begin_section(self, 0);
 }
 
@@ -60,6 +61,36 @@ static int begin_call(Call *c, TokenStream *self, size_t length)
     return 0;
 }
 
+/* A part of str behind the high surrogate that waits; if it ends with one, that waits. */
+static PyObject *whole_characters(TokenStream *self, PyObject *part)
+{
+    PyObject *high = self->high != 0 ? PyUnicode_FromOrdinal((int)self->high) : NULL, *joined, *rest;
+    Py_ssize_t length;
+    Py_UCS4 last;
+    if (self->high != 0 && high == NULL) return NULL;
+    joined = high != NULL ? PyUnicode_Concat(high, part) : Py_NewRef(part);
+    Py_XDECREF(high);
+    if (joined == NULL) return NULL;
+    length = PyUnicode_GET_LENGTH(joined);
+    last = length > 0 ? PyUnicode_READ_CHAR(joined, length - 1) : 0;
+    self->high = (last & 0xFFFFFC00) == 0xD800 ? last : 0;
+    if (self->high == 0) return joined;
+    rest = PyUnicode_Substring(joined, 0, length - 1);
+    Py_DECREF(joined);
+    return rest;
+}
+
+static int begin_part(TokenStream *self, Utf8 *u, PyObject *part)
+{
+    int failed;
+    if (self->encoded == 1 || !PyUnicode_Check(part) || (self->high == 0 && PyUnicode_KIND(part) == PyUnicode_1BYTE_KIND))
+        return bitlex_py_utf8_begin(u, part);
+    part = whole_characters(self, part);
+    failed = part == NULL || bitlex_py_utf8_begin(u, part) < 0; /* which has its own reference */
+    Py_XDECREF(part);
+    return failed ? -1 : 0;
+}
+
 static PyObject *stream_feed(TokenStream *self, PyObject *part)
 {
     Call c;
@@ -67,7 +98,7 @@ static PyObject *stream_feed(TokenStream *self, PyObject *part)
     PyObject *result;
     int encoded, failed;
     if (bitlex_py_use_stream(&self->used) < 0) return NULL;
-    if (bitlex_py_utf8_begin(&u, part) < 0) {
+    if (begin_part(self, &u, part) < 0) {
         bitlex_py_leave_stream(&self->used);
         return NULL;
     }
@@ -96,7 +127,9 @@ static PyObject *stream_finish(TokenStream *self, PyObject *unused)
     int failed;
     (void)unused;
     if (bitlex_py_use_stream(&self->used) < 0) return NULL;
-    failed = begin_call(&c, self, 0) < 0 || bitlex_py_read_end(&c) < 0;
+    failed = begin_call(&c, self, 0) < 0;
+    if (!failed && self->high != 0) failed = bitlex_py_read_part(&c, (const uint8_t *)"\xEF\xBF\xBD", 3) < 0; /* its other half did not come */
+    failed = failed || bitlex_py_read_end(&c) < 0;
     result = end_call(&c, failed);
     if (!failed) begin(self);
     bitlex_py_leave_stream(&self->used);

@@ -17,6 +17,7 @@ typedef struct {
     Py_ssize_t hold;
     Result result;
     int encoded, broken;            /* what it was fed: 0 nothing, 1 bytes, 2 str; and whether it must be reset */
+    Py_UCS4 high;                   /* a surrogate of which the next part of str may have the other half, or 0 */
     bitlex_stream lexer;
     uint8_t *text;                  /* what is held: from `base` on */
     size_t length, room;            /* and there is SLACK behind the room */

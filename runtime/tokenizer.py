@@ -260,7 +260,7 @@ class Tokenizer:
         """
         from .normalized_streams import make_normalized_stream
         from .streams import HOLD, has_native_stream
-        from .token_streams import TokenStream, make_token_stream, native_token_stream
+        from .token_streams import NativeTokenStream, TokenStream, make_token_stream, native_token_stream
 
         kinds = {"list": 0, "numpy": 1, "offsets": 2}
         if result not in kinds:
@@ -268,7 +268,8 @@ class Tokenizer:
         most = HOLD if hold is None else hold
         if not self._slow and has_native_stream(self._lexer):  # what finds the special tokens is there
             known, unwanted = self._policy(allowed_special, disallowed_special)
-            return TokenStream(native_token_stream(self._encoder, known, unwanted, most, kinds[result]), kinds[result])
+            made = native_token_stream(self._encoder, known, unwanted, most, kinds[result])
+            return (TokenStream if result == "offsets" else NativeTokenStream)(made, kinds[result])
         make = make_normalized_stream if self._slow else make_token_stream
         allowed, refused = self._chosen(allowed_special, disallowed_special)
         found, wrong = ({content.encode(): self._added[content].id for content in contents} for contents in (allowed, refused))

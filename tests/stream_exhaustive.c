@@ -33,6 +33,10 @@
 #define SHOWN 5
 
 extern const bitlex_machine MACHINE; /* -DMACHINE=bitlex_cl100k */
+static bitlex_machine machine;       /* the same; with -DVECTORS=1 by vector instructions, if the processor has them */
+#ifndef VECTORS
+#define VECTORS 0
+#endif
 
 typedef struct {
     bitlex_stream stream;
@@ -68,6 +72,7 @@ static uint64_t texts, words, differences, turn;
 static unsigned part, parts;
 static bitlex_cursor cursor, whole;
 static const bitlex_stream_table *tabulated;
+static void *scratch;
 
 static void die(const char *what)
 {
@@ -85,18 +90,18 @@ static void copy(held *to, const held *from)
 
 static void begin(held *h)
 {
-    if (bitlex_stream_begin(&h->stream, &MACHINE, h->more, sizeof h->more / sizeof *h->more) != 0) die("this machine has no stream");
+    if (bitlex_stream_begin(&h->stream, &machine, h->more, sizeof h->more / sizeof *h->more) != 0) die("this machine has no stream");
     bitlex_stream_use_table(&h->stream, tabulated);
 }
 
 /* Feed a part, and append what it gives. */
 static void feed(held *h, const uint8_t *bytes, size_t length, uint64_t base, offsets *found)
 {
-    const size_t each = MACHINE.drops ? 2 : 1;
+    const size_t each = machine.drops ? 2 : 1;
     uint64_t out[4 * BYTES];
     size_t done = 0, used, n, i;
     while (done < length) {
-        n = each * bitlex_stream_feed(&h->stream, &cursor, NULL, bytes + done, length - done, BITLEX_UTF8, &used, out, 4 * BYTES / each);
+        n = each * bitlex_stream_feed(&h->stream, &cursor, scratch, bytes + done, length - done, BITLEX_UTF8, &used, out, 4 * BYTES / each);
         if (used == 0 || found->count + n > 4 * BYTES) die("nothing is read, or too much found");
         for (i = 0; i < n; i++) found->at[found->count++] = (int64_t)(out[i] - base);
         done += used;
@@ -106,7 +111,7 @@ static void feed(held *h, const uint8_t *bytes, size_t length, uint64_t base, of
 static void finish(held *h, uint64_t base, offsets *found)
 {
     uint64_t out[4 * BYTES];
-    const size_t n = (MACHINE.drops ? 2 : 1) * bitlex_stream_finish(&h->stream, out);
+    const size_t n = (machine.drops ? 2 : 1) * bitlex_stream_finish(&h->stream, out);
     size_t i;
     for (i = 0; i < n; i++) found->at[found->count++] = (int64_t)(out[i] - base);
 }
@@ -119,10 +124,10 @@ static void look(const held *h, essence *e)
     uint32_t i;
     bitlex_stream_use_table(s, NULL); /* of a copy, which then has its sets */
     e->forward = s->forward;
-    e->dropping = MACHINE.drops ? s->dropping : 0;
+    e->dropping = machine.drops ? s->dropping : 0;
     e->opened = s->opened;
     e->began = s->length > 0;
-    e->start = MACHINE.drops && s->opened ? s->length - s->start : 0;
+    e->start = machine.drops && s->opened ? s->length - s->start : 0;
     e->tail_length = s->tail_length;
     memset(e->tail, 0, sizeof e->tail);
     memcpy(e->tail, s->tail, s->tail_length);
@@ -212,7 +217,7 @@ static void by_whole(const uint8_t *text, size_t length, offsets *found)
     size_t n, i;
     bitlex_restart(&whole, text, length, BITLEX_UTF8, NULL);
     found->count = 0;
-    while ((n = MACHINE.drops ? 2 * bitlex_next_pairs(&whole, out, BYTES) : bitlex_next(&whole, out, BYTES)) > 0)
+    while ((n = machine.drops ? 2 * bitlex_next_pairs(&whole, out, BYTES) : bitlex_next(&whole, out, BYTES)) > 0)
         for (i = 0; i < n; i++) found->at[found->count++] = (int64_t)out[i];
 }
 
@@ -364,13 +369,18 @@ int main(int count, char **arguments)
     uint32_t i;
     int most, one;
     if (count < 6) die("usage: stream_exhaustive steps|direct K PART PARTS SYMBOL...");
+    machine = MACHINE;
     most = atoi(arguments[2]);
     part = (unsigned)atoi(arguments[3]);
     parts = (unsigned)atoi(arguments[4]);
     for (one = 5; one < count; one++) add_symbol(arguments[one]);
-    tabulated = bitlex_stream_tabulate(malloc(bitlex_stream_table_size()), &MACHINE);
-    bitlex_begin(&cursor, &MACHINE, "", 0, BITLEX_UTF8, NULL);
-    bitlex_begin(&whole, &MACHINE, "", 0, BITLEX_UTF8, NULL);
+    if (VECTORS) {
+        bitlex_accelerate(&machine, malloc(bitlex_lanes_size()), BITLEX_AVX512);
+        scratch = machine.lanes != NULL ? malloc((size_t)bitlex_scratch_size(&machine, BITLEX_BLOCK)) : NULL;
+    }
+    tabulated = bitlex_stream_tabulate(malloc(bitlex_stream_table_size()), &machine);
+    bitlex_begin(&cursor, &machine, "", 0, BITLEX_UTF8, NULL);
+    bitlex_begin(&whole, &machine, "", 0, BITLEX_UTF8, NULL);
     begin(&h);
     number_of(&h);
     if (strcmp(arguments[1], "direct") == 0) {

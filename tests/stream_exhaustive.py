@@ -9,7 +9,8 @@ bytes, the last character of the column that has most of them, which for ASCII i
 step for each: of it, there is one of each column of a first byte with each of a second. --every has all columns with all numbers of bytes.
 
 Short texts would not come to what streams do with long ones: bitlex_stream.c is compiled with SHORT and RUN, from which on a part is read as
-a text of its own and runs are skipped, as small as they can be, and with blocks of eight bytes; `--shipped` leaves all that as it is.
+a text of its own and runs are skipped, as small as they can be, and with blocks of eight bytes; `--shipped` leaves all that as it is. With
+--vectors each part, however short, is read by vector instructions, and each block in lanes.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from compilers import ROOT, C, build
 
 SMALL = {"#define RUN 32 ": "#define RUN 2 ", "#define SHORT 24 ": "#define SHORT 0 ", "#define TABLED 320 ": "#define TABLED 3 ", "#define AHEAD 16 ": "#define AHEAD 2 ",
          "#define LONG_RUN 256 ": "#define LONG_RUN 4 "}
+VECTORS = {"#define WALK 16 ": "#define WALK 1 "}
 
 
 def symbols(name: str, every: bool = False) -> list[str]:
@@ -49,15 +51,18 @@ def symbols(name: str, every: bool = False) -> list[str]:
     return [chr(point).encode().hex() for point in sorted(chosen)]
 
 
-def program(name: str, folder: Path, *, small: bool = True, mistake: tuple[str, str] | None = None, level: str = "-O2") -> Path:
+def program(
+    name: str, folder: Path, *, small: bool = True, vectors: bool = False, mistake: tuple[str, str] | None = None, level: str = "-O2"
+) -> Path:
     """The program for a family, with changes to the text of bitlex_stream.c, each of which must be there once."""
     text = (C / "bitlex_stream.c").read_text(encoding="utf-8")
-    for old, new in [*(SMALL.items() if small else ()), *([mistake] if mistake else ())]:
+    for old, new in [*(SMALL.items() if small else ()), *(VECTORS.items() if vectors else ()), *([mistake] if mistake else ())]:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     (folder / "bitlex_stream.c").write_text(text, encoding="utf-8")
-    sources = [ROOT / "tests/stream_exhaustive.c", folder / "bitlex_stream.c", *(C / f"{one}.c" for one in ("bitlex", name))]
+    sources = [ROOT / "tests/stream_exhaustive.c", folder / "bitlex_stream.c", *(C / f"{one}.c" for one in ("bitlex", "bitlex_lanes", name))]
     block = ["-DBITLEX_BLOCK=8"] if small else []
+    block += ["-DVECTORS=1", "-DBITLEX_LANES_FROM=1"] if vectors else ["-DBITLEX_NO_VECTORS"]
     return build(folder / f"cuts-{name}", sources, level, "-Wpedantic", f"-I{C}", f"-DMACHINE=bitlex_{name}", *block)
 
 
@@ -93,12 +98,13 @@ def main() -> int:
     parser.add_argument("--every", action="store_true", help="a character of each column and number of bytes; for K of 4 or so")
     parser.add_argument("--direct", action="store_true", help="each text in each way, one by one; for K of 3 or so")
     parser.add_argument("--shipped", action="store_true", help="bitlex_stream.c as it is")
+    parser.add_argument("--vectors", action="store_true", help="by vector instructions, if the processor has them")
     chosen = parser.parse_args()
     differences = 0
     for name in chosen.family:
         with tempfile.TemporaryDirectory() as folder:
             letters, since = symbols(name, chosen.every), time.monotonic()
-            built = program(name, Path(folder), small=not chosen.shipped)
+            built = program(name, Path(folder), small=not chosen.shipped, vectors=chosen.vectors)
             counts, shown = outcome(built, "direct" if chosen.direct else "steps", chosen.k, letters, chosen.jobs)
         told = ", ".join(f"{value:,} {key}" for key, value in counts.items())
         covered = f"{ways(letters, chosen.k):,} ways to cut whole characters"

@@ -22,6 +22,14 @@ def test_both_ways_find_nothing(name: str, tmp_path: Path) -> None:
     assert steps["texts"] >= len(letters) + len(letters) ** 2 + len(letters) ** 3
 
 
+@pytest.mark.parametrize("name", ["cl100k", "deepseek_llm", "kimi_k2"])  # deepseek_llm leaves its table
+def test_vectors_find_nothing(name: str, tmp_path: Path) -> None:
+    """Each part of a byte and more is read by vector instructions."""
+    built = program(name, tmp_path, vectors=True, level="-O1")
+    steps, shown = outcome(built, "steps", 3, symbols(name), 2)
+    assert (steps["differences"], shown) == (0, [])
+
+
 MISTAKES = {
     "a run that moves places once too often": ("moved[i] * (run - done)", "moved[i] * (run - done + 1)"),
     "bytes of a cut character that are lost": ("s->tail_length = (uint8_t)tail;", "s->tail_length = (uint8_t)(tail > 1 ? 1 : tail);"),

@@ -43,6 +43,7 @@ size_t bitlex_lanes_size(void) { return sizeof(bitlex_lanes) + 64; }
 static bitlex_tier without_vectors(bitlex_machine *m, bitlex_lanes *lanes)
 {
     lanes->block = NULL;
+    lanes->walk = NULL;
     if (bitlex_fill_pairs(&lanes->pairs, m)) m->lanes = lanes;
     return BITLEX_PORTABLE;
 }
@@ -533,6 +534,8 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
         lanes->block = block_avx512;
         lanes->ends32 = ends32_avx512;
         lanes->ends64 = ends64_avx512;
+        lanes->walk = walk_avx512;
+        lanes->places = places_avx512;
     } else if (most >= BITLEX_AVX2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && fill_sums(lanes)) {
         tier = BITLEX_AVX2;
         lanes->peek = peek_avx2;

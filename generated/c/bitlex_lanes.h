@@ -94,6 +94,25 @@ typedef struct {
     uint8_t place[64], classes[4][BITLEX_PAGE]; /* of more pages than eight: see bitlex_classes.h */
 } bitlex_places;
 
+/* An automaton that reads forward, for at most 64 characters at once: see bitlex_short.h. Its symbols are units below U+0100, or codes as lanes
+ * have them. */
+typedef enum { BITLEX_LOW, BITLEX_CODES, BITLEX_KINDS } bitlex_kind;
+typedef struct {
+    uint8_t next[BITLEX_PAGES][BITLEX_PAGE]; /* [page of symbol][offset of symbol + state] -> state, and bit 7: a piece starts here */
+    uint8_t offset[BITLEX_KINDS][256], page[BITLEX_KINDS][256], column[BITLEX_KINDS][256], guess[BITLEX_KINDS][256]; /* by symbol */
+    uint32_t pages, marked;                  /* in use; and the first of the states that are marked */
+} bitlex_walk;
+
+/* What it made of some characters; the bits are of these. */
+typedef struct {
+    uint8_t before[64], symbols[64], place[64]; /* the states before them, they, and the units at which they start */
+    uint8_t bytes[64 + 4];                      /* of UTF-8, what was read */
+    uint64_t starts, marked;                    /* where a piece starts, and where the state before or the one behind is marked */
+    uint64_t places;                            /* bits of units: where they start */
+    uint32_t count, units, state;               /* how many they are, how many units they have, and the state behind */
+    bitlex_kind kind;
+} bitlex_window;
+
 struct bitlex_lanes {
     bitlex_term backward_terms[BITLEX_TERMS], forward_terms[BITLEX_TERMS]; /* instead of the pages, for some processors */
     uint8_t backward_next[BITLEX_PAGES][BITLEX_PAGE];  /* [page of column][offset of column + state] -> state */
@@ -126,6 +145,12 @@ struct bitlex_lanes {
     /* Store where the bits of words *word..last-1 are, while there is room for 64 and more; *word is the first word left. */
     size_t (*ends32)(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint32_t *out, size_t room);
     size_t (*ends64)(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint64_t *out, size_t room);
+    /* NULL; or run an automaton from w->state on over the characters of at most 64 units of a text, behind `before` bytes of `tail`. What is no
+     * whole character at the end is left. Units are 0 where there is no `recent`, and they are not below U+0100. */
+    void (*walk)(const bitlex_lanes *lanes, const bitlex_walk *walk, bitlex_recent *recent, const uint8_t *text, size_t length,
+                 bitlex_encoding encoding, const uint8_t *tail, uint32_t before, bitlex_window *w);
+    /* And store where pieces start. There is room for so many. */
+    size_t (*places)(uint64_t starts, uint64_t places, uint64_t base, uint64_t *out, size_t room);
     uint8_t rows[2][256][64]; /* number -> codes; those of which there is no row are never touched */
     bitlex_pairs pairs;
 };
@@ -143,6 +168,14 @@ static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
 {
     bitlex_forget(&memory->recent);
     memory->doubts[0].blocks = memory->doubts[1].blocks = memory->far = 0;
+}
+
+/* What a cursor is to have of scratch memory. */
+static inline bitlex_lane_memory *bitlex_memory_in(void *scratch)
+{
+    bitlex_lane_memory *memory = (bitlex_lane_memory *)(void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
+    bitlex_begin_memory(memory);
+    return memory;
 }
 
 /* Decode the unit at p < end: its code point, or U+FFFD for a maximal ill-formed subsequence. Stores the length. */

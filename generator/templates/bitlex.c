@@ -757,10 +757,7 @@ void bitlex_restart(bitlex_cursor *c, const void *text, uint64_t length, bitlex_
     c->kept = NULL;
     c->known = 0;
     c->memory = NULL;
-    if (has_vectors(m) && length >= BITLEX_LANES_FROM && scratch != NULL) {
-        c->memory = (bitlex_lane_memory *)(void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
-        bitlex_begin_memory(c->memory);
-    }
+    if (has_vectors(m) && length >= BITLEX_LANES_FROM && scratch != NULL) c->memory = bitlex_memory_in(scratch);
     c->length = length;
     c->blocks = length / BITLEX_BLOCK + (length % BITLEX_BLOCK != 0);
     c->encoding = (uint32_t)encoding;
@@ -1147,10 +1144,7 @@ uint64_t bitlex_begin_open(bitlex_cursor *c, const void *text, uint64_t length, 
     c->kept = NULL;
     c->known = 0;
     c->length = settled(c, &state);
-    if (has_vectors(c->machine) && scratch != NULL && memory == NULL) {
-        memory = (bitlex_lane_memory *)(void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
-        bitlex_begin_memory(memory);
-    }
+    if (has_vectors(c->machine) && scratch != NULL && memory == NULL) memory = bitlex_memory_in(scratch);
     c->memory = memory;
     c->finished = 1; /* it does not end here */
     begin_blocks(c, 0, forward, c->length > 0, state);

@@ -418,12 +418,13 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V c
 
 #include "bitlex_kernel.h"
 
+static const uint8_t numbers[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+                                    22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+                                    44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+
 static size_t ends32_avx512(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint32_t *out, size_t room)
 {
-    static const uint8_t first[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-                                      22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
-                                      44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
-    const V places = _mm512_loadu_si512(first);
+    const V places = v_load(numbers);
     size_t done = 0;
     uint32_t w;
     for (w = *word; w < last && room - done >= 64; w++) {
@@ -442,18 +443,31 @@ static size_t ends32_avx512(const uint64_t *words, uint32_t *word, uint32_t last
     return done;
 }
 
+BITLEX_INLINE void NAME(sixteen)(uint64_t *out, V from, __m128i places)
+{
+    v_store(out, _mm512_add_epi64(from, _mm512_cvtepu8_epi64(places)));
+    v_store(out + 8, _mm512_add_epi64(from, _mm512_cvtepu8_epi64(_mm_srli_si128(places, 8))));
+}
+
 static size_t ends64_avx512(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint64_t *out, size_t room)
 {
-    uint32_t places[64 * 64], w, i, count;
+    const V places = v_load(numbers);
     size_t done = 0;
-    while (*word < last && room - done >= 64) {
-        w = *word;
-        count = (uint32_t)ends32_avx512(words, word, last, 0, places, room - done < sizeof places / 4 ? room - done : sizeof places / 4);
-        for (i = 0; i < count; i++) out[done + i] = base + places[i];
+    uint32_t w;
+    for (w = *word; w < last && room - done >= 64; w++) {
+        const V found = _mm512_maskz_compress_epi8(words[w], places), from = _mm512_set1_epi64((long long)(base + 64 * (uint64_t)w));
+        const uint32_t count = (uint32_t)__builtin_popcountll(words[w]);
+        NAME(sixteen)(out + done, from, _mm512_castsi512_si128(found));
+        NAME(sixteen)(out + done + 16, from, _mm512_extracti32x4_epi32(found, 1));
+        if (count > 32) {
+            NAME(sixteen)(out + done + 32, from, _mm512_extracti32x4_epi32(found, 2));
+            NAME(sixteen)(out + done + 48, from, _mm512_extracti32x4_epi32(found, 3));
+        }
         done += count;
-        if (*word == w) break;
     }
+    *word = w;
     return done;
 }
 
+#include "bitlex_short.h"
 #include "bitlex_no_names.h"

@@ -182,11 +182,10 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, ui
 #if PACKS
 #define PREFETCH(p) __builtin_prefetch((const void *)((uintptr_t)(p) + BITLEX_BLOCK)) /* of the next block, or of nothing */
 
-/* Store the codes of 64 packed characters, of which `here` is the first byte: those in `leads`, and in others `code`. */
-BITLEX_INLINE void NAME(read_points)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t at, V here, V code, M leads)
+/* The codes of 64 characters, which have their first bytes in `here`, their second ones, and so on: those in `leads`, and of others `code`. */
+BITLEX_INLINE V NAME(points)(const bitlex_lanes *lanes, bitlex_recent *recent, V here, V second, V third, V fourth, V code, M leads)
 {
     const M threes = m_at_least(here, v_all(0xE0)), fours = m_at_least(here, v_all(0xF0));
-    const V second = v_load(memory->turned + at), third = v_load(memory->states + at);
     V chunk = v_choose(threes, v_and(here, v_all(0x0F)), v_all(0));
     V row = v_choose(threes, second, here), low = v_choose(threes, third, second);
     uint64_t huge = 0;
@@ -194,17 +193,25 @@ BITLEX_INLINE void NAME(read_points)(const bitlex_lanes *lanes, bitlex_lane_memo
         const M beyond = m_at_least(here, v_all(0xF4)); /* U+100000 and more: mostly of one column, and so rare that they may cost */
         chunk = v_choose(fours, v_or(v_left(v_and(here, v_all(3)), 6), v_and(second, v_all(0x3F))), chunk);
         row = v_choose(fours, third, row);
-        low = v_choose(fours, v_load(memory->fourth + at), low);
+        low = v_choose(fours, fourth, low);
         leads = m_without(leads, beyond);
         if (lanes->last_plane == BITLEX_LOOK_DEEPER) huge = m_bits(beyond);
         else code = v_choose(beyond, v_all(lanes->last_plane), code);
     }
-    v_store(memory->codes + at, NAME(deep)(lanes, &memory->recent, code, leads, m_without(threes, fours), chunk, row, low));
-    for (; huge; huge &= huge - 1) {
-        const uint32_t i = at + first_bit(huge);
-        const uint32_t point = (memory->turned[i] & 0x0Fu) << 12 | (memory->states[i] & 0x3Fu) << 6 | (memory->fourth[i] & 0x3Fu);
-        memory->codes[i] = code_of(lanes, 0x100000u | point);
+    code = NAME(deep)(lanes, recent, code, leads, m_without(threes, fours), chunk, row, low);
+    if (huge) {
+        uint8_t codes[64], seconds[64], thirds[64], fourths[64];
+        v_store(codes, code);
+        v_store(seconds, second);
+        v_store(thirds, third);
+        v_store(fourths, fourth);
+        for (; huge; huge &= huge - 1) {
+            const uint32_t i = first_bit(huge);
+            codes[i] = code_of(lanes, 0x100000u | (seconds[i] & 0x0Fu) << 12 | (thirds[i] & 0x3Fu) << 6 | (fourths[i] & 0x3Fu));
+        }
+        code = v_load(codes);
     }
+    return code;
 }
 
 #if ALONE
@@ -352,7 +359,8 @@ static uint32_t NAME(pack_utf8)(const bitlex_lanes *lanes, bitlex_lane_memory *m
         const V here = v_load(memory->codes + at), code = v_entry(lanes->direct, here);
         const M beyond = m_high(here);
         if (m_any(beyond)) {
-            NAME(read_points)(lanes, memory, at, here, code, beyond);
+            v_store(memory->codes + at, NAME(points)(lanes, &memory->recent, here, v_load(memory->turned + at), v_load(memory->states + at),
+                                                     v_load(memory->fourth + at), code, beyond));
         } else {
             v_store(memory->codes + at, code);
         }

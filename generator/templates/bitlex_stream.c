@@ -36,6 +36,8 @@
 #define NOT_TABLED 0xFFFF
 #define TABLED 320 /* units that are read by the table where nothing is open; more are read as any other text is */
 #define AHEAD 16   /* units that are looked up at once where something is */
+#define WALK 16    /* units that are worth vector instructions: so many, */
+#define WALKED 512 /* and up to so many, behind which there are enough for lanes */
 
 /* What a column does to a configuration: bits. */
 #define START 1u        /* a piece starts at this place, and nothing is done to others */
@@ -54,7 +56,10 @@ struct bitlex_stream_table {
         uint64_t sets[PLACES];
     } configurations[CONFIGURATIONS];
     uint16_t next[CONFIGURATIONS * STATES], does[CONFIGURATIONS * STATES]; /* [configuration << shift | column] */
+    uint8_t walk[sizeof(bitlex_walk) + 63]; /* the same for vector instructions, at a multiple of 64 */
 };
+
+static bitlex_walk *walk_of(const bitlex_stream_table *t) { return (bitlex_walk *)(void *)(((uintptr_t)t->walk + 63) & ~(uintptr_t)63); }
 
 int bitlex_stream_begin(bitlex_stream *s, const bitlex_machine *machine, uint64_t *more, size_t room)
 {
@@ -138,6 +143,12 @@ static void renumber(bitlex_stream *s)
         uint64_t *at = place(s, i);
         if (set_of(*at) > ALL) *at = (*at & ~UINT64_C(62)) | (uint64_t)first[set_of(*at)] << 1;
     }
+}
+
+static uint32_t column_of(const bitlex_machine *m, uint32_t point)
+{
+    const uint32_t low = point & ((1u << m->shift) - 1);
+    return m->stages->columns[m->stage2[((uint32_t)m->stage1[point >> m->shift] << m->shift) + low]];
 }
 
 /* Remember a place. There is room for it. */
@@ -279,6 +290,67 @@ static void tabulate(bitlex_stream_table *t, const bitlex_machine *machine, uint
     t->next[at] = (uint16_t)(next == NOT_TABLED ? 0 : next << t->shift);
 }
 
+/* Whether the third of equal columns and all behind it do the same, whatever was before: they lead to the same configuration, and of those that
+ * do something to open places, only the last one matters. */
+static int lasts(const bitlex_stream_table *t, uint32_t column)
+{
+    uint32_t i, third, does;
+    for (i = 0; i < t->count; i++) {
+        third = t->next[t->next[i << t->shift | column] | column] | column;
+        does = t->does[third];
+        if ((t->next[third] | column) != third) return 0;
+        if ((does & PLACE_MOVES) != 0 && ((does & (LEAVES | FIRST_STARTS | SECOND_STARTS)) != 0 || (does >> FIRST_IS & 3) == 1)) return 0;
+    }
+    return 1;
+}
+
+/* The configuration to which a column leads from most of so many. */
+static uint8_t usual(const bitlex_stream_table *t, uint32_t column, const uint8_t *from, uint32_t count)
+{
+    uint8_t times[CONFIGURATIONS] = {0}, most = 0;
+    uint32_t i;
+    for (i = 0; i < count; i++) {
+        const uint32_t next = t->next[(uint32_t)from[i] << t->shift | column] >> t->shift;
+        if (++times[next] > times[most]) most = (uint8_t)next;
+    }
+    return most;
+}
+
+static void prepare_symbol(const bitlex_stream_table *t, const uint8_t *guesses, bitlex_kind kind, uint32_t symbol, uint32_t column)
+{
+    const uint32_t each = BITLEX_PAGE / t->count;
+    bitlex_walk *walk = walk_of(t);
+    walk->column[kind][symbol] = (uint8_t)column;
+    walk->guess[kind][symbol] = guesses[column];
+    walk->page[kind][symbol] = (uint8_t)(column / each | (lasts(t, column) ? 0x80 : 0));
+    walk->offset[kind][symbol] = (uint8_t)(column % each * t->count);
+}
+
+/* The table on pages. Configurations with places that are open are marked, and so is what is not in it. */
+static void prepare_walk(bitlex_stream_table *t, const bitlex_machine *machine)
+{
+    const bitlex_stage *stage = machine->stages;
+    const uint32_t each = BITLEX_PAGE / t->count, columns = stage->column_count;
+    bitlex_walk *walk = walk_of(t);
+    uint8_t every[CONFIGURATIONS], one[STATES], guesses[STATES];
+    uint32_t column, i;
+    if (machine->lanes == NULL || machine->lanes->walk == NULL) return;
+    walk->pages = (columns + each - 1) / each;
+    walk->marked = stage->forward_states < CONFIGURATIONS ? stage->forward_states : CONFIGURATIONS;
+    for (i = 0; i < t->count; i++) every[i] = (uint8_t)i;
+    for (column = 0; column < columns; column++) one[column] = usual(t, column, every, t->count);
+    for (column = 0; column < columns; column++) guesses[column] = usual(t, column, one, columns);
+    for (column = 0; column < columns; column++) {
+        for (i = 0; i < t->count; i++) {
+            const uint32_t at = i << t->shift | column, leaves = (t->does[at] & PLACE_MOVES) != 0 && (t->does[at] & LEAVES) != 0;
+            const uint32_t next = t->next[at] >> t->shift | (t->does[at] & START ? 0x80u : 0);
+            walk->next[column / each][column % each * t->count + i] = (uint8_t)(leaves ? walk->marked : next);
+        }
+    }
+    for (i = 0; i < 256; i++) prepare_symbol(t, guesses, BITLEX_LOW, i, column_of(machine, i));
+    for (i = 0; i < machine->cells; i++) prepare_symbol(t, guesses, BITLEX_CODES, machine->lanes->cell_code[i], stage->columns[i]);
+}
+
 size_t bitlex_stream_table_size(void) { return sizeof(bitlex_stream_table); }
 
 const bitlex_stream_table *bitlex_stream_tabulate(void *memory, const bitlex_machine *machine)
@@ -295,6 +367,7 @@ const bitlex_stream_table *bitlex_stream_tabulate(void *memory, const bitlex_mac
     for (i = 0; i < t->count; i++) { /* which grows meanwhile */
         for (column = 0; column < stage->column_count; column++) tabulate(t, machine, i, column);
     }
+    prepare_walk(t, machine);
     return t;
 }
 
@@ -345,6 +418,98 @@ static inline uint32_t read_columns(bitlex_stream *s, const uint8_t *columns, co
     return i;
 }
 
+/* The place of the lowest bit of a word that has one. */
+static inline uint32_t first_bit(uint64_t word)
+{
+#ifdef __GNUC__
+    return (uint32_t)__builtin_ctzll(word);
+#else
+    uint32_t place = 0;
+    for (; (word & 1) == 0; word >>= 1) place++;
+    return place;
+#endif
+}
+
+/* A place that is open: its unit; and if it is in the window at hand, the bit of its character. */
+typedef struct {
+    uint64_t unit, bit;
+} opened;
+
+static void start_at(const opened *place, bitlex_window *w, uint64_t **out)
+{
+    w->starts |= place->bit;
+    if (place->bit == 0) *(*out)++ = place->unit;
+}
+
+static void pass_on(opened *place, uint64_t base, const bitlex_window *w)
+{
+    if (place->bit != 0) place->unit = base + w->place[first_bit(place->bit)];
+    place->bit = 0;
+}
+
+/* What is done to places that are open, one by one: 0 where it leads out of the table; the window then ends there. */
+static int walk_open(const bitlex_stream_table *t, bitlex_window *w, opened *first, opened *second, uint64_t **out)
+{
+    const uint8_t *column = walk_of(t)->column[w->kind];
+    for (; w->marked != 0; w->marked &= w->marked - 1) {
+        const uint32_t i = first_bit(w->marked), does = t->does[(uint32_t)w->before[i] << t->shift | column[w->symbols[i]]];
+        if (!(does & PLACE_MOVES)) continue;
+        if (does & LEAVES) {
+            w->state = w->before[i];
+            w->starts &= (UINT64_C(1) << i) - 1;
+            w->units = w->place[i];
+            return 0;
+        }
+        if (does & FIRST_STARTS) start_at(first, w, out);
+        if (does & SECOND_STARTS) start_at(second, w, out);
+        if ((does >> FIRST_IS & 3) == 1) *first = *second;
+        if ((does >> FIRST_IS & 3) == 2) first->bit = UINT64_C(1) << i;
+        if (does & SECOND_IS_HERE) second->bit = UINT64_C(1) << i;
+    }
+    return 1;
+}
+
+/* As read_columns, by vector instructions, 64 units at a time, up to what leads out of the table: how many units. The rest of a character that the
+ * part before left is read, too, and what is left of one at the end is kept. `recent`: NULL, or for what is not ASCII. */
+static size_t walk(bitlex_stream *s, bitlex_recent *recent, const uint8_t *text, size_t length, bitlex_encoding encoding, uint64_t **out,
+                   const uint64_t *limit)
+{
+    const bitlex_stream_table *t = s->table;
+    const bitlex_lanes *lanes = s->machine->lanes;
+    const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding;
+    opened first = {s->open[0] >> 6, 0}, second = {s->open[1] >> 6, 0};
+    size_t done = 0;
+    int goes_on = 1;
+    bitlex_window w;
+    w.state = s->configuration;
+    while (goes_on && done < length) {
+        const uint32_t before = s->tail_length, size = length - done < 64 - before ? (uint32_t)(length - done) : 64 - before;
+        lanes->walk(lanes, walk_of(t), recent, text + done * width, size, encoding, s->tail, before, &w);
+        if (w.count > 0 && w.units > 0) goes_on = walk_open(t, &w, &first, &second, out);
+        if (w.count > 0 && w.units == 0) break;
+        if (w.count > 0) {
+            pass_on(&first, s->length, &w);
+            pass_on(&second, s->length, &w);
+            *out += lanes->places(w.starts, w.places, s->length, *out, (size_t)(limit - *out));
+        }
+        s->length += w.units;
+        s->tail_length = 0;
+        if (goes_on && size == length - done) { /* what is left of the window is the beginning of a character */
+            if (encoding == BITLEX_UTF8) memcpy(s->tail, w.bytes + w.units, sizeof s->tail);
+            s->tail_length = (uint8_t)(before + size - w.units);
+            done = length;
+        } else {
+            done += w.units - before;
+        }
+    }
+    s->configuration = (uint16_t)w.state;
+    s->forward = t->configurations[w.state].forward;
+    s->count = t->configurations[w.state].count;
+    s->open[0] = first.unit << 6;
+    s->open[1] = second.unit << 6;
+    return done;
+}
+
 /* The start of the text is handed out like others, but not told. How many offsets are there. */
 static size_t take_starts(bitlex_stream *s, uint64_t *out, size_t n)
 {
@@ -353,6 +518,13 @@ static size_t take_starts(bitlex_stream *s, uint64_t *out, size_t n)
     if (out[0] > 0) return n;
     memmove(out, out + 1, --n * sizeof *out);
     return n;
+}
+
+/* Whether as many units are read by walk: bytes of machines that read bytes are not, as they may be left inside a character. */
+static int walks(const bitlex_stream *s, size_t length)
+{
+    return length >= WALK && length <= WALKED && s->configuration != NOT_TABLED && s->machine->continuation == NULL &&
+           s->machine->lanes != NULL && s->machine->lanes->walk != NULL;
 }
 
 /* Read some characters by the table: how many units. Where each byte is a character, its column is looked up as it is needed: the chain
@@ -393,13 +565,6 @@ static size_t step(bitlex_stream *s, uint32_t column, uint32_t units, uint64_t *
     return n;
 }
 
-static uint32_t column_of(const bitlex_stream *s, uint32_t point)
-{
-    const bitlex_machine *m = s->machine;
-    const uint32_t low = point & ((1u << m->shift) - 1);
-    return m->stages->columns[m->stage2[((uint32_t)m->stage1[point >> m->shift] << m->shift) + low]];
-}
-
 /* Read the character at p < end, of a text that has all of it; *taken is how many units it has. Of a lexer that reads bytes, each of them
  * is a step. has_room said yes. */
 static size_t step_character(bitlex_stream *s, const uint8_t *p, const uint8_t *end, bitlex_encoding encoding, uint32_t *taken, uint64_t *out)
@@ -412,8 +577,8 @@ static size_t step_character(bitlex_stream *s, const uint8_t *p, const uint8_t *
     else if (encoding == BITLEX_UCS4) point = *(const uint32_t *)(const void *)p;
     else point = bitlex_decode(p, end, taken);
     if (point > 0x10FFFF) point = 0xFFFD;
-    if (s->machine->continuation == NULL) return step(s, column_of(s, point), *taken, out);
-    n = step(s, column_of(s, point), 1, out);
+    if (s->machine->continuation == NULL) return step(s, column_of(s->machine, point), *taken, out);
+    n = step(s, column_of(s->machine, point), 1, out);
     for (i = 1; i < *taken; i++) {
         more = step(s, s->machine->stages->columns[s->machine->continuation[p[i] & 0x3F]], 1, out + n);
         n += more;
@@ -504,7 +669,7 @@ static int same_but_places(bitlex_stream *s, const bitlex_stream *before, uint64
  * moved by as much as the old place that it is, and so for ever. */
 static size_t skip_run(bitlex_stream *s, const uint8_t *p, size_t length, uint64_t *out, size_t *stored)
 {
-    const uint32_t column = column_of(s, *p);
+    const uint32_t column = column_of(s->machine, *p);
     bitlex_stream before;
     uint64_t moved[BITLEX_STREAM_OPEN];
     size_t done, run, i;
@@ -568,6 +733,7 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
 size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const void *text, size_t length,
                           bitlex_encoding encoding, size_t *used, uint64_t *out, size_t room)
 {
+    const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding;
     const uint8_t *p = text;
     size_t done = 0, n = 0, stored, body;
     uint32_t tail = 0;
@@ -576,9 +742,17 @@ size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch
     s->full = 0;
     if (length == 0 || room < s->count + BITLEX_STREAM_ROOM) return 0;
     if (length > room - s->count - 8) length = room - s->count - 8; /* each unit ends a piece at most, and each place does */
-    if (s->tail_length > 0) done = finish_character(s, p, length, out, &n);
-    if (s->tail_length == 0) {
-        const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding;
+    if (walks(s, length)) {
+        uint64_t *end = out;
+        if (scratch != NULL && cursor->memory == NULL && has_vectors(s->machine)) cursor->memory = bitlex_memory_in(scratch);
+        done = walk(s, cursor->memory == NULL ? NULL : &cursor->memory->recent, p, length, encoding, &end, out + room);
+        n = take_starts(s, out, (size_t)(end - out));
+    }
+    if (done < length && s->tail_length > 0) {
+        done += finish_character(s, p + done, length - done, out + n, &stored);
+        n += stored;
+    }
+    if (done < length && s->tail_length == 0) {
         if (encoding == BITLEX_UTF8) tail = unfinished(p + done, length - done);
         if (tail > 0) {
             memcpy(last, p + length - tail, tail);
