@@ -744,7 +744,7 @@ size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch
     if (length > room - s->count - 8) length = room - s->count - 8; /* each unit ends a piece at most, and each place does */
     if (walks(s, length)) {
         uint64_t *end = out;
-        if (scratch != NULL && cursor->memory == NULL && has_vectors(s->machine)) cursor->memory = bitlex_memory_in(scratch);
+        if (scratch != NULL && cursor->memory == NULL) cursor->memory = bitlex_memory_in(scratch);
         done = walk(s, cursor->memory == NULL ? NULL : &cursor->memory->recent, p, length, encoding, &end, out + room);
         n = take_starts(s, out, (size_t)(end - out));
     }
