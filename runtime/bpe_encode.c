@@ -10,8 +10,11 @@
  */
 #include "bpe_places.h"
 
-#define GROUP 64            /* pieces or parts that are worked on together */
-#define MISSING (4 * GROUP) /* that wait: enough to be merged by turns, though few pieces of a group are missing */
+#define GROUP 128           /* pieces or parts that are worked on together: their lines come while the others are asked for */
+#define MISSING 256         /* that wait: enough to be merged by turns, though few pieces of a group are missing */
+#if MISSING > 256
+#error "which of those that wait is kept in a byte"
+#endif
 
 /* Pieces and parts, by their places in a text. */
 typedef struct {
