@@ -1,8 +1,9 @@
 /* bpe_cache.c - pieces and their ids in, the ids of a piece out if it is still there. See bpe_cache.h.
  *
  * Rejected: to begin with all tokens in the cache (most are never met, and tables of 15 MB leave the caches of the processor);
- * keyed hashes (an attacker gains nothing but misses, for no search is longer than four entries); a cache that grows (it is never
- * as fast again when it has left the second-level cache, and memory must be bounded).
+ * keyed hashes (an attacker gains nothing but misses, for no search is longer than four entries); a cache that grows more
+ * than once (memory must be bounded), or that is larger from the beginning (texts that do not need it are slower, and memory is what a
+ * process has that encodes little).
  */
 #include "bpe_cache.h"
 

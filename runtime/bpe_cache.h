@@ -12,7 +12,7 @@
  * A token that merging its bytes does not give, or that is too long to have been tried, is `untried`: its entry is believed for whole
  * pieces of a vocabulary that takes them whole, not for parts of pieces.
  *
- * Invariants: an entry is only believed if the whole piece is compared; a new entry takes the place of an old one, and nothing grows.
+ * Invariants: an entry is only believed if the whole piece is compared; a new entry takes the place of an old one, and nothing grows but that once.
  */
 #ifndef BPE_CACHE_H
 #define BPE_CACHE_H

@@ -10,8 +10,12 @@
  */
 #include "bpe_places.h"
 
-#define GROUP 64            /* pieces or parts that are worked on together */
-#define MISSING (4 * GROUP) /* that wait: enough to be merged by turns, though few pieces of a group are missing */
+#define GROUP 128           /* pieces or parts that are worked on together: their lines come while the others are asked for */
+#define WORTH 8             /* pieces for which a region is worth it */
+#define MISSING 256         /* that wait: enough to be merged by turns, though few pieces of a group are missing */
+#if MISSING > 256
+#error "which of those that wait is kept in a byte"
+#endif
 
 /* Pieces and parts, by their places in a text. */
 typedef struct {
@@ -511,7 +515,7 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
         i += n;
         g.count = n;
 #ifdef HAS_VECTORS
-        if (n < most && runs && e->vectors && ends[i] - starts[i] <= REGION) {
+        if (n < most && runs && e->vectors && count - i >= WORTH && ends[i] - starts[i] <= REGION) {
             done = encode_group(e, &g, &missed, out, done);
             if (done < BPE_NO_TOKEN) done = encode_regions(e, &g, &missed, starts, ends, count, &i, out, done);
             if (done >= BPE_NO_TOKEN) return done;

@@ -68,10 +68,10 @@ WITH_VECTORS static inline __m512i numbers_to_63(void)
 /* Mark up to `most` pieces, and where the next would begin: how many fit. *size becomes the bytes that they have. */
 WITH_VECTORS static inline size_t mark_pieces(region *r, const uint32_t *starts, const uint32_t *ends, size_t most, uint32_t *size)
 {
-    const uint32_t from = starts[0];
+    const uint32_t from = starts[0], last = ends[most - 1] - from < REGION ? ends[most - 1] - from : REGION;
     uint32_t at = 0, w;
     size_t n;
-    for (w = 0; w <= WINDOWS; w++) _mm512_storeu_si512(r->marks + 64 * w, _mm512_setzero_si512());
+    for (w = 0; w <= last / 64; w++) _mm512_storeu_si512(r->marks + 64 * w, _mm512_setzero_si512());
     r->marks[0] = 0x80;
     for (n = 0; n < most; n++) {
         const uint32_t end = ends[n] - from;
