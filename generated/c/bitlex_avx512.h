@@ -135,6 +135,7 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 }
 
 #define EACH_SIZE(CASE) CASE(8) CASE(16) CASE(24) CASE(32) CASE(40) CASE(48) CASE(64) CASE(128)
+#define EACH_COARSE_SIZE(CASE) CASE(8) CASE(16) CASE(32) CASE(64) CASE(128)
 #define MANY_SIZES 1
 #define MOST_BACKWARD 128
 #define TWICE 1
@@ -249,7 +250,7 @@ static V NAME(meet)(const bitlex_lanes *lanes, bitlex_recent *recent, uint32_t c
 
 /* All characters of two bytes are 32 rows, of which many are equal: all letters, say. Those that differ are two a page, and the tables of
  * codes are looked up as those of entries are, with bit 6 of a place for the second row of a page. */
-static void prepare_two_bytes_avx512(bitlex_lanes *lanes)
+BITLEX_ONCE void prepare_two_bytes_avx512(bitlex_lanes *lanes)
 {
     uint8_t rows[32][64];
     uint32_t row, low, number, count = 0;
@@ -273,7 +274,7 @@ BITLEX_INLINE V NAME(two_bytes)(const bitlex_lanes *lanes, V row, V low)
 
 /* Where a text jumps about, each row of the BMP and of the plane behind it has a number: rows that are equal the same, and BITLEX_UNKNOWN those
  * for which there is none left. */
-static void number_rows_avx512(bitlex_lanes *lanes)
+BITLEX_ONCE void number_rows_avx512(bitlex_lanes *lanes)
 {
     uint32_t plane, row, number, count;
     for (plane = 0; plane < 2; plane++) {

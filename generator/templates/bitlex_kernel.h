@@ -7,7 +7,7 @@
  *     v_*, m_*              what is done with them (m_bits: a mask as a word of bits)
  *     W, WIDTH, w_*         the vector that matrices are turned with, and its bytes
  *     NAME(x)               the name of x for this instruction set
- *     EACH_SIZE, MANY_SIZES, MOST_BACKWARD, MASKED, SPARE, TERMS    see below
+ *     EACH_SIZE, EACH_COARSE_SIZE, MANY_SIZES, MOST_BACKWARD, MASKED, SPARE, TERMS    see below
  *     PACKS                 whether characters of UTF-8 are packed: m_inside (bytes that are inside a character), m_followed (leads of
  *                           two or three bytes to which the next byte belongs), m_followed_four (of four bytes), m_of (a word of
  *                           bits as a mask), v_pack (store the bytes of the bits that are set side by side), v_pack_three (and those
@@ -28,11 +28,11 @@
  *
  * v_entries looks up in pages: `index` is the offset of a symbol on its page plus a state. With two pages at most, the page
  * is bit 7 of `code`, and of `index`; with more, it is bits 4 to 6 of `code`. The last argument, a constant, says how
- * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made. MANY_SIZES: whether all others are run,
- * too, in a loop by classes (bitlex_classes.h). MOST_BACKWARD is the largest listed for a backward automaton. MASKED: whether index
- * must come without the flags of a state. These are bits 7 and 6, or SPARE bits below. Where TERMS is defined, tables are terms
- * (bitlex_terms.h) instead, and NAME(backward_step), NAME(backward_next) and NAME(forward_step) are there already. m_at_least compares
- * with a constant other than 0.
+ * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made, and EACH_COARSE_SIZE fewer, for
+ * what takes few steps. MANY_SIZES: whether all others are run, too, in a loop by classes (bitlex_classes.h). MOST_BACKWARD is the
+ * largest listed for a backward automaton. MASKED: whether index must come without the flags of a state. These are bits 7 and 6, or
+ * SPARE bits below. Where TERMS is defined, tables are terms (bitlex_terms.h) instead, and NAME(backward_step), NAME(backward_next) and
+ * NAME(forward_step) are there already. m_at_least compares with a constant other than 0.
  */
 
 /* --- units -> codes ----------------------------------------------------------------------------------------------- */
@@ -559,16 +559,6 @@ BITLEX_INLINE int NAME(backward_run)(const bitlex_lanes *lanes, bitlex_lane_memo
     return 1;
 }
 
-/* The states in which the lanes are left, if they are entered `warmup` steps before in `state`. */
-BITLEX_INLINE V NAME(backward_guess)(const bitlex_lanes *lanes, const bitlex_lane_memory *memory, uint32_t warmup, V state,
-                                     const uint32_t rows)
-{
-    while (warmup-- > 0) {
-        state = NAME(backward_next)(lanes, v_load(memory->turned + (size_t)warmup * 64), state, rows);
-    }
-    return state;
-}
-
 /* Run all lanes from left to right over their labels: writes the state after each unit, with what it put out. */
 BITLEX_INLINE int NAME(forward_run)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t from, uint32_t to, V state,
                                     int again, const uint32_t rows, const int masked)
@@ -649,9 +639,20 @@ static void NAME(backward_four)(const bitlex_lanes *lanes, const uint8_t *turned
         NAME(backward_side)(lanes, turned, from, to, states, rows); \
         return; \
     }
-    EACH_SIZE(CASE)
+    EACH_COARSE_SIZE(CASE)
     CASE(many)
 #undef CASE
+}
+
+/* The states in which the lanes are left, if they are entered `warmup` steps before as they are. Three runs more take no longer than one,
+ * which waits for itself. */
+static void NAME(backward_guess)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t warmup)
+{
+    uint8_t states[4][BITLEX_LANES];
+    uint32_t i;
+    for (i = 0; i < 4; i++) v_store(states[i], v_load(memory->entries));
+    NAME(backward_four)(lanes, memory->turned, 0, warmup, states);
+    v_store(memory->exits, v_load(states[0]));
 }
 
 /* What a block leads to from each of some states of the backward automaton: where each lane leads from any state is found, and followed.
@@ -698,11 +699,27 @@ static int NAME(choose)(uint8_t *one, const uint8_t *two, uint32_t steps, uint64
 }
 #endif
 
+#if !TWICE
+static void NAME(backward_guess)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t warmup)
+{
+    const uint32_t many = lanes->backward_rows;
+    V state = v_load(memory->entries);
+#define CASE(rows) \
+    if (rows <= MOST_BACKWARD && many <= rows) { \
+        while (warmup-- > 0) state = NAME(backward_next)(lanes, v_load(memory->turned + (size_t)warmup * 64), state, rows); \
+        v_store(memory->exits, state); \
+        return; \
+    }
+    EACH_COARSE_SIZE(CASE)
+#undef CASE
+}
+#endif
+
 static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t warmup, int mode)
 {
     const V entries = v_load(memory->entries);
     const uint32_t many = lanes->backward_rows;
-    (void)many;
+    if (mode == BITLEX_GUESS) return NAME(backward_guess)(lanes, memory, warmup), 1;
 #if TWICE
     if (mode == BITLEX_CHOOSE) return NAME(choose)(memory->codes, memory->fourth, steps, memory->chosen);
 #define CASE(rows) \
@@ -713,9 +730,7 @@ static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory,
     if (mode == BITLEX_TWICE) return 0; /* the loop for all others is made for one guess */
 #define CASE(rows) \
     if ((MANY_SIZES || rows <= MOST_BACKWARD) && many <= rows) { \
-        if (mode != BITLEX_GUESS) return NAME(backward_run)(lanes, memory, steps, entries, mode == BITLEX_AGAIN, rows); \
-        v_store(memory->exits, NAME(backward_guess)(lanes, memory, warmup, entries, rows)); \
-        return 1; \
+        return NAME(backward_run)(lanes, memory, steps, entries, mode == BITLEX_AGAIN, rows); \
     }
     EACH_SIZE(CASE)
 #if MANY_SIZES
