@@ -301,7 +301,8 @@ BITLEX_INLINE V NAME(numbers)(const bitlex_lanes *lanes, const uint32_t plane, V
     return number;
 }
 
-#define FEW 8 /* lanes, which are looked up one by one */
+#define FEW 8 /* lanes, which are looked up one by one: LEAST, at least, as the end could not be predicted */
+#define LEAST 4
 #define JUMPS 63 /* where a text jumps about, no rows are looked for as many times 64 characters */
 
 BITLEX_INLINE long long NAME(eight_bytes)(const uint8_t *table, const uint16_t *places)
@@ -316,12 +317,13 @@ BITLEX_INLINE long long NAME(eight_bytes)(const uint8_t *table, const uint16_t *
 static __attribute__((noinline)) V NAME(few)(const bitlex_lanes *lanes, V code, M wanted, V chunk, V row, V low)
 {
     uint8_t chunks[64], rows[64], lows[64];
-    uint64_t left;
+    uint64_t left = m_bits(wanted);
+    uint32_t i;
     v_store(chunks, chunk);
     v_store(rows, row);
     v_store(lows, low);
-    for (left = m_bits(wanted); left; left &= left - 1) {
-        const uint32_t at = first_bit(left), cell = cells_of(lanes->machine, chunks[at], rows[at])[lows[at] & 63];
+    for (i = 0; i < LEAST || left; i++, left &= left - 1) { /* what is behind the last is put nowhere */
+        const uint32_t at = first_bit(left | UINT64_C(1) << 63), cell = cells_of(lanes->machine, chunks[at], rows[at])[lows[at] & 63];
         code = _mm512_mask_set1_epi8(code, left & (0 - left), (char)lanes->cell_code[cell]);
     }
     return code;
@@ -370,6 +372,7 @@ static __attribute__((noinline)) V NAME(jump)(const bitlex_lanes *lanes, V code,
     return m_any(unknown) ? NAME(few)(lanes, code, unknown, chunk, row, low) : code;
 }
 #undef FEW
+#undef LEAST
 
 /* As in bitlex_kernel.h; whether a lane is in the BMP is told by its chunk. */
 BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V code, M wanted, M wide, V chunk, V row, V low)
