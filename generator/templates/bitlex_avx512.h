@@ -272,8 +272,8 @@ BITLEX_INLINE V NAME(two_bytes)(const bitlex_lanes *lanes, V row, V low)
     return NAME(entries_many)(lanes->two_bytes, index, place, 192, NULL);
 }
 
-/* Where a text jumps about, each row of the BMP and of the plane behind it has a number: rows that are equal the same, and BITLEX_UNKNOWN those
- * for which there is none left. */
+/* Where a text jumps about, each row of the BMP and of the plane behind it has a number: equal rows have the same, and BITLEX_UNKNOWN
+ * those for which there is none left. */
 BITLEX_ONCE void number_rows_avx512(bitlex_lanes *lanes)
 {
     uint32_t plane, row, number, count;

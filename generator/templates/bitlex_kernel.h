@@ -28,9 +28,9 @@
  *
  * v_entries looks up in pages: `index` is the offset of a symbol on its page plus a state. With two pages at most, the page
  * is bit 7 of `code`, and of `index`; with more, it is bits 4 to 6 of `code`. The last argument, a constant, says how
- * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made, and EACH_COARSE_SIZE fewer, for
- * what takes few steps. MANY_SIZES: whether all others are run, too, in a loop by classes (bitlex_classes.h). MOST_BACKWARD is the
- * largest listed for a backward automaton. MASKED: whether index must come without the flags of a state. These are bits 7 and 6, or
+ * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made, and where TWICE, EACH_COARSE_SIZE fewer,
+ * for what takes few steps. MANY_SIZES: whether all others are run, too, in a loop by classes (bitlex_classes.h). MOST_BACKWARD is
+ * the largest listed for a backward automaton. MASKED: whether index must come without the flags of a state. These are bits 7 and 6, or
  * SPARE bits below. Where TERMS is defined, tables are terms (bitlex_terms.h) instead, and NAME(backward_step), NAME(backward_next) and
  * NAME(forward_step) are there already. m_at_least compares with a constant other than 0.
  */
@@ -542,7 +542,7 @@ BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, c
 #endif
 
 /* Run all lanes from right to left, entering in `state`: writes the state behind each unit and its label. With `again`, stop
- * where nothing is new: 0, and the exits stay as they were. */
+ * where nothing is new: 0, and the exits stay as they were. Guesses are made so, too, over few steps, which a full run writes again. */
 BITLEX_INLINE int NAME(backward_run)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V state, int again,
                                      const uint32_t rows)
 {
@@ -659,7 +659,8 @@ static void NAME(backward_guess)(const bitlex_lanes *lanes, bitlex_lane_memory *
  * After a few steps there are few different states left in a lane, so that all others are as a rule one run of four side by side. */
 static void NAME(map)(const bitlex_lanes *lanes, const bitlex_lane_memory *memory, uint32_t steps, uint8_t *states, uint32_t count)
 {
-    uint8_t near[BITLEX_SYMBOLS][BITLEX_LANES], met[BITLEX_SYMBOLS][BITLEX_LANES], leads[BITLEX_SYMBOLS][BITLEX_LANES], left[4][BITLEX_LANES];
+    uint8_t near[BITLEX_SYMBOLS][BITLEX_LANES], met[BITLEX_SYMBOLS][BITLEX_LANES];
+    uint8_t leads[BITLEX_SYMBOLS][BITLEX_LANES], left[4][BITLEX_LANES];
     const uint32_t size = lanes->machine->stages->backward_states, from = steps < WARMUP ? 0 : steps - WARMUP;
     uint32_t different = 0, state, i, k;
     for (state = 0; state < size; state += 4) {
@@ -680,8 +681,9 @@ static void NAME(map)(const bitlex_lanes *lanes, const bitlex_lane_memory *memor
         for (i = 0; i < 4; i++) v_store(left[i], v_load(met[k + i < different ? k + i : k]));
         NAME(backward_four)(lanes, memory->turned, 0, from, left);
         for (state = 0; state < size; state++) {
-            V to = k > 0 ? v_load(leads[state]) : v_all(0);
-            for (i = 0; i < 4 && k + i < different; i++) to = v_choose(m_equal(v_load(near[state]), v_load(met[k + i])), v_load(left[i]), to);
+            const V from_here = v_load(near[state]);
+            V to = k > 0 ? v_load(leads[state]) : from_here;
+            for (i = 0; i < 4 && k + i < different; i++) to = v_choose(m_equal(from_here, v_load(met[k + i])), v_load(left[i]), to);
             v_store(leads[state], to);
         }
     }
@@ -699,28 +701,12 @@ static int NAME(choose)(uint8_t *one, const uint8_t *two, uint32_t steps, uint64
 }
 #endif
 
-#if !TWICE
-static void NAME(backward_guess)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t warmup)
-{
-    const uint32_t many = lanes->backward_rows;
-    V state = v_load(memory->entries);
-#define CASE(rows) \
-    if (rows <= MOST_BACKWARD && many <= rows) { \
-        while (warmup-- > 0) state = NAME(backward_next)(lanes, v_load(memory->turned + (size_t)warmup * 64), state, rows); \
-        v_store(memory->exits, state); \
-        return; \
-    }
-    EACH_COARSE_SIZE(CASE)
-#undef CASE
-}
-#endif
-
 static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t warmup, int mode)
 {
     const V entries = v_load(memory->entries);
     const uint32_t many = lanes->backward_rows;
-    if (mode == BITLEX_GUESS) return NAME(backward_guess)(lanes, memory, warmup), 1;
 #if TWICE
+    if (mode == BITLEX_GUESS) return NAME(backward_guess)(lanes, memory, warmup), 1;
     if (mode == BITLEX_CHOOSE) return NAME(choose)(memory->codes, memory->fourth, steps, memory->chosen);
 #define CASE(rows) \
     if (mode == BITLEX_TWICE && many <= rows) return NAME(backward_twice)(lanes, memory, steps, entries, v_load(memory->others), rows);
@@ -730,7 +716,7 @@ static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory,
     if (mode == BITLEX_TWICE) return 0; /* the loop for all others is made for one guess */
 #define CASE(rows) \
     if ((MANY_SIZES || rows <= MOST_BACKWARD) && many <= rows) { \
-        return NAME(backward_run)(lanes, memory, steps, entries, mode == BITLEX_AGAIN, rows); \
+        return NAME(backward_run)(lanes, memory, mode == BITLEX_GUESS ? warmup : steps, entries, mode == BITLEX_AGAIN, rows); \
     }
     EACH_SIZE(CASE)
 #if MANY_SIZES
