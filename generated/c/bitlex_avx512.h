@@ -135,6 +135,7 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 }
 
 #define EACH_SIZE(CASE) CASE(8) CASE(16) CASE(24) CASE(32) CASE(40) CASE(48) CASE(64) CASE(128)
+#define EACH_COARSE_SIZE(CASE) CASE(8) CASE(16) CASE(32) CASE(64) CASE(128)
 #define MANY_SIZES 1
 #define MOST_BACKWARD 128
 #define TWICE 1
@@ -249,7 +250,7 @@ static V NAME(meet)(const bitlex_lanes *lanes, bitlex_recent *recent, uint32_t c
 
 /* All characters of two bytes are 32 rows, of which many are equal: all letters, say. Those that differ are two a page, and the tables of
  * codes are looked up as those of entries are, with bit 6 of a place for the second row of a page. */
-static void prepare_two_bytes_avx512(bitlex_lanes *lanes)
+BITLEX_ONCE void prepare_two_bytes_avx512(bitlex_lanes *lanes)
 {
     uint8_t rows[32][64];
     uint32_t row, low, number, count = 0;
@@ -271,9 +272,9 @@ BITLEX_INLINE V NAME(two_bytes)(const bitlex_lanes *lanes, V row, V low)
     return NAME(entries_many)(lanes->two_bytes, index, place, 192, NULL);
 }
 
-/* Where a text jumps about, each row of the BMP and of the plane behind it has a number: rows that are equal the same, and BITLEX_UNKNOWN those
- * for which there is none left. */
-static void number_rows_avx512(bitlex_lanes *lanes)
+/* Where a text jumps about, each row of the BMP and of the plane behind it has a number: equal rows have the same, and BITLEX_UNKNOWN
+ * those for which there is none left. */
+BITLEX_ONCE void number_rows_avx512(bitlex_lanes *lanes)
 {
     uint32_t plane, row, number, count;
     for (plane = 0; plane < 2; plane++) {
@@ -300,7 +301,8 @@ BITLEX_INLINE V NAME(numbers)(const bitlex_lanes *lanes, const uint32_t plane, V
     return number;
 }
 
-#define FEW 8 /* lanes, which are looked up one by one */
+#define FEW 8 /* lanes, which are looked up one by one: LEAST, at least, as the end could not be predicted */
+#define LEAST 4
 #define JUMPS 63 /* where a text jumps about, no rows are looked for as many times 64 characters */
 
 BITLEX_INLINE long long NAME(eight_bytes)(const uint8_t *table, const uint16_t *places)
@@ -315,12 +317,13 @@ BITLEX_INLINE long long NAME(eight_bytes)(const uint8_t *table, const uint16_t *
 static __attribute__((noinline)) V NAME(few)(const bitlex_lanes *lanes, V code, M wanted, V chunk, V row, V low)
 {
     uint8_t chunks[64], rows[64], lows[64];
-    uint64_t left;
+    uint64_t left = m_bits(wanted);
+    uint32_t i;
     v_store(chunks, chunk);
     v_store(rows, row);
     v_store(lows, low);
-    for (left = m_bits(wanted); left; left &= left - 1) {
-        const uint32_t at = first_bit(left), cell = cells_of(lanes->machine, chunks[at], rows[at])[lows[at] & 63];
+    for (i = 0; i < LEAST || left; i++, left &= left - 1) { /* what is behind the last is put nowhere */
+        const uint32_t at = first_bit(left | UINT64_C(1) << 63), cell = cells_of(lanes->machine, chunks[at], rows[at])[lows[at] & 63];
         code = _mm512_mask_set1_epi8(code, left & (0 - left), (char)lanes->cell_code[cell]);
     }
     return code;
@@ -369,6 +372,7 @@ static __attribute__((noinline)) V NAME(jump)(const bitlex_lanes *lanes, V code,
     return m_any(unknown) ? NAME(few)(lanes, code, unknown, chunk, row, low) : code;
 }
 #undef FEW
+#undef LEAST
 
 /* As in bitlex_kernel.h; whether a lane is in the BMP is told by its chunk. */
 BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V code, M wanted, M wide, V chunk, V row, V low)

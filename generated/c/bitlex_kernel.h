@@ -7,7 +7,7 @@
  *     v_*, m_*              what is done with them (m_bits: a mask as a word of bits)
  *     W, WIDTH, w_*         the vector that matrices are turned with, and its bytes
  *     NAME(x)               the name of x for this instruction set
- *     EACH_SIZE, MANY_SIZES, MOST_BACKWARD, MASKED, SPARE, TERMS    see below
+ *     EACH_SIZE, EACH_COARSE_SIZE, MANY_SIZES, MOST_BACKWARD, MASKED, SPARE, TERMS    see below
  *     PACKS                 whether characters of UTF-8 are packed: m_inside (bytes that are inside a character), m_followed (leads of
  *                           two or three bytes to which the next byte belongs), m_followed_four (of four bytes), m_of (a word of
  *                           bits as a mask), v_pack (store the bytes of the bits that are set side by side), v_pack_three (and those
@@ -28,11 +28,11 @@
  *
  * v_entries looks up in pages: `index` is the offset of a symbol on its page plus a state. With two pages at most, the page
  * is bit 7 of `code`, and of `index`; with more, it is bits 4 to 6 of `code`. The last argument, a constant, says how
- * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made. MANY_SIZES: whether all others are run,
- * too, in a loop by classes (bitlex_classes.h). MOST_BACKWARD is the largest listed for a backward automaton. MASKED: whether index
- * must come without the flags of a state. These are bits 7 and 6, or SPARE bits below. Where TERMS is defined, tables are terms
- * (bitlex_terms.h) instead, and NAME(backward_step), NAME(backward_next) and NAME(forward_step) are there already. m_at_least compares
- * with a constant other than 0.
+ * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made, and where TWICE, EACH_COARSE_SIZE fewer,
+ * for what takes few steps. MANY_SIZES: whether all others are run, too, in a loop by classes (bitlex_classes.h). MOST_BACKWARD is
+ * the largest listed for a backward automaton. MASKED: whether index must come without the flags of a state. These are bits 7 and 6, or
+ * SPARE bits below. Where TERMS is defined, tables are terms (bitlex_terms.h) instead, and NAME(backward_step), NAME(backward_next) and
+ * NAME(forward_step) are there already. m_at_least compares with a constant other than 0.
  */
 
 /* --- units -> codes ----------------------------------------------------------------------------------------------- */
@@ -550,7 +550,7 @@ BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, c
 #endif
 
 /* Run all lanes from right to left, entering in `state`: writes the state behind each unit and its label. With `again`, stop
- * where nothing is new: 0, and the exits stay as they were. */
+ * where nothing is new: 0, and the exits stay as they were. Guesses are made so, too, over few steps, which a full run writes again. */
 BITLEX_INLINE int NAME(backward_run)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V state, int again,
                                      const uint32_t rows)
 {
@@ -565,16 +565,6 @@ BITLEX_INLINE int NAME(backward_run)(const bitlex_lanes *lanes, bitlex_lane_memo
     }
     v_store(memory->exits, state);
     return 1;
-}
-
-/* The states in which the lanes are left, if they are entered `warmup` steps before in `state`. */
-BITLEX_INLINE V NAME(backward_guess)(const bitlex_lanes *lanes, const bitlex_lane_memory *memory, uint32_t warmup, V state,
-                                     const uint32_t rows)
-{
-    while (warmup-- > 0) {
-        state = NAME(backward_next)(lanes, v_load(memory->turned + (size_t)warmup * 64), state, rows);
-    }
-    return state;
 }
 
 /* Run all lanes from left to right over their labels: writes the state after each unit, with what it put out. */
@@ -657,16 +647,28 @@ static void NAME(backward_four)(const bitlex_lanes *lanes, const uint8_t *turned
         NAME(backward_side)(lanes, turned, from, to, states, rows); \
         return; \
     }
-    EACH_SIZE(CASE)
+    EACH_COARSE_SIZE(CASE)
     CASE(many)
 #undef CASE
+}
+
+/* The states in which the lanes are left, if they are entered `warmup` steps before as they are. Three runs more take no longer than one,
+ * which waits for itself. */
+static void NAME(backward_guess)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t warmup)
+{
+    uint8_t states[4][BITLEX_LANES];
+    uint32_t i;
+    for (i = 0; i < 4; i++) v_store(states[i], v_load(memory->entries));
+    NAME(backward_four)(lanes, memory->turned, 0, warmup, states);
+    v_store(memory->exits, v_load(states[0]));
 }
 
 /* What a block leads to from each of some states of the backward automaton: where each lane leads from any state is found, and followed.
  * After a few steps there are few different states left in a lane, so that all others are as a rule one run of four side by side. */
 static void NAME(map)(const bitlex_lanes *lanes, const bitlex_lane_memory *memory, uint32_t steps, uint8_t *states, uint32_t count)
 {
-    uint8_t near[BITLEX_SYMBOLS][BITLEX_LANES], met[BITLEX_SYMBOLS][BITLEX_LANES], leads[BITLEX_SYMBOLS][BITLEX_LANES], left[4][BITLEX_LANES];
+    uint8_t near[BITLEX_SYMBOLS][BITLEX_LANES], met[BITLEX_SYMBOLS][BITLEX_LANES];
+    uint8_t leads[BITLEX_SYMBOLS][BITLEX_LANES], left[4][BITLEX_LANES];
     const uint32_t size = lanes->machine->stages->backward_states, from = steps < WARMUP ? 0 : steps - WARMUP;
     uint32_t different = 0, state, i, k;
     for (state = 0; state < size; state += 4) {
@@ -687,8 +689,9 @@ static void NAME(map)(const bitlex_lanes *lanes, const bitlex_lane_memory *memor
         for (i = 0; i < 4; i++) v_store(left[i], v_load(met[k + i < different ? k + i : k]));
         NAME(backward_four)(lanes, memory->turned, 0, from, left);
         for (state = 0; state < size; state++) {
-            V to = k > 0 ? v_load(leads[state]) : v_all(0);
-            for (i = 0; i < 4 && k + i < different; i++) to = v_choose(m_equal(v_load(near[state]), v_load(met[k + i])), v_load(left[i]), to);
+            const V from_here = v_load(near[state]);
+            V to = k > 0 ? v_load(leads[state]) : from_here;
+            for (i = 0; i < 4 && k + i < different; i++) to = v_choose(m_equal(from_here, v_load(met[k + i])), v_load(left[i]), to);
             v_store(leads[state], to);
         }
     }
@@ -710,8 +713,8 @@ static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory,
 {
     const V entries = v_load(memory->entries);
     const uint32_t many = lanes->backward_rows;
-    (void)many;
 #if TWICE
+    if (mode == BITLEX_GUESS) return NAME(backward_guess)(lanes, memory, warmup), 1;
     if (mode == BITLEX_CHOOSE) return NAME(choose)(memory->codes, memory->fourth, steps, memory->chosen);
 #define CASE(rows) \
     if (mode == BITLEX_TWICE && many <= rows) return NAME(backward_twice)(lanes, memory, steps, entries, v_load(memory->others), rows);
@@ -721,9 +724,7 @@ static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory,
     if (mode == BITLEX_TWICE) return 0; /* the loop for all others is made for one guess */
 #define CASE(rows) \
     if ((MANY_SIZES || rows <= MOST_BACKWARD) && many <= rows) { \
-        if (mode != BITLEX_GUESS) return NAME(backward_run)(lanes, memory, steps, entries, mode == BITLEX_AGAIN, rows); \
-        v_store(memory->exits, NAME(backward_guess)(lanes, memory, warmup, entries, rows)); \
-        return 1; \
+        return NAME(backward_run)(lanes, memory, mode == BITLEX_GUESS ? warmup : steps, entries, mode == BITLEX_AGAIN, rows); \
     }
     EACH_SIZE(CASE)
 #if MANY_SIZES

@@ -129,7 +129,7 @@ struct bitlex_lanes {
     uint8_t wide_first[16], wide_below[16], wide_last[16], wide_above[16]; /* the same of the BMP, for AVX2: see bitlex_avx2.h */
     uint8_t backward_number[BITLEX_SYMBOLS], forward_number[BITLEX_SYMBOLS]; /* of states of the machine, in these tables */
     uint8_t backward_state[BITLEX_SYMBOLS], forward_state[BITLEX_SYMBOLS];   /* the other way round */
-    uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or the size of sums, see fill_terms; or of classes, see bitlex_classes.h */
+    uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or the size of sums (fill_terms) or classes (placement) */
     uint32_t two_bytes_rows; /* 128 if the table has at most eight pages, else 192 */
     uint32_t packed; /* how direct and stretch are packed, if they are: see bitlex_avx2.h */
     uint8_t last_plane; /* the code of the column of U+100000 and all behind, or LOOK_DEEPER */

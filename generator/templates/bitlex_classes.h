@@ -66,7 +66,7 @@ static uint32_t entries_of(const automaton *a, uint64_t symbols)
 }
 
 /* The groups, as bits of symbols; their number. */
-static uint32_t make_groups(const automaton *a, uint64_t *groups)
+BITLEX_ONCE uint32_t make_groups(const automaton *a, uint64_t *groups)
 {
     uint32_t size[BITLEX_SYMBOLS], more[BITLEX_SYMBOLS][BITLEX_SYMBOLS]; /* entries, and how many more if two are merged */
     uint32_t count = a->symbols, one = BITLEX_SYMBOLS, other = BITLEX_SYMBOLS, least, i, j;
@@ -99,7 +99,7 @@ static uint32_t make_groups(const automaton *a, uint64_t *groups)
 }
 
 /* Place the symbols of an automaton: pages and offsets of each, its group, and the classes of all states in each group. How many pages. */
-static uint32_t place_by_classes(automaton *a, placement *p)
+BITLEX_ONCE uint32_t place_by_classes(automaton *a, placement *p)
 {
     uint64_t groups[BITLEX_SYMBOLS];
     uint8_t first[BITLEX_SYMBOLS], full[BITLEX_SYMBOLS];

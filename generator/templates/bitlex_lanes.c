@@ -64,6 +64,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 #else
 #define BITLEX_INLINE static inline /* all together they would need megabytes of stack */
 #endif
+#define BITLEX_ONCE static __attribute__((cold)) /* of what runs when a lexer is made, the code is to be small */
 #define PATIENCE 3 /* blocks in which the first of two guesses proves right, until the second is no longer made */
 #define TURNS 3    /* runs with two guesses, at most */
 #define WARMUP 12 /* a multiple of 1, 2, 3, 4, 6, 12: a run of equal characters is then guessed right even by a counter */
@@ -339,7 +340,7 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
 /* --- preparing a machine --------------------------------------------------------------------------------------------- */
 
 /* Pages by states: as many symbols on each as there is room for. By classes, if that would make more than eight. */
-static void place(placement *p, automaton *a)
+BITLEX_ONCE void place(placement *p, automaton *a)
 {
     uint32_t each = BITLEX_PAGE / a->states, pages = (a->symbols + each - 1) / each, i;
     memset(p, 0, sizeof *p);
@@ -360,7 +361,7 @@ static void place(placement *p, automaton *a)
 }
 
 /* What vectors read of it. */
-static void fill_places(bitlex_places *to, const placement *p, const automaton *a)
+BITLEX_ONCE void fill_places(bitlex_places *to, const placement *p, const automaton *a)
 {
     uint32_t i, state;
     for (i = 0; i < 64; i++) to->offset[i] = p->offset[p->rows > 64 ? i : i % 16];
@@ -396,7 +397,7 @@ static uint8_t code_of_blocks(const bitlex_lanes *lanes, uint32_t point, uint32_
     return (uint8_t)code;
 }
 
-static void fill_codes(bitlex_lanes *lanes, const uint8_t *code_of_column)
+BITLEX_ONCE void fill_codes(bitlex_lanes *lanes, const uint8_t *code_of_column)
 {
     const bitlex_machine *m = lanes->machine;
     uint32_t i;
@@ -432,7 +433,7 @@ static uint32_t backward_label(const bitlex_stage *stage, uint32_t column, uint3
     return column == stage->column_count ? stage->label_count : stage->backward_label[state * stage->column_count + column];
 }
 
-static void fill_pages(bitlex_lanes *lanes)
+BITLEX_ONCE void fill_pages(bitlex_lanes *lanes)
 {
     const bitlex_stage *stage = lanes->machine->stages;
     placement column, label;

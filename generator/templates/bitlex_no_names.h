@@ -1,6 +1,7 @@
 /* bitlex_no_names.h - private: what bitlex_kernel.h was given is taken back, for the next instruction set. */
 #undef ALONE
 #undef DEEP
+#undef EACH_COARSE_SIZE
 #undef EACH_SIZE
 #undef M
 #undef MANY_SIZES
