@@ -3,6 +3,7 @@
  *     tiers tuples LENGTH    every tuple of at most LENGTH cells at every offset of a block, within texts of one character
  *     tiers alone LENGTH     the same with nothing else in the text, at every offset up to the end of the second block
  *     tiers points           every code point, in every encoding, also behind a letter, a blank and a digit
+ *     tiers broken           a text of characters of one byte to four in which one byte is another, or missing: every one of them
  *
  * In: machines, linked and listed in families.h, as X(name) a line. Out: a line for each machine and tier, or the first
  * difference and 1. Compile it with small blocks, so that borders of blocks and of lanes are met soon, and with
@@ -58,7 +59,7 @@ static size_t encode(const uint32_t *points, size_t n, bitlex_encoding encoding,
             buffer[length++] = (uint8_t)p;
         } else {
             uint32_t more = p < 0x800 ? 1 : p < 0x10000 ? 2 : 3;
-            buffer[length++] = (uint8_t)(0xF00u >> more | p >> 6 * more);
+            buffer[length++] = (uint8_t)(0xFF00u >> (more + 1) | p >> 6 * more);
             while (more-- > 0) buffer[length++] = (uint8_t)(0x80 | (p >> 6 * more & 63));
         }
     }
@@ -88,10 +89,10 @@ static size_t run(const bitlex_machine *m, const void *text, size_t length, bitl
     return done * each;
 }
 
-static void compare(const uint32_t *points, size_t n, bitlex_encoding encoding)
+/* `shown`, n characters or the place of a byte and the byte, is told if there is a difference. */
+static void compare_text(const uint8_t *text, size_t length, bitlex_encoding encoding, const uint32_t *shown, size_t n)
 {
-    uint8_t *text;
-    const size_t length = encode(points, n, encoding, &text), room = 2 * length + 1000;
+    const size_t room = 2 * length + 1000;
     uint32_t *narrow = exactly(8 * room);
     uint64_t *wide = exactly(16 * room);
     const size_t expected = run(machine, text, length, encoding, narrow, wide);
@@ -100,13 +101,21 @@ static void compare(const uint32_t *points, size_t n, bitlex_encoding encoding)
     texts++;
     for (i = 0; i < expected && i < got && narrow[i] == narrow[room + i] && wide[i] == wide[room + i] && narrow[i] == wide[i]; i++) {}
     if (expected != got || i < expected) {
-        printf("%s, %s: offset %lu of %lu (%lu on portable) differs, encoding %d, length %lu, code points from", machine->name,
+        printf("%s, %s: offset %lu of %lu (%lu without tables) differs, encoding %d, length %lu, from", machine->name,
                tier_names[tier], (unsigned long)i, (unsigned long)got, (unsigned long)expected, (int)encoding, (unsigned long)length);
-        for (i = 0; i < n && i < 40; i++) printf(" %lX", (unsigned long)points[i]);
+        for (i = 0; i < n && i < 40; i++) printf(" %lX", (unsigned long)shown[i]);
         printf("\n");
         exit(1);
     }
-    free(text), free(narrow), free(wide);
+    free(narrow), free(wide);
+}
+
+static void compare(const uint32_t *points, size_t n, bitlex_encoding encoding)
+{
+    uint8_t *text;
+    const size_t length = encode(points, n, encoding, &text);
+    compare_text(text, length, encoding, points, n);
+    free(text);
 }
 
 /* In UTF-8, and where it can be, as code points of two or of four bytes. */
@@ -194,6 +203,38 @@ static void every_tuple(uint32_t length, void (*place)(const uint32_t *tuple, ui
     }
 }
 
+/* --- what is ill-formed -------------------------------------------------------------------------------------------- */
+
+/* Bytes at and around the limits of what may stand where. */
+static const uint8_t strangers[] = {0, 'a', 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC3, 0xE0, 0xE3, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF};
+
+static void every_break(void)
+{
+    static const uint32_t letters[] = {'a', ' ', 0xE9, 0x434, 0x3042, 0x4E00, 0xFF0C, 0x1F600, 0x20000};
+    uint32_t points[200], random = 1, shown[2], i;
+    uint8_t *whole;
+    size_t length, at, k;
+    for (i = 0; i < sizeof points / sizeof points[0]; i++) {
+        random = random * 1664525u + 1013904223u;
+        points[i] = letters[(random >> 16) % (sizeof letters / sizeof letters[0])];
+    }
+    length = encode(points, sizeof points / sizeof points[0], BITLEX_UTF8, &whole);
+    for (at = 0; at < length; at++) {
+        for (k = 0; k <= sizeof strangers; k++) {
+            const int missing = k == sizeof strangers;
+            uint8_t *text = exactly(length - (size_t)missing);
+            memcpy(text, whole, at);
+            memcpy(text + at, whole + at + missing, length - at - (size_t)missing);
+            if (!missing) text[at] = strangers[k];
+            shown[0] = (uint32_t)at;
+            shown[1] = missing ? UINT32_MAX : text[at];
+            compare_text(text, length - (size_t)missing, BITLEX_UTF8, shown, 2);
+            free(text);
+        }
+    }
+    free(whole);
+}
+
 /* --- code points --------------------------------------------------------------------------------------------------- */
 
 static void every_point(uint32_t before)
@@ -228,6 +269,7 @@ int main(int argc, char **argv)
             texts = 0;
             if (strcmp(argv[1], "tuples") == 0) every_tuple(length, everywhere);
             if (strcmp(argv[1], "alone") == 0) every_tuple(length, alone);
+            if (strcmp(argv[1], "broken") == 0) every_break();
             if (strcmp(argv[1], "points") == 0) every_point(0), every_point('a'), every_point(' '), every_point('7');
             printf("%s %s %lu\n", machine->name, tier_names[tier], texts);
         }
