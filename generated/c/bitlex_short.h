@@ -9,14 +9,15 @@
  *     two turns        A     P     P     Q     Q
  *     and again the same: these are the states
  *
- * Invariant: the state before the first character is known. Where a turn changes nothing, all states are right: if the one behind character j
- * is, so is the one behind character j + 1, which its column made of it. Nothing in this depends on the guesses, and after as many turns as there
- * are characters nothing can change.
+ * Invariant: the state before the first character is known. Where a turn changes nothing, all states are right: if the one behind character
+ * j is, so is the one behind character j + 1, which its column made of it. Nothing in this depends on the guesses, and after as many turns as
+ * there are characters nothing can change.
  *
  * In a run of one character, such as of blanks, turns would pass a state from one to the next. Where the third of equal columns and all
  * behind it do the same, whatever was before (bit 7 of its page), these take the state from the second at once.
  *
- * Each byte is read once, as another thread may write to the text: what comes of it is bounded, and the caller is given what was read.
+ * Each byte of UTF-8 is read once, as another thread may write to the text: what comes of it is bounded, and the caller is given what was
+ * read.
  *
  * Rejected: functions from states to states, put together in six rounds (16 states at most, where cl100k has 19).
  */
@@ -80,7 +81,8 @@ BITLEX_INLINE void NAME(walk_pages)(const bitlex_walk *walk, V symbols, V offset
     w->state = states[w->count - 1] & 0x7Fu;
 }
 
-/* The codes of UTF-8 that is not all ASCII, which begins with a character: `units` are those of whole characters. Where they start comes back. */
+/* The codes of UTF-8 that is not all ASCII, which begins with a character: `units` are those of whole characters. Where they start comes
+ * back. */
 BITLEX_INLINE uint64_t NAME(walk_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, V here, uint32_t *units, V *codes)
 {
     const uint32_t size = *units;
