@@ -1,23 +1,25 @@
 /* bitlex_short.h - private: short texts with AVX-512, a lane for each character. It is part of bitlex_avx512.h.
  *
- * Vector j holds what there is to know of the characters j of a text: so 64 of them at a time, in order, and nothing is transposed. The state
- * behind each character is guessed; then each is replaced by what its column makes of the one before it, all at once, until nothing changes.
+ * A vector holds what there is to know of 64 characters, in order: nothing is transposed. The state behind each character is guessed; then
+ * each is replaced by what its column makes of the one before it, all at once, until nothing changes.
  *
  *     text             x     =     "     a     b
  *     guessed          A     P     P     A     A        what the column leads to from most states
- *     then             A     P     P     Q     A        P was right before a, but a letter behind it leads to another state
- *     then             A     P     P     Q     Q
+ *     one turn         A     P     P     Q     A        P was right before a, but a letter behind it leads to another state
+ *     two turns        A     P     P     Q     Q
  *     and again the same: these are the states
  *
- * A state before the first character is known. What does not change is right: if the state behind character j is, so is the one behind character
- * j + 1, which its column made of it. Nothing in this depends on the guesses, and after as many turns as there are characters nothing can
- * change. In prose two turns do, and the third finds that out; a turn takes as long as two or three steps of one automaton.
+ * Invariant: the state before the first character is known. Where a turn changes nothing, all states are right: if the one behind character
+ * j is, so is the one behind character j + 1, which its column made of it. Nothing in this depends on the guesses, and after as many turns as
+ * there are characters nothing can change.
  *
- * In a run of one character, such as of blanks, turns would pass a state from one to the next. Where the third of equal columns and all behind it
- * do the same, whatever was before (bit 7 of its page), these take the state from the second at once.
+ * In a run of one character, such as of blanks, turns would pass a state from one to the next. Where the third of equal columns and all
+ * behind it do the same, whatever was before (bit 7 of its page), these take the state from the second at once.
  *
- * Rejected: to warm up over the characters before, as lanes do (of ASCII the chain of a step is shorter, but more steps are needed); functions from
- * states to states, put together in six rounds (16 states at most).
+ * Each byte of UTF-8 is read once, as another thread may write to the text: what comes of it is bounded, and the caller is given what was
+ * read.
+ *
+ * Rejected: functions from states to states, put together in six rounds (16 states at most, where cl100k has 19).
  */
 
 /* What symbols make of states, each on its page. */
@@ -79,7 +81,8 @@ BITLEX_INLINE void NAME(walk_pages)(const bitlex_walk *walk, V symbols, V offset
     w->state = states[w->count - 1] & 0x7Fu;
 }
 
-/* The codes of UTF-8 that is not all ASCII, which begins with a character: `units` are those of whole characters. Where they start comes back. */
+/* The codes of UTF-8 that is not all ASCII, which begins with a character: `units` are those of whole characters. Where they start comes
+ * back. */
 BITLEX_INLINE uint64_t NAME(walk_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, V here, uint32_t *units, V *codes)
 {
     const uint32_t size = *units;

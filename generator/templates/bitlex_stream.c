@@ -14,7 +14,8 @@
  * The forward state and the sets of the places that are open, in order, are a configuration. A machine gets into few of these, so a table has
  * them all, or the first of many, with what a column makes of each: the next one, which places are handed out, and which are open. The table is
  * made by doing each step once with sets, which so are all there is to define; a step that leads out of it is done with sets, too. A short
- * part is read by the table from end to end, which is one automaton instead of two, and needs to know nothing of what follows.
+ * part is read by the table from end to end, which is one automaton instead of two, and needs to know nothing of what follows. With AVX-512, that
+ * is done for 64 units at a time (bitlex_short.h).
  *
  * Invariant: sets are sets of states behind the last unit read. A place is handed out when it and all before it are settled. In a
  * configuration of the table, `forward`, `count` and places are as they would be, and sets and their numbers of places are not kept.
