@@ -39,13 +39,17 @@
 
 size_t bitlex_lanes_size(void) { return sizeof(bitlex_lanes) + 64; }
 
-/* No vector instructions: two code points a step, if the machine is not too large. */
-static bitlex_tier without_vectors(bitlex_machine *m, bitlex_lanes *lanes)
+/* Tables for what no vectors read, which on every tier are the short texts: two code points a step, if the machine is not too large. */
+static bitlex_tier with_pairs(bitlex_machine *m, bitlex_lanes *lanes, bitlex_tier tier)
 {
-    lanes->block = NULL;
-    lanes->walk = NULL;
-    if (bitlex_fill_pairs(&lanes->pairs, m)) m->lanes = lanes;
-    return BITLEX_PORTABLE;
+    const int filled = bitlex_fill_pairs(&lanes->pairs, m);
+    if (!filled) lanes->pairs.stride = 0;
+    if (tier == BITLEX_PORTABLE) {
+        lanes->block = NULL;
+        lanes->walk = NULL;
+    }
+    m->lanes = filled || tier != BITLEX_PORTABLE ? lanes : NULL;
+    return tier;
 }
 
 #if !defined(BITLEX_X86) && !defined(BITLEX_ARM)
@@ -53,8 +57,7 @@ static bitlex_tier without_vectors(bitlex_machine *m, bitlex_lanes *lanes)
 bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 {
     (void)most;
-    m->lanes = NULL;
-    return without_vectors(m, (bitlex_lanes *)(void *)(((uintptr_t)memory + 63) & ~(uintptr_t)63));
+    return with_pairs(m, (bitlex_lanes *)(void *)(((uintptr_t)memory + 63) & ~(uintptr_t)63), BITLEX_PORTABLE);
 }
 
 #else
@@ -519,10 +522,8 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 {
     bitlex_lanes *lanes = (bitlex_lanes *)(void *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
     bitlex_tier tier = BITLEX_PORTABLE;
-    m->lanes = NULL;
-    if (!fits(m)) return without_vectors(m, lanes);
+    if (!fits(m)) return with_pairs(m, lanes, BITLEX_PORTABLE);
     memset(lanes, 0, offsetof(bitlex_lanes, rows)); /* the rest is large */
-    lanes->pairs.stride = 0;
     lanes->machine = m;
 #ifdef BITLEX_X86
     if (most >= BITLEX_AVX512 && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") &&
@@ -556,9 +557,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
         lanes->ends64 = ends64_neon;
     }
 #endif
-    if (tier == BITLEX_PORTABLE) return without_vectors(m, lanes);
-    m->lanes = lanes;
-    return tier;
+    return with_pairs(m, lanes, tier);
 }
 
 #endif

@@ -71,7 +71,7 @@ typedef struct {
     uint8_t from[16];            /* the code of the first entry, as a vector */
 } bitlex_term;
 
-/* Tables for two code points a step, without vector instructions: see bitlex_pairs.h. */
+/* Tables for two code points a step, without vector instructions, on every tier: see bitlex_pairs.h. */
 #define BITLEX_BACKWARD_PAIRS 12288
 #define BITLEX_FORWARD_PAIRS 24576
 #define BITLEX_SECOND 10240

@@ -1,4 +1,5 @@
-/* bitlex_pairs.h - private: two code points a step, with plain look-ups. What bitlex.c does where there are no vector instructions.
+/* bitlex_pairs.h - private: two code points a step, with plain look-ups. What bitlex.c does where there are no vector instructions, or too few
+ * units for them.
  *
  * In: a machine of one stage. Out: tables that bitlex_accelerate makes, and loops over them that bitlex.c runs instead of its own.
  *
