@@ -14,8 +14,9 @@
  * what is stored is what was looked at.
  *
  * Rejected: when it is too narrow, another one after some of the ids that are left, as at first (it may have to be made twice, and then grow:
- * a third of the speed, where measuring them costs a fifth); decoding to memory of our own first (which is as large as what comes out, and has to be paged in); more room than is needed, to
- * be given back (the C library asks the system for new pages each time, as what is freed is never as large as what is asked for).
+ * a third of the speed, where measuring them costs a fifth); decoding to memory of our own first (which is as large as what comes out, and
+ * has to be paged in); more room than is needed, to be given back (the C library asks the system for new pages each time, as what is freed is
+ * never as large as what is asked for).
  */
 #include "_tokens.h"
 

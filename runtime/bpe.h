@@ -102,10 +102,11 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
 #define BPE_KEY 15
 #define BPE_MEDIUM 32
 #define BPE_WIDE 62
+#define BPE_LONG 254
 
 typedef struct {
     const uint8_t *bytes;
-    uint32_t length, count; /* 1..BPE_WIDE; count is set */
+    uint32_t length, count; /* 1..BPE_LONG; count is set */
     uint32_t *ids;          /* room for length of them */
 } bpe_job;
 

@@ -4,8 +4,7 @@
  *     heap      what may be merged waits in a heap, symbols are linked: O(n log n), for pieces of any length
  *     windows   bpe_merge_windows.c; a piece that is no longer than one is merged by bpe_merge_many.c alone
  *
- * The last is the one that fits: whatever the length and the text, it takes half the time of the others or less, but for texts made of
- * the longest tokens there are, where it takes as long as the heap.
+ * The last is the one that fits: whatever the length and the text, it takes less time than the others, mostly less than half.
  */
 #include "bpe_pairs.h"
 #include "bpe_queue.h"

@@ -9,31 +9,54 @@
  * on are the ids of both together: all neighbours are neighbours in one of them.
  *
  * Windows of 32 bytes are merged many at a time (bpe_merge_many.c), whose tables answer meanwhile, and nearly always have a token in
- * common with the one before. Where many have not, since tokens are long, windows are longer. One that has none is made up for by one
- * that starts where a token does, and goes twice as far back and ahead each time that it has none, either; if it goes back to the beginning
- * of the piece, all that was done before is done again, and it always succeeds. So the time is linear, but for a logarithm at worst. What goes
- * ahead and has the very bytes of the window before it, as it is where the text is periodic, is not merged again.
+ * common with the one before. Where many have not, since tokens are long, they have 62 bytes. Where that is not enough, either, the text that
+ * follows is cut into sections, which overlap as windows do; in each, windows of 254 bytes start where a token does, three tokens before the
+ * end of the last, and one of each section is merged at a time. What is the same bytes as the window before, as it is where the text is
+ * periodic, is not merged again. Where sections have no token in common, as in a text of one character, all is one section for a while.
+ *
+ * A window that has no token in common is made up for by one that starts where a token does, and goes twice as far back and ahead each time
+ * that it has none, either; if it goes back to the beginning of the piece, all that was done before is done again, and it always succeeds. So
+ * the time is linear, but for a logarithm at worst.
  *
  * Invariant: `out` holds the ids of the first `end` bytes. Rejected: cutting where no token lies around (in ASCII nearly every pair of
- * bytes is in some token); the methods of bpe_neighbours.h (large tables, not for all vocabularies, and slow on some texts).
+ * bytes is in some token); the methods of bpe_neighbours.h (large tables, not for all vocabularies, and slow on some texts); windows of 254
+ * bytes that start anywhere (they overlap by as much as the longest tokens, and still fail: twice the time).
  */
 #include "bpe_pairs.h"
 
 #include <stdlib.h>
 
-#define NARROW 32       /* bytes of a window, at least */
-#define REACH 24          /* bytes that one which starts at a token goes back and ahead, at first */
-#define IDS 2048        /* of the windows that are merged at a time, together */
-#define MOST_AHEAD 2048 /* bytes, if longer windows are needed again and again */
-#define ASK (1u << 20)  /* bytes from one question to the next, whether to go on */
+#define NARROW 32    /* bytes of a window, at least */
+#define REACH 24     /* bytes that one which starts at a token goes back and ahead, at first */
+#define IDS 2048     /* of the windows that are merged at a time, together */
+#define FEW 8        /* windows that are merged at a time when it is not known whether they are enough */
+#define ASK (1u << 20) /* bytes from one question to the next, whether to go on */
+
+#define SECTIONS 8
+#define SECTION 512      /* bytes of one, at least */
+#define STRETCH 65536    /* bytes of all together, at most */
+#define MOST_ALONE 64    /* stretches of one section, before more are tried again */
+#define OVERLAP 160      /* bytes that one has in common with the one before */
+#define LEAST_BACK 32    /* bytes, at first, and */
+#define TOKENS_BACK 3    /* tokens that a window starts before the end of the last, */
+#define MOST_BACK 160    /* but no more than this */
+#define MOST_AHEAD 2048  /* bytes that one goes ahead which has to be longer, if such are needed again and again, */
+#define CALM 8           /* and how many others must have been enough for it to go half as far */
+
+/* A window that starts at a token, as long as it has to be, and its ids: those of the last one. */
+typedef struct {
+    uint32_t *ids;
+    const uint8_t *bytes;
+    size_t room, length, count;
+    size_t ahead, calm; /* bytes that the next one goes ahead in a section; others that were enough since the last one */
+} window;
 
 typedef struct {
     const bpe_vocabulary *v;
     const uint8_t *piece;
     size_t length, end, count; /* the ids of the bytes up to `end` are known: so many, */
     uint32_t *out;             /* here */
-    uint32_t *far;             /* ids of the last window that started at a token: */
-    size_t room, far_start, far_length, far_count;
+    window *far;
     size_t back, ahead;        /* bytes that the next of these goes back, and ahead */
 } state;
 
@@ -57,36 +80,130 @@ static int join(state *s, size_t start, size_t end, const uint32_t *ids, size_t 
 }
 
 /* Merge a window that starts at a token: 0, or -1 if there is no memory. */
-static int merge_far(state *s, size_t start, size_t length)
+static int merge_far(const state *s, size_t start, size_t length)
 {
+    window *w = s->far;
     bpe_job job = {s->piece + start, (uint32_t)length, 0, NULL};
-    if (length == s->far_length && memcmp(s->piece + start, s->piece + s->far_start, length) == 0) return 0;
-    if (length > s->room) {
-        uint32_t *grown = realloc(s->far, (2 * length + BPE_PADDING) * sizeof *grown);
+    if (length == w->length && memcmp(job.bytes, w->bytes, length) == 0) return 0;
+    if (length > w->room) {
+        uint32_t *grown = realloc(w->ids, (2 * length + BPE_PADDING) * sizeof *grown);
         if (grown == NULL) return -1;
-        s->far = grown;
-        s->room = 2 * length;
+        w->ids = grown;
+        w->room = 2 * length;
     }
-    s->far_start = start;
-    s->far_length = length;
-    job.ids = s->far;
-    if (length <= BPE_WIDE) bpe_merge_many(s->v, &job, 1, length);
-    s->far_count = length <= BPE_WIDE ? job.count : bpe_merge(s->v, BPE_HEAP, s->piece + start, length, s->far);
-    return s->far_count == BPE_NO_MEMORY ? -1 : 0;
+    w->bytes = job.bytes;
+    w->length = length;
+    job.ids = w->ids;
+    if (length <= BPE_LONG) bpe_merge_many(s->v, &job, 1, length);
+    w->count = length <= BPE_LONG ? job.count : bpe_merge(s->v, BPE_HEAP, job.bytes, length, w->ids);
+    return w->count == BPE_NO_MEMORY ? -1 : 0;
+}
+
+/* Where a token starts, so many bytes and tokens before `end`, if that is not more than `most` bytes before it; 0 if there are not as many. */
+static size_t start_before(const state *s, size_t bytes, size_t tokens, size_t most)
+{
+    size_t start = s->end, known = s->count;
+    while (known > 0 && start > 0 && (s->end - start < bytes || s->count - known < tokens)) {
+        const size_t length = bpe_token_length(s->v, s->out[known - 1]);
+        if (s->end - start + length > most) return start;
+        start -= length;
+        known--;
+    }
+    if (known > 0 && start <= s->end) return start;
+    return s->end > most ? s->end : 0; /* more than `most` only in an image that was forged */
 }
 
 /* Go on beyond `end`, by a window that starts at a token: 0, or -1 if there is no memory. */
 static int go_far(state *s)
 {
     for (;; s->back *= 2, s->ahead *= 2) {
-        const size_t length = s->length - s->end > s->ahead ? s->ahead : s->length - s->end;
-        size_t start = s->end, known = s->count;
-        while (known > 0 && start > 0 && s->end - start < s->back) start -= bpe_token_length(s->v, s->out[--known]);
-        if (known == 0 || start > s->end) start = 0;
-        if (merge_far(s, start, s->end + length - start) < 0) return -1;
-        if (join(s, start, s->end + length, s->far, s->far_count)) return 0;
+        const size_t start = start_before(s, s->back, 1, SIZE_MAX), usual = s->back + s->ahead, most = s->length - start;
+        size_t length = s->end - start + s->ahead / 2 <= usual ? usual : s->end - start + s->ahead; /* the usual may be what was merged last */
+        if (length > most) length = most;
+        if (merge_far(s, start, length) < 0) return -1;
+        if (join(s, start, start + length, s->far->ids, s->far->count)) return 0;
     }
 }
+
+/* --- sections ---------------------------------------------------------------------------------------------------------- */
+
+/* Merge all of some sections, or as far as `until`, by windows that start at tokens: 0, or -1 if there is no memory. */
+static int merge_sections(state *sections, size_t count, size_t until)
+{
+    uint32_t ids[SECTIONS][BPE_LONG + 1];
+    bpe_job jobs[SECTIONS], fresh[SECTIONS];
+    size_t starts[SECTIONS], which[SECTIONS], i, n, begun;
+    memset(jobs, 0, sizeof jobs);
+    for (;;) {
+        for (i = n = begun = 0; i < count; i++) {
+            const state *s = sections + i;
+            bpe_job job = {NULL, 0, 0, ids[i]};
+            if (s->end >= s->length || s->end >= until) continue;
+            begun++;
+            starts[i] = start_before(s, s->back, TOKENS_BACK, MOST_BACK);
+            job.bytes = s->piece + starts[i];
+            job.length = (uint32_t)(s->length - starts[i] < BPE_LONG ? s->length - starts[i] : BPE_LONG);
+            if (job.length == jobs[i].length && memcmp(job.bytes, jobs[i].bytes, job.length) == 0) continue;
+            jobs[i] = fresh[n] = job;
+            which[n++] = i;
+        }
+        if (begun == 0) return 0;
+        bpe_merge_many(sections->v, fresh, n, BPE_LONG);
+        for (i = 0; i < n; i++) jobs[which[i]].count = fresh[i].count;
+        for (i = 0; i < count; i++) {
+            state *s = sections + i;
+            if (s->end >= s->length || s->end >= until) continue;
+            if (join(s, starts[i], starts[i] + jobs[i].length, ids[i], jobs[i].count)) {
+                s->back = LEAST_BACK;
+                if (++s->far->calm % CALM == 0 && s->far->ahead > MOST_BACK) s->far->ahead /= 2;
+            } else if ((s->back *= 2) > MOST_BACK) {
+                s->ahead = s->far->ahead;
+                s->far->calm = 0;
+                if (go_far(s) < 0) return -1;
+                s->back = LEAST_BACK;
+                if (s->far->ahead < MOST_AHEAD) s->far->ahead *= 2;
+            }
+        }
+    }
+}
+
+/* Go on for so many bytes by so many sections, or fewer: whether all of them had tokens in common, or -1 if there is no memory. */
+static int go_by_sections(state *s, size_t stretch, size_t most)
+{
+    const size_t left = s->length - s->end < stretch ? s->length - s->end : stretch;
+    const size_t count = left / SECTION + 1 < most ? left / SECTION + 1 : most, size = left / count + 1;
+    state sections[SECTIONS];
+    uint32_t *out;
+    size_t from = start_before(s, MOST_BACK, 1, SIZE_MAX), to = s->end, i;
+    int failed, fit = 1;
+    if (count == 1) {
+        s->back = LEAST_BACK;
+        return merge_sections(s, 1, s->end + left) < 0 ? -1 : 1;
+    }
+    out = malloc((s->end - from + count * (size + OVERLAP)) * sizeof *out);
+    if (out == NULL) return -1;
+    for (i = 0; i < count; i++) {
+        const state section = {s->v, s->piece + from, 0, 0, 0, i == 0 ? out : sections[i - 1].out + sections[i - 1].length, s->far, LEAST_BACK, 0};
+        to = s->length - to < size ? s->length : to + size;
+        sections[i] = section;
+        sections[i].length = to - from;
+        from = to > OVERLAP ? to - OVERLAP : 0;
+    }
+    failed = merge_sections(sections, count, SIZE_MAX) < 0;
+    for (i = 0; i < count && !failed; i++) {
+        const size_t start = (size_t)(sections[i].piece - s->piece), end = start + sections[i].length;
+        if (end <= s->end) continue;
+        if (start > 0 && start >= s->end) break;
+        if (join(s, start, end, sections[i].out, sections[i].count)) continue;
+        s->back = s->ahead = MOST_BACK;
+        failed = go_far(s) < 0;
+        fit = 0;
+    }
+    free(out);
+    return failed ? -1 : fit;
+}
+
+/* --- all of it --------------------------------------------------------------------------------------------------------- */
 
 /* Merge up to `most` windows from `end` on, one every five eighths of their width: their number. */
 static size_t merge_ahead(const state *s, size_t width, size_t most, bpe_job *jobs, uint32_t *ids)
@@ -104,48 +221,69 @@ static size_t merge_ahead(const state *s, size_t width, size_t most, bpe_job *jo
     return count;
 }
 
-size_t bpe_merge_windows(const bpe_vocabulary *v, const uint8_t *piece, size_t length, uint32_t *out, bpe_watch *watch)
+/* Go on by many windows, as far as most of them have tokens in common: whether they had, or -1 if there is no memory. */
+static int go_ahead(state *s, size_t width, size_t most)
 {
-    state s = {.v = v, .piece = piece, .length = length, .out = out, .back = REACH, .ahead = REACH};
-    size_t width = NARROW, most = IDS / NARROW, ask = ASK, i;
     uint32_t ids[IDS];
     bpe_job jobs[IDS / NARROW];
+    const size_t count = merge_ahead(s, width, most, jobs, ids);
+    size_t failed = 0, tried = 0, i;
+    for (i = 0; i < count && s->end < s->length; i++) {
+        const size_t start = (size_t)(jobs[i].bytes - s->piece), end = start + jobs[i].length;
+        if (end <= s->end) continue;
+        if (start > 0 && start >= s->end) break; /* a longer window ended here */
+        tried++;
+        if (join(s, start, end, jobs[i].ids, jobs[i].count)) continue;
+        failed++;
+        if (8 * failed > tried + (most > FEW ? 8 : 0)) return 0;
+        s->back = s->ahead = REACH;
+        if (go_far(s) < 0) return -1;
+    }
+    return 8 * failed <= tried + 1;
+}
+
+static int merge_all(state *s, bpe_watch *watch)
+{
+    size_t width = NARROW, most = IDS / NARROW, stretch = SECTIONS * SECTION, alone = 1, done = 1, ask = ASK;
+    while (s->end < s->length) {
+        int fit = go_ahead(s, width, most);
+        if (fit > 0) {
+            if (most == IDS / width) {
+                width = NARROW;
+                stretch = SECTIONS * SECTION;
+            }
+            most = 2 * most < IDS / width ? 2 * most : IDS / width;
+        } else if (fit == 0 && width == NARROW) {
+            width = BPE_WIDE;
+            most = FEW;
+        } else if (fit == 0) {
+            const int is_alone = done < alone; /* as where text is periodic: where a section starts matters for ever */
+            fit = go_by_sections(s, stretch, is_alone ? 1 : SECTIONS);
+            done = is_alone ? done + 1 : fit ? alone : 0;
+            if (!is_alone) alone = fit ? 1 : alone < MOST_ALONE ? 8 * alone : alone;
+            if (stretch < STRETCH) stretch *= 2;
+            width = NARROW;
+            most = FEW;
+        }
+        if (fit < 0) return -1;
+        if (watch == NULL || s->end < ask) continue;
+        ask = s->end + ASK;
+        watch->stopped = !watch->may_go_on(watch->context);
+        if (watch->stopped) return -1;
+    }
+    return 0;
+}
+
+size_t bpe_merge_windows(const bpe_vocabulary *v, const uint8_t *piece, size_t length, uint32_t *out, bpe_watch *watch)
+{
+    window far = {NULL, NULL, 0, 0, 0, MOST_BACK, 0};
+    state s = {v, piece, length, 0, 0, out, &far, REACH, REACH};
+    size_t i;
+    int failed;
     for (i = 0; i < length; i++) {
         if (v->byte_tokens[piece[i]] == BPE_NONE) return BPE_NO_TOKEN;
     }
-    while (s.end < length) {
-        const size_t count = merge_ahead(&s, width, most, jobs, ids);
-        size_t failed = 0, tried = 0;
-        for (i = 0; i < count && s.end < length; i++) {
-            const size_t start = (size_t)(jobs[i].bytes - piece), end = start + jobs[i].length;
-            if (end <= s.end) continue;
-            if (start > 0 && start >= s.end) break; /* a longer window ended here */
-            tried++;
-            if (join(&s, start, end, jobs[i].ids, jobs[i].count)) continue;
-            failed++;
-            if (go_far(&s) == 0) continue;
-            free(s.far);
-            return BPE_NO_MEMORY;
-        }
-        if (watch != NULL && s.end >= ask) {
-            ask = s.end + ASK;
-            watch->stopped = !watch->may_go_on(watch->context);
-            if (watch->stopped) {
-                free(s.far);
-                return BPE_NO_MEMORY;
-            }
-        }
-        if (8 * failed > tried) { /* tokens are longer than this */
-            if (width < BPE_WIDE) width = BPE_WIDE;
-            else if (s.ahead < MOST_AHEAD) s.ahead *= 2;
-            most = most > 2 ? most / 2 : 1;
-        } else {
-            s.back = s.ahead = REACH;
-            if (failed == 0 && most == IDS / width && width > NARROW) width = NARROW;
-            most = 2 * most < IDS / width ? 2 * most : IDS / width;
-        }
-        if (most > IDS / width) most = IDS / width;
-    }
-    free(s.far);
-    return s.count;
+    failed = merge_all(&s, watch) < 0;
+    free(far.ids);
+    return failed ? BPE_NO_MEMORY : s.count;
 }

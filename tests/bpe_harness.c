@@ -512,11 +512,11 @@ static void check_methods(const bpe_vocabulary *b, const vocabulary *v, const bp
 static void check_many(const bpe_vocabulary *b, const vocabulary *v, const cut_text *t, uint32_t longest, long round)
 {
     bpe_job *jobs = exactly(sizeof *jobs * t->count);
-    uint32_t *out = exactly(sizeof *out * t->count * BPE_MEDIUM), ids[BPE_MEDIUM];
+    uint32_t *out = exactly(sizeof *out * t->count * longest), ids[BPE_LONG];
     size_t count = 0, i;
     int missing = 0;
     for (i = 0; i < t->count; i++) {
-        const bpe_job job = {t->text + t->starts[i], t->ends[i] - t->starts[i], 0, out + count * BPE_MEDIUM};
+        const bpe_job job = {t->text + t->starts[i], t->ends[i] - t->starts[i], 0, out + count * longest};
         if (job.length > longest) continue;
         missing |= define(v, job.bytes, job.length, 0, ids) == BPE_NO_TOKEN;
         jobs[count++] = job;
@@ -611,6 +611,27 @@ static void check_image(const bpe_vocabulary *b, const cut_text *t, long round)
     }
     free(out);
     free(copy);
+}
+
+/* Nothing but tokens, or but the longer ones, each again and again now and then; and one character more here and there. */
+static void check_tokens(const bpe_vocabulary *b, const vocabulary *v, const bpe_neighbours *n, size_t length, long round)
+{
+    uint8_t *p = exactly(length);
+    const uint32_t least = below(2) ? 0 : below(LONGEST_TOKEN), tries = 50;
+    size_t at = 0;
+    while (at < length) {
+        const token *t = v->tokens + below(v->count);
+        uint32_t again = below(8) == 0 ? below(60) : 1, i;
+        for (i = 0; i < tries && t->length < least; i++) t = v->tokens + below(v->count);
+        for (; again > 0 && t->length > 0 && at < length; again--) {
+            const size_t some = length - at < t->length ? length - at : t->length;
+            memcpy(p + at, t->bytes, some);
+            at += some;
+        }
+        if (at < length && below(8) == 0) p[at++] = (uint8_t)*v->units[below(v->unit_count)];
+    }
+    check_methods(b, v, n, p, length, round);
+    free(p);
 }
 
 static void check_long(const bpe_vocabulary *b, const vocabulary *v, const bpe_neighbours *n, size_t length, long round)
@@ -741,8 +762,11 @@ int main(int argc, char **argv)
         for (i = 0; i < 40; i++) check_transcoding(has_vectors() && i % 4 != 0, round);
         check_many(&b, v, &first, 16, round);
         check_many(&b, v, &first, BPE_MEDIUM, round);
+        check_many(&b, v, &first, BPE_WIDE, round);
+        check_many(&b, v, &first, BPE_LONG, round);
         check_neighbours(v, &n, round);
         for (i = 0; i < first.count && i < 40; i++) check_methods(&b, v, &n, first.text + first.starts[i], first.ends[i] - first.starts[i], round);
+        if (round % 2 == 0) check_tokens(&b, v, &n, 5001 + below(3000), round);
         if (round % 16 == 0) check_long(&b, v, &n, long_piece, round);
         free_text(&first);
         free_text(&other);
