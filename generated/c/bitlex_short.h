@@ -10,8 +10,8 @@
  *     and again the same: these are the states
  *
  * Invariant: the state before the first character is known. Where a turn changes nothing, all states are right: if the one behind character
- * j is, so is the one behind character j + 1, which its column made of it. Nothing in this depends on the guesses, and after as many turns as
- * there are characters nothing can change.
+ * j is, so is the one behind character j + 1, which its column made of it. Nothing in this depends on the guesses, and after as many turns
+ * as there are characters nothing can change.
  *
  * In a run of one character, such as of blanks, turns would pass a state from one to the next. Where the third of equal columns and all
  * behind it do the same, whatever was before (bit 7 of its page), these take the state from the second at once.
