@@ -1,4 +1,5 @@
-/* _large.c - memory of some size in, and back; of large memory, one piece is kept for the next text and one for the next ids.
+/* _large.c - memory of some size in, and back; of large memory, one piece is kept for the next text, one for the next ids
+ * and one for the next offsets.
  *
  * To have its pages made anew takes up to a fourth of the time of encoding. So large memory comes in large pages (bpe_memory.c), and
  * what was let go last waits, if not more of it was written than KEPT.
@@ -27,6 +28,11 @@ static void release(Large *large)
     if (large != NULL) bpe_release(large, large->size);
 }
 
+static Large *large_of(void *memory) { return (Large *)(void *)((uint8_t *)memory - sizeof(Large)); }
+
+/* What was left by another call may be larger than what was asked for. */
+static int has_room(void *memory, size_t wanted) { return wanted <= large_of(memory)->size - sizeof(Large); }
+
 void *bitlex_py_take(Purpose purpose, size_t size)
 {
     Large *large = NULL;
@@ -36,7 +42,7 @@ void *bitlex_py_take(Purpose purpose, size_t size)
     large = __atomic_exchange_n(&spares[purpose], NULL, __ATOMIC_ACQ_REL);
 #endif
     size += sizeof *large;
-    if (large == NULL || large->size < size || (purpose == FOR_IDS && large->size / 2 > size)) { /* ids may stay for long */
+    if (large == NULL || large->size < size || (purpose != FOR_TEXTS && large->size / 4 > size)) { /* these may stay for long */
         release(large);
         large = bpe_allocate(size);
         if (large == NULL) return NULL;
@@ -52,7 +58,7 @@ void bitlex_py_let_go(Purpose purpose, void *memory, size_t size, size_t written
         PyMem_RawFree(memory);
         return;
     }
-    large = (Large *)(void *)((uint8_t *)memory - sizeof *large);
+    large = large_of(memory);
 #if defined(__GNUC__)
     if (written <= KEPT) large = __atomic_exchange_n(&spares[purpose], large, __ATOMIC_ACQ_REL);
 #else
@@ -66,6 +72,7 @@ void *bitlex_py_regrow(Purpose purpose, void *memory, size_t size, size_t writte
 {
     void *grown;
     if (wanted < LARGE && size < LARGE) return PyMem_RawRealloc(memory, wanted);
+    if (wanted >= LARGE && size >= LARGE && has_room(memory, wanted)) return memory;
     grown = bitlex_py_take(purpose, wanted);
     if (grown == NULL) return NULL;
     if (written > 0) memcpy(grown, memory, written);

@@ -80,7 +80,9 @@ static inline Form form_for(uint64_t length, int pairs) { return (pairs ? PAIRS3
 /* Offsets in memory of their own: a buffer. */
 typedef struct {
     PyObject_VAR_HEAD /* its size is that of the bytes */
-    uint64_t bytes[];
+    uint64_t *bytes;  /* `own`, or memory of _large.c */
+    size_t room;      /* of that memory; 0: these are in the object */
+    uint64_t own[];
 } Offsets;
 
 typedef struct {
@@ -130,6 +132,19 @@ Py_ssize_t bitlex_py_fetch(Reading *r, Form form, void *out, size_t room);
 
 /* All offsets, by as many threads. */
 Offsets *bitlex_py_all_offsets(Reading *r, PyTypeObject *type, Form form, uint64_t workers, uint64_t part_blocks);
+
+/* --- _large.c --- */
+
+#define LARGE (1u << 20) /* bytes from which on memory is taken in large pages, and kept for the next who asks */
+
+typedef enum { FOR_TEXTS, FOR_IDS, FOR_OFFSETS, PURPOSES } Purpose;
+
+/* Memory of so many bytes; NULL if there is none. To be let go with the same size; `written`: how much of it was. Touch no object. */
+void *bitlex_py_take(Purpose purpose, size_t size);
+void bitlex_py_let_go(Purpose purpose, void *memory, size_t size, size_t written);
+
+/* Memory of another size, with what was written; NULL, and the old one is still there, if there is none. */
+void *bitlex_py_regrow(Purpose purpose, void *memory, size_t size, size_t written, size_t wanted);
 
 /* --- _offsets.c --- */
 

@@ -1,7 +1,8 @@
 /* _offsets.c - memory for offsets: a number of bytes in; out, an object that is a buffer of as many, to be written to.
  *
  * It is what an array of numpy is made of without anything in between, because the object never moves once others may see it, and
- * so need not be told when a buffer of it is no longer used. Header and bytes are one allocation.
+ * so need not be told when a buffer of it is no longer used. Of few offsets, header and bytes are one allocation. Many lie in memory that is
+ * kept for the next ones (_large.c): to have its pages made anew takes as long as finding the offsets.
  *
  * Invariant: resized only by whoever has made it, before anybody else has it.
  *
@@ -31,26 +32,74 @@ void bitlex_py_ask_for_large_pages(void *memory, uint64_t size)
 
 Offsets *bitlex_py_offsets_new(PyTypeObject *type, uint64_t size)
 {
-    Offsets *made = size > PY_SSIZE_T_MAX / 2 ? (Offsets *)PyErr_NoMemory() : PyObject_NewVar(Offsets, type, (Py_ssize_t)size);
-    if (made != NULL) bitlex_py_ask_for_large_pages(made->bytes, size);
+    const int large = size >= LARGE;
+    Offsets *made = size > PY_SSIZE_T_MAX / 2 ? (Offsets *)PyErr_NoMemory() : PyObject_NewVar(Offsets, type, large ? 0 : (Py_ssize_t)size);
+    if (made == NULL) return NULL;
+    made->room = large ? (size_t)size : 0;
+    made->bytes = large ? bitlex_py_take(FOR_OFFSETS, (size_t)size) : made->own;
+    Py_SET_SIZE(made, made->bytes == NULL ? 0 : (Py_ssize_t)size);
+    if (made->bytes == NULL) {
+        Py_CLEAR(made);
+        PyErr_NoMemory();
+    }
     return made;
 }
 
+static void let_go(const Offsets *self)
+{
+    if (self->room > 0) bitlex_py_let_go(FOR_OFFSETS, self->bytes, self->room, (size_t)Py_SIZE(self));
+}
+
+/* Move them into the object. */
+static int put_into_object(Offsets **offsets, size_t size)
+{
+    const size_t stay = size < (size_t)Py_SIZE(*offsets) ? size : (size_t)Py_SIZE(*offsets);
+    Offsets *resized = PyObject_Realloc(*offsets, offsetof(Offsets, own) + size);
+    if (resized == NULL) return -1;
+    if (resized->room > 0) {
+        memcpy(resized->own, resized->bytes, stay);
+        let_go(resized);
+    }
+    resized->room = 0;
+    resized->bytes = resized->own;
+    *offsets = resized;
+    return 0;
+}
+
+static int put_into_large(Offsets *offsets, size_t size)
+{
+    const size_t before = (size_t)Py_SIZE(offsets);
+    void *bytes = offsets->room > 0 ? bitlex_py_regrow(FOR_OFFSETS, offsets->bytes, offsets->room, before, size) : bitlex_py_take(FOR_OFFSETS, size);
+    if (bytes == NULL) return -1;
+    if (offsets->room == 0) memcpy(bytes, offsets->own, before);
+    offsets->bytes = bytes;
+    offsets->room = size;
+    return 0;
+}
+
+/* Large memory is kept for less, as long as a fourth of it is used: no page of it need be made anew. */
 int bitlex_py_offsets_resize(Offsets **offsets, uint64_t size)
 {
-    Offsets *resized = size > PY_SSIZE_T_MAX / 2 ? NULL : PyObject_Realloc(*offsets, offsetof(Offsets, bytes) + (size_t)size);
-    if (resized == NULL) {
+    const size_t room = (*offsets)->room;
+    int failed = size > PY_SSIZE_T_MAX / 2;
+    if (failed || (room > 0 && size <= room && size >= room / 4)) {
+    } else if (size < LARGE) {
+        failed = put_into_object(offsets, (size_t)size) < 0;
+    } else {
+        failed = put_into_large(*offsets, (size_t)size) < 0;
+    }
+    if (failed) {
         PyErr_NoMemory();
         return -1;
     }
-    Py_SET_SIZE(resized, (Py_ssize_t)size);
-    *offsets = resized;
+    Py_SET_SIZE(*offsets, (Py_ssize_t)size);
     return 0;
 }
 
 static void offsets_dealloc(Offsets *self)
 {
     PyTypeObject *type = Py_TYPE(self);
+    let_go(self);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -69,5 +118,5 @@ static PyType_Slot offsets_slots[] = {
     {0, NULL},
 };
 PyType_Spec bitlex_py_offsets_spec = {
-    "bitlex._native.Offsets", offsetof(Offsets, bytes), 1,
+    "bitlex._native.Offsets", offsetof(Offsets, own), 1,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, offsets_slots};

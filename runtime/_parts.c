@@ -194,16 +194,15 @@ Offsets *bitlex_py_share_offsets(const Reading *r, PyTypeObject *type, Form form
 {
     const uint64_t kept_size = bitlex_kept_size(&r->machine->machine, r->text.length);
     Parts parts = {.job = {.between = make_places}, .form = form, .type = type};
-    if (kept_size <= PY_SSIZE_T_MAX) parts.kept = PyMem_RawMalloc((size_t)kept_size);
+    if (kept_size <= PY_SSIZE_T_MAX) parts.kept = bitlex_py_take(FOR_TEXTS, (size_t)kept_size);
     if (parts.kept == NULL) return NULL;
-    bitlex_py_ask_for_large_pages(parts.kept, kept_size);
     if (share_text(&parts, r, threads, part_blocks) < 0) {
         Py_CLEAR(parts.offsets);
     } else if (has_pairs(form)) {
         join_pairs(&parts);
     }
     PyMem_RawFree(parts.parts);
-    PyMem_RawFree(parts.kept);
+    bitlex_py_let_go(FOR_TEXTS, parts.kept, (size_t)kept_size, (size_t)kept_size);
     return parts.offsets;
 }
 

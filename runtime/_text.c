@@ -150,7 +150,7 @@ Py_ssize_t bitlex_py_fetch(Reading *r, Form form, void *out, size_t room)
 Offsets *bitlex_py_all_offsets(Reading *r, PyTypeObject *type, Form form, uint64_t workers, uint64_t part_blocks)
 {
     const size_t size = form_size(form);
-    uint64_t used = 0, room = r->text.length / 3 + 64;
+    uint64_t used = 0, room = r->text.length / 2 + 64;
     Offsets *offsets = workers > 1 ? bitlex_py_share_offsets(r, type, form, workers, part_blocks) : NULL;
     Py_ssize_t n = -1;
     if (offsets != NULL || PyErr_Occurred()) return offsets;
@@ -163,7 +163,6 @@ Offsets *bitlex_py_all_offsets(Reading *r, PyTypeObject *type, Form form, uint64
             n = -1;
             break;
         }
-        bitlex_py_ask_for_large_pages(offsets->bytes, room * size);
     }
     if (offsets != NULL && (n < 0 || bitlex_py_offsets_resize(&offsets, used * size) < 0)) Py_CLEAR(offsets);
     return offsets;

@@ -107,19 +107,6 @@ typedef struct {
 #pragma GCC visibility push(hidden)
 #endif
 
-/* --- _large.c --- */
-
-#define LARGE (4u << 20) /* bytes from which on memory is taken in large pages, and kept for the next who asks */
-
-typedef enum { FOR_TEXTS, FOR_IDS, PURPOSES } Purpose;
-
-/* Memory of so many bytes; NULL if there is none. To be let go with the same size; `written`: how much of it was. Touch no object. */
-void *bitlex_py_take(Purpose purpose, size_t size);
-void bitlex_py_let_go(Purpose purpose, void *memory, size_t size, size_t written);
-
-/* Memory of another size, with what was written; NULL, and the old one is still there, if there is none. */
-void *bitlex_py_regrow(Purpose purpose, void *memory, size_t size, size_t written, size_t wanted);
-
 /* --- _utf8.c --- */
 
 /* -1 with an exception set. In a str, a high and a low surrogate side by side are one character, and a lone one is U+FFFD. */

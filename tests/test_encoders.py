@@ -61,6 +61,21 @@ def test_every_character_in_every_width_of_str() -> None:
             assert bytes(encoder.encode_to_numpy(text, None, None, 1).astype(np.uint8)) == expected, ascii(text)
 
 
+def test_large_arrays_keep_what_is_in_them() -> None:
+    """Their memory, and that of texts, is that of earlier ones, which nobody has any more; lists, which are read into it, change nothing."""
+    encoder = make_encoder(describe(Vocabulary.from_ranks(BYTES)), bitlex.lexer("cl100k"))
+    made = []
+    for length in (100_000, 1_500_000, 300_000, 4_000_000, 600_000):
+        for unit in ("ab ", "\xe9a", "\u4e00\U0001f600"):
+            text = unit * (length // len(unit.encode()))
+            made.append((encoder.encode_to_numpy(text, None, None, 1), text.encode()))
+            ids = encoder.encode_to_numpy("xyz" * (length // 3), None, None, 1).tolist()
+            assert encoder.decode(ids) == b"xyz" * (length // 3)
+            if len(made) % 3 == 0:
+                del made[len(made) // 2]
+    assert all(found.astype(np.uint8).tobytes() == expected for found, expected in made)
+
+
 def test_arrays_are_arrays_of_numpy() -> None:
     """They may be written to, and hold what they show; where numpy's functions in C are not found, they are the same."""
     encoder = make_encoder(describe(Vocabulary.from_ranks(BYTES)), bitlex.lexer("cl100k"))

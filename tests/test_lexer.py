@@ -251,6 +251,21 @@ def test_offsets_are_64_bits_wide_from_2_to_the_31_on() -> None:
         assert [spans.dtype.name for spans in batch] == ["int32", "int64"]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_large_arrays_keep_what_is_in_them(threads: int) -> None:
+    """Their memory is that of earlier ones, which nobody has any more; and may have been too small or too large at first."""
+    pytest.importorskip("bitlex._native", reason="large texts are not for the lexers in Python")
+    lexer = bitlex.compile("a|b+", unicode="16.0")
+    made = []
+    for length in (100_000, 1_500_000, 240_000, 3_000_000, 600_000):
+        for unit, ends in (("a", [1]), ("abbb", [1, 4]), ("b" * length, [length]), ("aabb", [1, 2, 4])):
+            expected = (numpy.arange(0, length, len(unit))[:, None] + ends).ravel()
+            made.append((lexer.spans(unit * (length // len(unit)), threads=threads), expected))
+            if len(made) % 3 == 0:
+                del made[len(made) // 2]
+    assert all(numpy.array_equal(found, expected) for found, expected in made)
+
+
 def test_explain_names_the_alternative(cl100k: bitlex.Lexer) -> None:
     found = cl100k.explain("it's 1\u00e9")
     assert [one.piece for one in found] == cl100k.split("it's 1\u00e9")
