@@ -11,7 +11,7 @@
  */
 #include "_tokens.h"
 
-#define KEPT (16u << 20) /* bytes */
+#define KEPT (32u << 20) /* bytes: up to which a C library that grows with its use keeps memory, too */
 
 /* Large memory, whose size stands before what is used of it. */
 typedef struct {
