@@ -20,6 +20,10 @@
  */
 #include "_tokens.h"
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #define BLOCK 16384   /* bytes that are decoded at a time, to become characters */
 #define SAMPLES 64    /* places from which on so many ids are measured: */
 #define SAMPLE 64
@@ -54,11 +58,24 @@ static uint8_t *start_of(const Growing *g)
 /* Bytes or characters that are there. */
 static size_t filled(const Growing *g) { return (size_t)(g->out - start_of(g)) / width_of(g); }
 
+/* New memory is a page fault for every 4 KB that is written; with pages of 2 MB there are few. The page in which the memory begins is
+ * included: what the allocator mapped must stay one mapping, or it could not be moved when it grows. */
+static void ask_for_large_pages(void *memory, size_t size)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const uintptr_t from = (uintptr_t)memory & ~(uintptr_t)4095, to = (uintptr_t)memory + size;
+    if (to - from >= (2u << 20)) madvise((void *)from, to - from, MADV_HUGEPAGE); /* if not, then not */
+#else
+    (void)memory;
+    (void)size;
+#endif
+}
+
 static void point(Growing *g, size_t used, size_t room)
 {
     g->out = start_of(g) + used * width_of(g);
     g->end = start_of(g) + room * width_of(g);
-    if (room > used) bitlex_py_ask_for_large_pages(g->out, (uint64_t)(g->end - g->out));
+    if (room > used) ask_for_large_pages(g->out, (size_t)(g->end - g->out));
 }
 
 /* Take room for so many: -1 with an exception set, and nothing made. */

@@ -154,9 +154,6 @@ extern PyType_Spec bitlex_py_offsets_spec;
 Offsets *bitlex_py_offsets_new(PyTypeObject *type, uint64_t size);
 int bitlex_py_offsets_resize(Offsets **offsets, uint64_t size);
 
-/* For memory that is about to be written to. */
-void bitlex_py_ask_for_large_pages(void *memory, uint64_t size);
-
 /* --- _parts.c --- */
 
 /* How many threads a text is worth. */

@@ -13,23 +13,6 @@
 
 #include <stddef.h>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
-/* New memory is a page fault for every 4 KB that is written; with pages of 2 MB there are few. The page in which the memory begins is
- * included: what the allocator mapped must stay one mapping, or it could not be moved when it grows. */
-void bitlex_py_ask_for_large_pages(void *memory, uint64_t size)
-{
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    const uintptr_t from = (uintptr_t)memory & ~(uintptr_t)4095, to = (uintptr_t)memory + (size_t)size;
-    if (to - from >= (2u << 20)) madvise((void *)from, to - from, MADV_HUGEPAGE); /* if not, then not */
-#else
-    (void)memory;
-    (void)size;
-#endif
-}
-
 Offsets *bitlex_py_offsets_new(PyTypeObject *type, uint64_t size)
 {
     const int large = size >= LARGE;
@@ -81,13 +64,9 @@ static int put_into_large(Offsets *offsets, size_t size)
 int bitlex_py_offsets_resize(Offsets **offsets, uint64_t size)
 {
     const size_t room = (*offsets)->room;
+    const int stays = room > 0 && size <= room && size >= room / 4;
     int failed = size > PY_SSIZE_T_MAX / 2;
-    if (failed || (room > 0 && size <= room && size >= room / 4)) {
-    } else if (size < LARGE) {
-        failed = put_into_object(offsets, (size_t)size) < 0;
-    } else {
-        failed = put_into_large(*offsets, (size_t)size) < 0;
-    }
+    if (!failed && !stays) failed = (size < LARGE ? put_into_object(offsets, (size_t)size) : put_into_large(*offsets, (size_t)size)) < 0;
     if (failed) {
         PyErr_NoMemory();
         return -1;

@@ -148,18 +148,6 @@ static inline uint64_t word_at(const uint8_t *p)
            (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
 }
 
-/* The place of the lowest bit of a word that has one. */
-static inline uint32_t first_bit(uint64_t word)
-{
-#ifdef __GNUC__
-    return (uint32_t)__builtin_ctzll(word);
-#else
-    uint32_t place = 0;
-    for (; (word & 1) == 0; word >>= 1) place++;
-    return place;
-#endif
-}
-
 /* Whether 64 points lie together in stage2, and 64 times a place there is a number of 32 bits. All emitted machines are so. */
 #define IS_USUAL(machine) ((machine)->shift >= 6 && (machine)->shift <= 10)
 

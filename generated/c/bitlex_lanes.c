@@ -74,7 +74,6 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 
 typedef int (*pass)(const bitlex_lanes *, bitlex_lane_memory *, uint32_t steps, uint32_t warmup, int mode);
 
-static inline uint32_t first_bit(uint64_t word) { return (uint32_t)__builtin_ctzll(word); }
 
 static uint8_t code_of(const bitlex_lanes *lanes, uint32_t point)
 {

@@ -419,18 +419,6 @@ static inline uint32_t read_columns(bitlex_stream *s, const uint8_t *columns, co
     return i;
 }
 
-/* The place of the lowest bit of a word that has one. */
-static inline uint32_t first_bit(uint64_t word)
-{
-#ifdef __GNUC__
-    return (uint32_t)__builtin_ctzll(word);
-#else
-    uint32_t place = 0;
-    for (; (word & 1) == 0; word >>= 1) place++;
-    return place;
-#endif
-}
-
 /* A place that is open: its unit; and if it is in the window at hand, the bit of its character. */
 typedef struct {
     uint64_t unit, bit;

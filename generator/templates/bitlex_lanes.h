@@ -155,6 +155,18 @@ struct bitlex_lanes {
     bitlex_pairs pairs;
 };
 
+/* The place of the lowest bit of a word that has one. */
+static inline uint32_t first_bit(uint64_t word)
+{
+#ifdef __GNUC__
+    return (uint32_t)__builtin_ctzll(word);
+#else
+    uint32_t place = 0;
+    for (; (word & 1) == 0; word >>= 1) place++;
+    return place;
+#endif
+}
+
 /* Whether a machine runs on vector instructions, rather than on tables alone. */
 static inline int has_vectors(const bitlex_machine *m) { return m->lanes != NULL && m->lanes->block != NULL; }
 
