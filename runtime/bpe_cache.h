@@ -25,7 +25,7 @@
 #define BUCKET_BITS 16
 #define MEDIUMS (1u << 15)
 #define SLOTS (1u << 15)
-#define ARENA (8u << 20)
+#define ARENA (2u << 20)
 #define LONGEST 4096            /* pieces beyond are not remembered */
 #endif
 #if ARENA < 5 * LONGEST + 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from bitlex import Tokenizer
+from peaks import SAYS_ITS_PEAK, peak
 from small_tokenizers import SPECIAL, huggingface, rank_file
 
 COMMAND = [sys.executable, "-m", "bitlex"]
 TEXT = ("hello world, hello 12345\n caf\u00e9 \u4e2d\U0001f642\n" * 5000).encode()
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows does not say how much memory a process took")
 
 
 @pytest.fixture
@@ -80,20 +80,13 @@ def test_tokenizers_whose_tokens_take_text_around_them(tmp_path: Path) -> None:
     assert list(map(int, done.stdout.split())) == Tokenizer.from_file(path).encode("hello <s>")
 
 
-@POSIX
+@SAYS_ITS_PEAK
 def test_memory_does_not_grow_with_a_text(named: list[str], tmp_path: Path) -> None:
-    """A pipe of 60 MB takes no more than one of 2 MB, but for 8 MB."""
+    """A pipe of 60 MB takes no more than one of a word, but for 16 MB: also if it has more different pieces than are remembered."""
     pytest.importorskip("bitlex._native", reason="the C extension was not built")
-
-    def peak(times: int) -> int:
-        with subprocess.Popen([*COMMAND, "encode", *named, "-o", "ids.bin"], stdin=subprocess.PIPE, cwd=tmp_path) as process:
-            assert process.stdin is not None
-            for _ in range(times):
-                process.stdin.write(TEXT * 8)
-            process.stdin.close()
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        assert process.returncode == 0
-        return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-    assert peak(40) < peak(2) + (8 << 20)
+    letters = random.Random(7).randbytes(4 << 20).translate(bytes(97 + value % 26 for value in range(256)))
+    pieces = b"".join(b" ".join(letters[at : at + size] for at in range(0, len(letters), size)) for size in (7, 24, 60))
+    command = ["encode", *named, "-o", str(tmp_path / "ids.bin")]
+    least = peak(command, [b"hello"])
+    assert peak(command, [TEXT * 8] * 40) < least + (16 << 20)
+    assert peak(command, [pieces] * 4) < least + (16 << 20)

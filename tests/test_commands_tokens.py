@@ -19,6 +19,7 @@ import pytest
 
 from bitlex import Tokenizer
 from bitlex.formats import visible
+from peaks import SAYS_ITS_PEAK, peak
 from small_tokenizers import RANKS, SPECIAL, huggingface, rank_file
 from terminals import shown_to_the_end
 
@@ -318,26 +319,16 @@ def test_lines_are_done_as_they_come(ranks: tuple[str, ...], form: str) -> None:
         assert process.wait(60) == 0
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc, which says how much memory was used at most")
+@SAYS_ITS_PEAK
 def test_memory_does_not_grow_with_a_pipe(folder: Path, ranks: tuple[str, ...]) -> None:
-    program = (
-        "import sys; from bitlex.cli import main; assert main(sys.argv[1:]) == 0\n"
-        "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
-    )
-
-    def peak(megabytes: int) -> int:
+    def taken(megabytes: int) -> int:
         line = b'{"text": "' + b"hello world 123 " * 200 + b'"}\n'
-        command = [sys.executable, "-c", program, "encode", *ranks, "--input", "jsonl", "-o", f"{megabytes}.npy"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-            assert process.stdin is not None and process.stdout is not None
-            for _ in range(megabytes):
-                process.stdin.write(line * ((1 << 20) // len(line)))
-            process.stdin.close()
-            return int(process.stdout.read()) >> 10
+        command = ["encode", *ranks, "--input", "jsonl", "-o", f"{megabytes}.npy"]
+        return peak(command, [line * ((1 << 20) // len(line))] * megabytes)
 
-    small, large = peak(24), peak(120)
+    small, large = taken(24), taken(120)
     assert np.load(folder / "120.npy", mmap_mode="r").nbytes > 100 << 20
-    assert large < small + 32
+    assert large < small + (32 << 20)
 
 
 # --- decode ---
