@@ -549,10 +549,10 @@ def test_a_signal_gets_through_while_a_long_text_is_read() -> None:
 
 
 @pytest.mark.parametrize(("options", "needs"), [("-O3", ()), ("-O1", ADDRESS)], ids=["optimized", "sanitized"])  # optimizers make mistakes of their own
-@pytest.mark.parametrize(("block", "checkpoints", "lanes_from"), [(9, 3, 1), (16, 8, 1), (200, 4, 1), (2500, 3, 1), (6144, 2048, 1), (6144, 2048, 384)])
+@pytest.mark.parametrize(("block", "checkpoints", "lanes_from"), [(9, 3, 1), (16, 8, 1), (200, 4, 1), (2500, 3, 1), (6144, 2048, 1), (6144, 2048, 384), (16, 8, 17), (200, 4, 201)])
 def test_harness(block: int, checkpoints: int, lanes_from: int, options: str, needs: tuple[str, ...], tmp_path: Path) -> None:
     """The same comparison inside C, on every tier: small blocks make many borders, sanitizers see every stray read."""
-    sizes = [f"-DBITLEX_BLOCK={block}", f"-DBITLEX_CHECKPOINTS={checkpoints}", f"-DBITLEX_LANES_FROM={lanes_from}"]
+    sizes = [f"-DBITLEX_BLOCK={block}", f"-DBITLEX_CHECKPOINTS={checkpoints}", f"-DBITLEX_LANES_FROM={lanes_from}", "-DBITLEX_WHOLE_FROM=1"]
     sources = [ROOT / "tests/native_harness.c", *LOOPS]
     run(build(tmp_path / "harness", sources, "-Wpedantic", options, *sizes, f"-I{C}", needs=needs), "200")
 

@@ -22,9 +22,9 @@ SLOW = bool(os.environ.get("BITLEX_SLOW"))
 CROSS, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
 
 
-def build_tiers(by: str, options: tuple[str, ...], block: int, families: tuple[str, ...], folder: Path) -> Path:
+def build_tiers(by: str, options: tuple[str, ...], block: int, families: tuple[str, ...], folder: Path, lanes_from: int = 1) -> Path:
     (folder / "families.h").write_text("".join(f"X({name})\n" for name in families))
-    sizes = (f"-DBITLEX_BLOCK={block}", "-DBITLEX_CHECKPOINTS=2048", "-DBITLEX_LANES_FROM=1")
+    sizes = (f"-DBITLEX_BLOCK={block}", "-DBITLEX_CHECKPOINTS=2048", f"-DBITLEX_LANES_FROM={lanes_from}", "-DBITLEX_WHOLE_FROM=1")
     sources = [ROOT / "tests/tiers.c", *LOOPS, *(C / f"{name}.c" for name in families)]
     return build(folder / "tiers", sources, "-Wpedantic", *options, *sizes, f"-I{folder}", f"-I{C}", by=by)
 
@@ -49,6 +49,14 @@ def assert_every_family(output: str, families: tuple[str, ...]) -> None:
 )
 def test_tiers(block: int, modes: list[tuple[str, int]], tmp_path: Path) -> None:
     tiers = build_tiers(compiler(), ("-O2",), block, FAMILIES, tmp_path)
+    for mode, length in modes:
+        assert_every_family(run(tiers, mode, length), FAMILIES)
+
+
+@pytest.mark.parametrize(("block", "modes"), [(128, [("tuples", 2), ("alone", 1), ("broken", 0)]), (384, [("tuples", 1), ("points", 0)])])
+def test_short_texts(block: int, modes: list[tuple[str, int]], tmp_path: Path) -> None:
+    """As above, but no block is long enough for lanes that have a part of it each."""
+    tiers = build_tiers(compiler(), ("-O2",), block, FAMILIES, tmp_path, lanes_from=block + 1)
     for mode, length in modes:
         assert_every_family(run(tiers, mode, length), FAMILIES)
 

@@ -474,4 +474,5 @@ static size_t ends64_avx512(const uint64_t *words, uint32_t *word, uint32_t last
 }
 
 #include "bitlex_short.h"
+#include "bitlex_whole.h"
 #include "bitlex_no_names.h"

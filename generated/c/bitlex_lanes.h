@@ -10,6 +10,10 @@
 #ifndef BITLEX_LANES_FROM
 #define BITLEX_LANES_FROM 384
 #endif
+/* And texts shorter than this, rather than a lane for each character. */
+#ifndef BITLEX_WHOLE_FROM
+#define BITLEX_WHOLE_FROM 16
+#endif
 #define BITLEX_LANES 64      /* parts of a block that are run side by side */
 #define BITLEX_STEPS (((BITLEX_BLOCK + BITLEX_LANES - 1) / BITLEX_LANES + 15) / 16 * 16 + 16) /* code units of a part, at most */
 #define BITLEX_LANE_UNITS (BITLEX_LANES * BITLEX_STEPS)
@@ -113,6 +117,10 @@ typedef struct {
     bitlex_kind kind;
 } bitlex_window;
 
+/* Units of a short text: bytes, of which those that are not ASCII mean nothing, or are code points; or the columns of characters. */
+typedef enum { BITLEX_ASCII, BITLEX_POINTS, BITLEX_COLUMNS } bitlex_units;
+#define BITLEX_NOT_DONE UINT32_MAX
+
 struct bitlex_lanes {
     bitlex_term backward_terms[BITLEX_TERMS], forward_terms[BITLEX_TERMS]; /* instead of the pages, for some processors */
     uint8_t backward_next[BITLEX_PAGES][BITLEX_PAGE];  /* [page of column][offset of column + state] -> state */
@@ -135,6 +143,7 @@ struct bitlex_lanes {
     uint8_t last_plane; /* the code of the column of U+100000 and all behind, or LOOK_DEEPER */
     uint32_t identity, label_identity; /* codes of the column of what is no code point, and of its label */
     const bitlex_machine *machine;
+    uint8_t column_code[64], usual_left[256], usual_right[256]; /* column -> code; code -> where the symbol mostly leads to: bitlex_whole.h */
     uint8_t row_number[2][8][BITLEX_PAGE]; /* all rows of the BMP, and of the plane behind it -> number: see bitlex_avx512.h */
     uint8_t row_only[2][256];              /* number -> the code that all of such a row have, or LOOK_DEEPER */
     /* Read a block; run the backward automaton over it from each of the states, which are replaced by those on its left. */
@@ -151,6 +160,10 @@ struct bitlex_lanes {
                  bitlex_encoding encoding, const uint8_t *tail, uint32_t before, bitlex_window *w);
     /* And store where pieces start. There is room for so many. */
     size_t (*places)(uint64_t starts, uint64_t places, uint64_t base, uint64_t *out, size_t room);
+    /* NULL; or all of a text of less than BITLEX_LANES_FROM units, one at least: stores the numbers of those at which a piece starts. How many,
+     * or BITLEX_NOT_DONE, and then *forward is as it was. For a machine that drops nothing. */
+    uint32_t (*whole)(const bitlex_lanes *lanes, const uint8_t *units, bitlex_units kind, uint32_t count, uint32_t backward,
+                      uint32_t *forward, uint16_t *events);
     uint8_t rows[2][256][64]; /* number -> codes; those of which there is no row are never touched */
     bitlex_pairs pairs;
 };

@@ -676,6 +676,30 @@ static void recall_block(bitlex_cursor *c)
     c->drops = c->starts + KEPT_WORDS;
 }
 
+/* So many units at once, if there are vector instructions for that: 1, or 0 where nothing is done. */
+static int run_whole(bitlex_cursor *c, const uint8_t *units, bitlex_units kind, uint32_t n, uint32_t backward)
+{
+    const bitlex_lanes *lanes = c->machine->lanes;
+    uint32_t forward = c->forward / c->stage->label_count, count;
+    if (lanes == NULL || lanes->whole == NULL || n >= BITLEX_LANES_FROM) return 0;
+    if (n < (kind == BITLEX_COLUMNS ? 2 * BITLEX_WHOLE_FROM : BITLEX_WHOLE_FROM)) return 0; /* columns were stored one by one: vectors wait for them */
+    count = lanes->whole(lanes, units, kind, n, backward / c->stage->column_count, &forward, c->events);
+    if (count == BITLEX_NOT_DONE) return 0;
+    c->forward = forward * c->stage->label_count;
+    c->count = count;
+    c->taken = 0;
+    return 1;
+}
+
+/* The same of the text from..to, as long as each byte is a character. */
+static int run_bytes(bitlex_cursor *c, uint64_t from, uint64_t to, uint32_t backward)
+{
+    c->plain = 1;
+    if (to - from < BITLEX_WHOLE_FROM || c->encoding > BITLEX_LATIN1) return 0;
+    if (c->encoding == BITLEX_UTF8 && (c->text[from] | c->text[to - 1]) >= 0x80) return 0; /* most often, it is not ASCII then */
+    return run_whole(c, c->text + from, c->encoding == BITLEX_LATIN1 ? BITLEX_POINTS : BITLEX_ASCII, (uint32_t)(to - from), backward);
+}
+
 /* Lex the next block: fills words of bits, or events and units. */
 static void lex_block(bitlex_cursor *c, int drops)
 {
@@ -688,7 +712,9 @@ static void lex_block(bitlex_cursor *c, int drops)
         run_lanes(c, from, to, state);
         return;
     }
+    if (run_bytes(c, from, to, state)) return;
     n = load(c, from, to);
+    if (run_whole(c, c->columns, BITLEX_COLUMNS, n, state)) return;
     if (has_pairs(c)) {
         run_pairs(c, n, state);
         return;

@@ -47,6 +47,7 @@ static bitlex_tier with_pairs(bitlex_machine *m, bitlex_lanes *lanes, bitlex_tie
     if (tier == BITLEX_PORTABLE) {
         lanes->block = NULL;
         lanes->walk = NULL;
+        lanes->whole = NULL;
     }
     m->lanes = filled || tier != BITLEX_PORTABLE ? lanes : NULL;
     return tier;
@@ -452,6 +453,9 @@ BITLEX_ONCE void fill_pages(bitlex_lanes *lanes)
     place(&label, &a);
     lanes->forward_rows = label.rows;
     fill_places(&lanes->labels, &label, &a);
+#ifdef BITLEX_X86
+    fill_usual(lanes->usual_right, &a, label.code);
+#endif
     for (symbol = 0; symbol < a.symbols; symbol++) {
         uint8_t *next = lanes->forward_next[label.page[symbol]] + label.offset[symbol];
         for (state = 0; state < a.states; state++) next[label.class_of[label.group[symbol]][state]] = (uint8_t)a.does[symbol][state];
@@ -466,6 +470,10 @@ BITLEX_ONCE void fill_pages(bitlex_lanes *lanes)
     place(&column, &a);
     lanes->backward_rows = column.rows;
     fill_places(&lanes->columns, &column, &a);
+#ifdef BITLEX_X86
+    fill_usual(lanes->usual_left, &a, column.code);
+    memcpy(lanes->column_code, column.code, stage->column_count);
+#endif
     for (symbol = 0; symbol < a.symbols; symbol++) {
         const uint8_t *class_of = column.class_of[column.group[symbol]];
         for (state = 0; state < a.states; state++) {
@@ -537,6 +545,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
         lanes->ends64 = ends64_avx512;
         lanes->walk = walk_avx512;
         lanes->places = places_avx512;
+        if (!m->drops && lanes->backward_rows <= MOST_BACKWARD_ROWS && lanes->forward_rows <= MOST_FORWARD_ROWS) lanes->whole = whole_avx512;
     } else if (most >= BITLEX_AVX2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && fill_sums(lanes)) {
         tier = BITLEX_AVX2;
         lanes->peek = peek_avx2;
