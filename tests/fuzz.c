@@ -201,7 +201,7 @@ static int check_stream(const bitlex_machine *emitted, const uint8_t *text, size
     int wrong = 0, turn;
     size_t i;
     if (below(2)) bitlex_accelerate(&m, lanes, BITLEX_AVX512);
-    if (m.lanes != NULL) scratch = exactly((size_t)bitlex_scratch_size(&m, BITLEX_BLOCK));
+    if (m.lanes != NULL && BITLEX_BLOCK >= BITLEX_LANES_FROM) scratch = exactly((size_t)bitlex_scratch_size(&m, BITLEX_BLOCK));
     bitlex_begin(cursor, &m, "", 0, BITLEX_UTF8, NULL);
     for (turn = 0; turn < 2; turn++) {
         const uint32_t most = turn ? 0 : below(2) ? 1 + below(40) : 1 + below(256) * below(256);

@@ -14,25 +14,29 @@ FUZZER = ("-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all")
 NO_FUZZ = "int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return d == 0 && n; }\n"
 
 
-def options(block: int) -> tuple[str, ...]:
-    return "-Wpedantic", f"-I{C}", f"-DBITLEX_BLOCK={block}", "-DBITLEX_LANES_FROM=1"
+BLOCKS = [(16, 1), (6144, 1), (384, 385)]  # units, and how many make lanes; of the last, a character makes one
 
 
-@pytest.mark.parametrize("block", [16, 6144])
-def test_random_inputs(block: int, tmp_path: Path) -> None:
+def options(block: int, lanes_from: int) -> tuple[str, ...]:
+    sizes = (f"-DBITLEX_BLOCK={block}", f"-DBITLEX_LANES_FROM={lanes_from}", "-DBITLEX_WHOLE_FROM=1")
+    return "-Wpedantic", f"-I{C}", *sizes
+
+
+@pytest.mark.parametrize(("block", "lanes_from"), BLOCKS)
+def test_random_inputs(block: int, lanes_from: int, tmp_path: Path) -> None:
     sanitized = ("-O2",) if lacks(compiler(), ADDRESS) else ("-O1", *ADDRESS)
-    program = build(tmp_path / "fuzz", SOURCES, *options(block), "-DSTANDALONE", *sanitized)
+    program = build(tmp_path / "fuzz", SOURCES, *options(block, lanes_from), "-DSTANDALONE", *sanitized)
     assert "no difference" in run(program, "1.5", str(block))
     (tmp_path / "input").write_bytes(bytes(range(256)) * 8)
     run(program, "input", "input", folder=tmp_path)
 
 
-@pytest.mark.parametrize("block", [16, 6144])
-def test_libfuzzer(block: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("block", "lanes_from"), BLOCKS)
+def test_libfuzzer(block: int, lanes_from: int, tmp_path: Path) -> None:
     clang = compiler(os.environ.get("CLANG", "clang"))
     missing = lacks(clang, FUZZER, NO_FUZZ)
     if missing:
         pytest.skip(missing)
-    program = build(tmp_path / "fuzz", SOURCES, *options(block), "-O1", *FUZZER, by=clang)
+    program = build(tmp_path / "fuzz", SOURCES, *options(block, lanes_from), "-O1", *FUZZER, by=clang)
     (tmp_path / "corpus").mkdir()
     assert "Done " in run(program, "-max_total_time=5", "-max_len=4096", "corpus", folder=tmp_path, timeout=120)
