@@ -26,7 +26,7 @@ static uint32_t random_below(uint32_t n)
 }
 
 static const char *const WORDS[] = {"a", "S", "'", " ", "\n", "\r", "1", "12", ".", "/", "_", "\xe4\xb8\xad", "\xcc\x81", "\xc3\xa9", "\t",
-                                    "\xf0\x9f\x98\x80", "\xe4\xb8", "\xf0", "\xff", "\x80", "word"};
+                                    "\xf0\x9f\x98\x80", "\xe4\xb8", "\xf0", "\xff", "\x80", "\xc1", "\xe0\x80", "\xed\xa0\x80", "\xf4\x90", "word"};
 
 static size_t make_text(uint8_t *text, size_t most)
 {

@@ -14,7 +14,10 @@
  * as there are characters nothing can change.
  *
  * In a run of one character, such as of blanks, turns would pass a state from one to the next. Where the third of equal columns and all
- * behind it do the same, whatever was before (bit 7 of its page), these take the state from the second at once.
+ * behind it do the same, whatever was before, these take the state from the second at once.
+ *
+ * A place that is open is in one of two registers, first and second. What each character does to these are bits, by which it is found which
+ * places are handed out, for all characters at once: there are no branches on it, since no line of code is like the one before.
  *
  * Each byte of UTF-8 is read once, as another thread may write to the text: what comes of it is bounded, and the caller is given what was
  * read.
@@ -22,15 +25,19 @@
  * Rejected: functions from states to states, put together in six rounds (16 states at most, where cl100k has 19).
  */
 
+#ifndef WALK_TURNS
+#define WALK_TURNS 2 /* before it is looked at whether they changed anything */
+#endif
+
 /* What symbols make of states, each on its page. */
-BITLEX_INLINE V NAME(walk_step)(const bitlex_walk *walk, V index, const M *there, const uint32_t pages)
+BITLEX_INLINE V NAME(walk_step)(const uint8_t (*table)[BITLEX_PAGE], V index, const M *there, const uint32_t pages)
 {
     V found;
     uint32_t i;
-    if (pages == 1) return NAME(entry128)(walk->next[0], index);
-    if (pages == 2) return _mm512_mask_mov_epi8(NAME(entry128)(walk->next[0], index), there[1], NAME(entry128)(walk->next[1], index));
-    found = NAME(if_there)(there[0], walk->next[0], index);
-    for (i = 1; i < pages; i++) found = _mm512_or_si512(found, NAME(if_there)(there[i], walk->next[i], index));
+    if (pages == 1) return NAME(entry128)(table[0], index);
+    if (pages == 2) return _mm512_mask_mov_epi8(NAME(entry128)(table[0], index), there[1], NAME(entry128)(table[1], index));
+    found = NAME(if_there)(there[0], table[0], index);
+    for (i = 1; i < pages; i++) found = _mm512_or_si512(found, NAME(if_there)(there[i], table[i], index));
     return found;
 }
 
@@ -40,50 +47,63 @@ BITLEX_INLINE V NAME(further)(V v, uint32_t by)
     return _mm512_maskz_permutexvar_epi8(~UINT64_C(0) >> by, v_add(v_load(numbers), _mm512_set1_epi8((char)by)), v);
 }
 
-/* Where a run of columns that last has its third character and those behind it, and from where each takes the state before it. */
-BITLEX_INLINE M NAME(repeated)(V symbols, M lasting, M all, V *from)
+static const uint8_t previous[64] = {255, 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+                                     21,  22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42,
+                                     43,  44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62};
+
+/* Where a run of symbols that last has its third character and those behind it. */
+BITLEX_INLINE M NAME(repeated)(V symbols, M lasting)
 {
-    const V previous = v_add(v_load(numbers), v_all(0xFF));
-    const M same = m_equal(symbols, _mm512_permutexvar_epi8(previous, symbols)) & all & ~UINT64_C(1), repeated = same & same << 1 & lasting;
-    uint64_t left = repeated;
-    *from = previous;
-    while (left) {
-        const uint64_t behind = left + (left & (~left + 1)); /* carries through a run */
-        *from = _mm512_mask_set1_epi8(*from, left & ~behind, (char)(first_bit(left) - 1));
-        left &= behind;
-    }
-    return repeated;
+    const uint64_t same = m_bits(m_equal(symbols, _mm512_permutexvar_epi8(v_load(previous), symbols))) & ~UINT64_C(1);
+    return same & same << 1 & lasting;
 }
 
-BITLEX_INLINE void NAME(walk_pages)(const bitlex_walk *walk, V symbols, V offset, V page, V behind, bitlex_window *w, const uint32_t pages)
+/* From where each character takes the state before it: the one before, or where a column that lasts is repeated, from the third on, the
+ * second. That is the last one that is not such a third or later one: the n-th of these, if n are up to here. They are counted eight by
+ * eight. */
+BITLEX_INLINE V NAME(sources)(M repeated)
 {
-    const M all = ~UINT64_C(0) >> (64 - w->count);
-    const V entry = v_all((int)w->state);
-    V from, before, next;
-    const M repeated = NAME(repeated)(symbols, m_high(page), all, &from);
-    uint8_t states[64];
-    M there[BITLEX_PAGES], marked;
+    const V sums = _mm512_set1_epi64(0x0101010101010101), others = _mm512_mullo_epi64(_mm512_maskz_set1_epi8(~repeated, 1), sums);
+    const V eights = _mm512_mullo_epi64(_mm512_permutexvar_epi8(_mm512_set1_epi64(0x3F372F271F170F07), others), sums);
+    const V eighth = _mm512_srli_epi16(v_and(v_load(numbers), _mm512_set1_epi8(0x38)), 3);
+    const V before = _mm512_permutexvar_epi8(eighth, _mm512_slli_epi64(eights, 8));
+    return _mm512_mask_permutexvar_epi8(v_load(previous), repeated, v_add(v_add(others, before), _mm512_set1_epi8(-1)),
+                                        _mm512_maskz_compress_epi8(~repeated, v_load(numbers)));
+}
+
+/* Which columns last, of at most 64: a bit each. */
+BITLEX_INLINE M walk_lasting(const bitlex_walk *walk, V columns)
+{
+    return _mm512_test_epi8_mask(v_permute(walk->lasts, columns), _mm512_set1_epi8(1));
+}
+
+/* The states behind characters, guessed at first; what is done to open places; and the states before them. */
+BITLEX_INLINE V NAME(walk_pages)(const bitlex_walk *walk, V columns, M all, V entry, V *did, V *before, const uint32_t pages)
+{
+    const V offset = v_permute(walk->offset, columns), page = v_permute(walk->page, columns);
+    V from = v_load(previous), behind = v_permute(walk->guess, columns), index, last;
+    const M repeated = NAME(repeated)(columns, walk_lasting(walk, columns));
+    M there[BITLEX_PAGES];
     uint32_t i;
-    page = v_and(page, v_all(0x7F));
-    for (i = 0; i < pages; i++) there[i] = m_equal(page, _mm512_set1_epi8((char)i));
-    for (i = 0;; i++) {
-        before = _mm512_mask_permutexvar_epi8(entry, ~UINT64_C(1), from, behind);
-        next = NAME(walk_step)(walk, v_add(offset, before), there, pages);
-        if (i > 1 && (_mm512_cmpneq_epi8_mask(next, behind) & all) == 0) break;
-        behind = next;
+    for (i = 0; i < pages; i++) there[i] = _mm512_cmpeq_epi8_mask(page, _mm512_set1_epi8((char)i));
+    for (i = 0; i < WALK_TURNS; i++) {
+        behind = NAME(walk_step)(walk->next, v_add(offset, _mm512_mask_permutexvar_epi8(entry, ~UINT64_C(1), from, behind)), there, pages);
     }
-    before = v_and(before, v_all(0x7F));
-    v_store(w->before, before);
-    v_store(states, behind);
-    w->starts = m_bits(m_high(behind) & all);
-    marked = m_at_least(v_and(behind, v_all(0x7F)), v_all((int)walk->marked)) | m_at_least(before, v_all((int)walk->marked));
-    w->marked = m_bits(marked & all & ~(repeated & repeated >> 1)); /* of those that last, the last one matters */
-    w->state = states[w->count - 1] & 0x7Fu;
+    if (repeated) from = NAME(sources)(repeated);
+    do {
+        last = behind;
+        *before = _mm512_mask_permutexvar_epi8(entry, ~UINT64_C(1), from, behind);
+        index = v_add(offset, *before);
+        behind = NAME(walk_step)(walk->next, index, there, pages);
+    } while ((_mm512_cmpneq_epi8_mask(behind, last) & all) != 0);
+    *did = NAME(walk_step)(walk->does, index, there, pages);
+    return behind;
 }
 
 /* The codes of UTF-8 that is not all ASCII, which begins with a character: `units` are those of whole characters. Where they start comes
  * back. */
-BITLEX_INLINE uint64_t NAME(walk_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, V here, uint32_t *units, V *codes)
+static __attribute__((noinline)) V NAME(walk_any_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, V here, uint32_t *units,
+                                                       uint64_t *places)
 {
     const uint32_t size = *units;
     const uint64_t last = UINT64_C(1) << (size - 1);
@@ -109,79 +129,200 @@ BITLEX_INLINE uint64_t NAME(walk_utf8)(const bitlex_lanes *lanes, bitlex_recent 
         seconds = v_choose(wrong, v_all(0xBF), seconds);
         thirds = v_choose(wrong, v_all(0xBD), thirds);
     }
-    *codes = NAME(points)(lanes, recent, first, seconds, thirds, _mm512_maskz_compress_epi8(starts, fourth), v_entry(lanes->direct, first),
-                          m_high(first));
-    return starts;
+    *places = starts;
+    return NAME(points)(lanes, recent, first, seconds, thirds, _mm512_maskz_compress_epi8(starts, fourth), v_entry(lanes->direct, first),
+                        m_high(first));
 }
 
-static void walk_avx512(const bitlex_lanes *lanes, const bitlex_walk *walk, bitlex_recent *recent, const uint8_t *text, size_t length,
-                        bitlex_encoding encoding, const uint8_t *tail, uint32_t before, bitlex_window *w)
+/* The same, where nothing is ill-formed and no character has four bytes; 0 if that is not so. As bytes inside characters are then all that
+ * look so, nothing waits for the proof. */
+BITLEX_INLINE int NAME(walk_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, V here, uint32_t *units, uint64_t *places, V *codes)
 {
-    const uint32_t size = length < 64 - before ? (uint32_t)length : 64 - before;
-    uint8_t buffer[64];
-    V symbols, offset, page, behind;
-    w->kind = BITLEX_LOW;
-    w->units = w->count = before + size;
-    w->places = ~UINT64_C(0) >> (64 - w->count);
-    if (encoding == BITLEX_UCS2 || encoding == BITLEX_UCS4) {
-        if (recent == NULL) {
-            w->units = 0;
-            return;
-        }
-        if (encoding == BITLEX_UCS2) NAME(read_wide)(lanes, recent, buffer, text, size, 2);
-        else NAME(read_wide)(lanes, recent, buffer, text, size, 4);
-        symbols = v_load(buffer);
-        w->kind = BITLEX_CODES;
-    } else {
-        symbols = _mm512_maskz_loadu_epi8(~UINT64_C(0) >> (64 - size), text);
-        if (before > 0) {
-            uint32_t bytes;
-            memcpy(&bytes, tail, 4);
-            symbols = _mm512_mask_permutexvar_epi8(_mm512_castsi128_si512(_mm_cvtsi32_si128((int)bytes)), ~UINT64_C(0) << before,
-                                                   v_add(v_load(numbers), _mm512_set1_epi8((char)(0 - before))), symbols);
-        }
-        v_store(w->bytes, symbols);
-        if (encoding == BITLEX_UTF8 && m_any(m_high(symbols))) {
-            if (recent == NULL) {
-                w->units = 0;
-                return;
-            }
-            w->kind = BITLEX_CODES;
-            w->places = NAME(walk_utf8)(lanes, recent, symbols, &w->units, &symbols);
-            w->count = (uint32_t)__builtin_popcountll(w->places);
-            if (w->count == 0) return;
-        }
+    const uint64_t last = UINT64_C(1) << (*units - 1);
+    const V second = NAME(further)(here, 1), third = NAME(further)(here, 2);
+    const M within = _mm512_cmplt_epi8_mask(here, _mm512_set1_epi8((char)0xC0)), three = m_at_least(here, _mm512_set1_epi8((char)0xE0));
+    const M pairs = NAME(followed)(here, second), triples = pairs & three & _mm512_cmplt_epi8_mask(third, _mm512_set1_epi8((char)0xC0));
+    const uint64_t continues = m_bits(within), beyond = m_bits(m_high(here));
+    const uint64_t one = m_bits(pairs), two = m_bits(triples), threes = m_bits(three);
+    const uint64_t leads = m_bits(m_at_least(here, _mm512_set1_epi8((char)0xC2)));
+    const uint64_t cut = (leads & last) | (one & threes & last >> 1); /* of which more may come */
+    const uint64_t known = ((cut & (0 - cut)) - 1) & (last | (last - 1));
+    const V first = _mm512_maskz_compress_epi8(~within, here), seconds = _mm512_maskz_compress_epi8(~within, second);
+    const M above = m_at_least(first, _mm512_set1_epi8((char)0xE0));
+    const uint64_t ill = (((one << 1 | two << 2) ^ continues) | (beyond & ~continues & ~((one & ~threes) | two))) & known;
+    const V chunk = _mm512_maskz_and_epi32(0xFFFF, _mm512_maskz_mov_epi8(above, first), _mm512_set1_epi8(0x0F));
+    if ((ill | m_bits(m_at_least(here, _mm512_set1_epi8((char)0xF0)))) != 0 || known == 0) return 0;
+    *units = 64 - (uint32_t)__builtin_clzll(known);
+    *places = known & ~continues;
+    *codes = NAME(deep)(lanes, recent, v_entry(lanes->direct, first), m_high(first), above, chunk, v_choose(above, seconds, first),
+                        v_choose(above, _mm512_maskz_compress_epi8(~within, third), seconds));
+    return 1;
+}
+
+#define BITS(flag) m_bits(_mm512_mask_test_epi8_mask(all, did, _mm512_set1_epi8((char)(flag))))
+
+/* What is done to places that are open, as bits of the characters at which it is done. */
+typedef struct {
+    uint64_t first_starts, second_starts, first_is_second, first_is_here, second_is_here;
+} changes;
+
+/* Each use is of what was written last before it. Which writes are used; *initial: whether what was there before is. From a write up to the
+ * next one is a number; adding ones to it carries to its top if it has a bit. */
+BITLEX_INLINE uint64_t used(uint64_t writes, uint64_t uses, uint64_t *initial)
+{
+    const uint64_t tops = writes >> 1 | UINT64_C(1) << 63, below = uses >> 1;
+    const uint64_t found = (((below & ~tops) + ~tops) | below) & tops;
+    *initial = (uses & (writes ^ (writes - 1))) != 0;
+    return _pdep_u64(_pext_u64(found, tops) >> (~writes & 1), writes);
+}
+
+/* The unit at which the character of the highest bit starts. */
+BITLEX_INLINE uint64_t last_unit(uint64_t bits, uint64_t places)
+{
+    return first_bit(_pdep_u64(UINT64_C(1) << (63 - __builtin_clzll(bits)), places));
+}
+
+/* Hand out places that were open before, and have the others: which of these characters start pieces comes back. */
+BITLEX_INLINE uint64_t walk_open(const changes *c, uint64_t places, bitlex_walker *w)
+{
+    const uint64_t writes = c->first_is_second | c->first_is_here;
+    uint64_t first, second, initial, initial_second;
+    first = used(writes, c->first_starts, &initial);
+    second = used(c->second_is_here, c->second_starts | (first & c->first_is_second), &initial_second);
+    if (initial) *w->out++ = w->start = w->open[0] >> 6;
+    if (initial_second) *w->out++ = w->start = w->open[1] >> 6;
+    if (writes != 0) {
+        const uint64_t last = UINT64_C(1) << (63 - __builtin_clzll(writes)), earlier = c->second_is_here & (last - 1);
+        if (c->first_is_here & last) w->open[0] = (w->length + last_unit(last, places)) << 6;
+        else w->open[0] = earlier != 0 ? (w->length + last_unit(earlier, places)) << 6 : w->open[1];
     }
-    offset = v_entry(walk->offset[w->kind], symbols);
-    page = v_entry(walk->page[w->kind], symbols);
-    behind = v_entry(walk->guess[w->kind], symbols);
-    if (m_any(m_high(symbols))) {
-        offset = v_choose(m_high(symbols), v_entry(walk->offset[w->kind] + 128, symbols), offset);
-        page = v_choose(m_high(symbols), v_entry(walk->page[w->kind] + 128, symbols), page);
-        behind = v_choose(m_high(symbols), v_entry(walk->guess[w->kind] + 128, symbols), behind);
+    if (c->second_is_here != 0) w->open[1] = (w->length + last_unit(c->second_is_here, places)) << 6;
+    return (first & c->first_is_here) | second;
+}
+
+/* Store units, where there is room for them. */
+BITLEX_INLINE void store_units(uint64_t units, bitlex_walker *w)
+{
+    const uint32_t count = (uint32_t)__builtin_popcountll(units);
+    const V from = _mm512_set1_epi64((long long)w->length);
+    V found = _mm512_maskz_compress_epi8(units, v_load(numbers));
+    uint64_t *to = w->out, *end = to + count;
+    w->out = end;
+    if (units != 0) w->start = w->length + 63 - (uint64_t)__builtin_clzll(units);
+    if (w->limit - to >= 24 && count <= 24) { /* no branch on how many of these there are */
+        const __m128i some = _mm512_castsi512_si128(found);
+        v_store(to, _mm512_add_epi64(from, _mm512_cvtepu8_epi64(some)));
+        v_store(to + 8, _mm512_add_epi64(from, _mm512_cvtepu8_epi64(_mm_srli_si128(some, 8))));
+        v_store(to + 16, _mm512_add_epi64(from, _mm512_cvtepu8_epi64(_mm512_extracti32x4_epi32(found, 1))));
+        return;
     }
-    v_store(w->symbols, symbols);
-    v_store(w->place, w->kind == BITLEX_CODES ? _mm512_maskz_compress_epi8(w->places, v_load(numbers)) : v_load(numbers));
-#define CASE(most) \
-    if (walk->pages <= most) { \
-        NAME(walk_pages)(walk, symbols, offset, page, behind, w, most); \
-        return; \
+    for (; to < end; to += 8) {
+        const uint32_t left = (uint32_t)(end - to);
+        _mm512_mask_storeu_epi64(to, (__mmask8)(0xFFu >> (left < 8 ? 8 - left : 0)),
+                                 _mm512_add_epi64(from, _mm512_cvtepu8_epi64(_mm512_castsi512_si128(found))));
+        found = _mm512_permutexvar_epi64(_mm512_set_epi64(7, 7, 6, 5, 4, 3, 2, 1), found);
     }
-    CASE(1) CASE(2) CASE(4) CASE(6) CASE(8) CASE(BITLEX_PAGES)
+}
+
+/* Run the automaton over characters, and hand out what starts. `places`: the bits of units at which they start. How many units were read:
+ * fewer where it leaves the table. */
+BITLEX_INLINE uint32_t NAME(walk_columns)(bitlex_walker *w, V columns, uint64_t places, uint32_t count, uint32_t units)
+{
+    const bitlex_walk *walk = w->walk;
+    const V entry = _mm512_set1_epi8((char)w->state);
+    M all = ~UINT64_C(0) >> (64 - count);
+    V behind, did, before;
+    uint64_t starts;
+#define CASE(most) if (walk->pages <= most) behind = NAME(walk_pages)(walk, columns, all, entry, &did, &before, most); else
+    CASE(1) CASE(2) CASE(4) CASE(6) CASE(8) behind = NAME(walk_pages)(walk, columns, all, entry, &did, &before, BITLEX_PAGES);
 #undef CASE
+    starts = m_bits(m_high(behind) & all);
+    if (_mm512_mask_test_epi8_mask(all, did, did)) {
+        changes c;
+        const uint64_t leaves = BITS(BITLEX_LEAVES);
+        if (leaves) {
+            w->left = 1;
+            count = first_bit(leaves);
+            if (count == 0) return 0;
+            units = first_bit(_pdep_u64(leaves, places));
+            all = (UINT64_C(1) << count) - 1;
+            starts &= all;
+        }
+        c.first_starts = BITS(BITLEX_FIRST_STARTS);
+        c.second_starts = BITS(BITLEX_SECOND_STARTS);
+        c.first_is_second = BITS(BITLEX_FIRST_IS_SECOND);
+        c.first_is_here = BITS(BITLEX_FIRST_IS_HERE);
+        c.second_is_here = BITS(BITLEX_SECOND_IS_HERE);
+        starts |= walk_open(&c, places, w);
+    }
+    store_units(_pdep_u64(starts, places), w);
+    w->state = (uint8_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(_mm512_permutexvar_epi8(_mm512_set1_epi8((char)(count - 1)), behind)));
+    w->length += units;
+    return units;
 }
 
-static size_t places_avx512(uint64_t starts, uint64_t places, uint64_t base, uint64_t *out, size_t room)
+BITLEX_INLINE V NAME(columns_of)(const uint8_t *column, V symbols)
 {
-    const uint32_t count = (uint32_t)__builtin_popcountll(starts);
-    const V from = _mm512_set1_epi64((long long)base);
-    uint8_t found[64];
-    uint32_t i;
-    v_store(found, _mm512_maskz_compress_epi8(m_spread(starts, places), v_load(numbers)));
-    for (i = 0; i < count; i += 8) {
-        const V these = _mm512_add_epi64(from, _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(const void *)(found + i))));
-        if (room - i >= 8) v_store(out + i, these);
-        else _mm512_mask_storeu_epi64(out + i, (__mmask8)(0xFFu >> (8 - (count - i < 8 ? count - i : 8))), these);
-    }
-    return count;
+    return v_choose(m_high(symbols), v_entry(column + 128, symbols), v_entry(column, symbols));
 }
+
+static __attribute__((noinline)) uint32_t NAME(walk_ascii)(bitlex_walker *w, V symbols, uint32_t size)
+{
+    return NAME(walk_columns)(w, v_entry(w->walk->column[BITLEX_LOW], symbols), ~UINT64_C(0) >> (64 - size), size, size);
+}
+
+/* UTF-8, `last` if nothing follows: how many bytes are read, or kept as the beginning of a character. */
+static __attribute__((noinline)) uint32_t NAME(walk_bytes)(bitlex_walker *w, V bytes, uint32_t size, int last)
+{
+    uint32_t units = size, tail;
+    uint64_t places;
+    V codes;
+    if (!NAME(walk_utf8)(w->lanes, w->recent, bytes, &units, &places, &codes)) {
+        codes = NAME(walk_any_utf8)(w->lanes, w->recent, bytes, &units, &places);
+    }
+    if (places != 0) {
+        units = NAME(walk_columns)(w, NAME(columns_of)(w->walk->column[BITLEX_CODES], codes), places,
+                                   (uint32_t)__builtin_popcountll(places), units);
+    }
+    if (!last || w->left) return units;
+    w->tail_length = size - units;
+    tail = (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(
+        _mm512_permutexvar_epi8(v_add(v_load(numbers), _mm512_set1_epi8((char)units)), bytes)));
+    memcpy(w->tail, &tail, 4);
+    return size;
+}
+
+/* Other units than bytes of UTF-8. */
+static __attribute__((noinline)) uint32_t NAME(walk_wide)(bitlex_walker *w, const uint8_t *text, uint32_t size, bitlex_encoding encoding)
+{
+    const uint64_t places = ~UINT64_C(0) >> (64 - size);
+    const uint8_t *column = w->walk->column[encoding == BITLEX_LATIN1 ? BITLEX_LOW : BITLEX_CODES];
+    uint8_t symbols[64] = {0};
+    if (encoding == BITLEX_UCS2) NAME(read_wide)(w->lanes, w->recent, symbols, text, size, 2);
+    else if (encoding == BITLEX_UCS4) NAME(read_wide)(w->lanes, w->recent, symbols, text, size, 4);
+    else v_store(symbols, _mm512_maskz_loadu_epi8(places, text));
+    return NAME(walk_columns)(w, NAME(columns_of)(column, v_load(symbols)), places, size, size);
+}
+
+static size_t walk_avx512(bitlex_walker *w, const uint8_t *text, size_t length, bitlex_encoding encoding)
+{
+    const uint8_t *p = text, *end = text + length * (encoding == BITLEX_UTF8 ? 1 : (size_t)encoding);
+    while (p < end && !w->left) {
+        uint32_t size;
+        if (encoding == BITLEX_UTF8) {
+            V bytes;
+            size = end - p < 64 ? (uint32_t)(end - p) : 64;
+            bytes = _mm512_maskz_loadu_epi8(~UINT64_C(0) >> (64 - size), p);
+            if (!m_any(m_high(bytes))) p += NAME(walk_ascii)(w, bytes, size);
+            else if (w->recent == NULL) break;
+            else p += NAME(walk_bytes)(w, bytes, size, size == end - p);
+        } else {
+            size = (size_t)(end - p) / encoding < 64 ? (uint32_t)((size_t)(end - p) / encoding) : 64;
+            if (w->recent == NULL && encoding != BITLEX_LATIN1) break;
+            p += (size_t)encoding * NAME(walk_wide)(w, p, size, encoding);
+        }
+    }
+    return (size_t)(p - text) / (encoding == BITLEX_UTF8 ? 1 : (size_t)encoding);
+}
+#undef BITS
+#undef WALK_TURNS

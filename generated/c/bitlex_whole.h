@@ -13,13 +13,13 @@
 #define MOST_FORWARD_ROWS 48
 
 /* The states to which symbols lead from those before them, each from that of the symbol that `from` says: in a run of one that does the
- * same from the third on, the second (see NAME(repeated)), once it is worth looking for runs. `step` makes `next` of `before`. 0: given up. */
+ * same from the third on, the second (see NAME(sources)), once it is worth looking for runs. `step` makes `next` of `before`. 0: given up. */
 #define TURNS_UNTIL_SETTLED(step) \
     for (turn = 0;; turn++) { \
         before = _mm512_mask_permutexvar_epi8(entry, ~UINT64_C(1), from, states); \
         next = step; \
         if (turn > 0 && (_mm512_cmpneq_epi8_mask(next, states) & all) == 0) break; \
-        if (turn == FEW_TURNS) (void)NAME(repeated)(symbols, m_high(guess), all, &from); \
+        if (turn == FEW_TURNS) from = NAME(sources)(NAME(repeated)(symbols, m_high(guess)) & all); \
         if (turn == MOST_TURNS) return 0; \
         states = next; \
     }

@@ -544,7 +544,6 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
         lanes->ends32 = ends32_avx512;
         lanes->ends64 = ends64_avx512;
         lanes->walk = walk_avx512;
-        lanes->places = places_avx512;
         if (!m->drops && lanes->backward_rows <= MOST_BACKWARD_ROWS && lanes->forward_rows <= MOST_FORWARD_ROWS) lanes->whole = whole_avx512;
     } else if (most >= BITLEX_AVX2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && fill_sums(lanes)) {
         tier = BITLEX_AVX2;

@@ -98,24 +98,37 @@ typedef struct {
     uint8_t place[64], classes[4][BITLEX_PAGE]; /* of more pages than eight: see bitlex_classes.h */
 } bitlex_places;
 
-/* An automaton that reads forward, for at most 64 characters at once: see bitlex_short.h. Its symbols are units below U+0100, or codes as lanes
+/* An automaton that reads forward, for 64 characters at once: see bitlex_short.h. Its symbols are units below U+0100, or codes as lanes
  * have them. */
 typedef enum { BITLEX_LOW, BITLEX_CODES, BITLEX_KINDS } bitlex_kind;
 typedef struct {
-    uint8_t next[BITLEX_PAGES][BITLEX_PAGE]; /* [page of symbol][offset of symbol + state] -> state, and bit 7: a piece starts here */
-    uint8_t offset[BITLEX_KINDS][256], page[BITLEX_KINDS][256], column[BITLEX_KINDS][256], guess[BITLEX_KINDS][256]; /* by symbol */
-    uint32_t pages, marked;                  /* in use; and the first of the states that are marked */
+    uint8_t next[BITLEX_PAGES][BITLEX_PAGE]; /* [page of column][offset of column + state] -> state, and bit 7: a piece starts here */
+    uint8_t does[BITLEX_PAGES][BITLEX_PAGE]; /* -> what is done to open places, as bits */
+    uint8_t column[BITLEX_KINDS][256];       /* by symbol */
+    uint8_t offset[BITLEX_SYMBOLS], page[BITLEX_SYMBOLS], guess[BITLEX_SYMBOLS], lasts[BITLEX_SYMBOLS]; /* by column */
+    uint32_t pages;                          /* in use */
 } bitlex_walk;
 
-/* What it made of some characters; the bits are of these. */
+/* What is done to open places. The order in which it is done is this one. */
+#define BITLEX_LEAVES 0x04u         /* nobody knows: the state is not in the table */
+#define BITLEX_FIRST_STARTS 0x08u   /* a piece starts at the first place that is open, and at the second */
+#define BITLEX_SECOND_STARTS 0x10u
+#define BITLEX_FIRST_IS_SECOND 0x20u /* the second is the first now */
+#define BITLEX_FIRST_IS_HERE 0x40u
+#define BITLEX_SECOND_IS_HERE 0x80u
+
+/* What it is run with, and where it stands in a text. */
 typedef struct {
-    uint8_t before[64], symbols[64], place[64]; /* the states before them, they, and the units at which they start */
-    uint8_t bytes[64 + 4];                      /* of UTF-8, what was read */
-    uint64_t starts, marked;                    /* where a piece starts, and where the state before or the one behind is marked */
-    uint64_t places;                            /* bits of units: where they start */
-    uint32_t count, units, state;               /* how many they are, how many units they have, and the state behind */
-    bitlex_kind kind;
-} bitlex_window;
+    const bitlex_lanes *lanes;
+    const bitlex_walk *walk;
+    bitlex_recent *recent;  /* NULL: units that are not below U+0100 are not read */
+    uint64_t *out, *limit;  /* where offsets are stored, and where there is no more room */
+    uint64_t *open;         /* the places that are open, in the upper 58 bits; nobody looks at those that are not */
+    uint64_t length, start; /* units that were read, and where the piece at hand starts */
+    uint32_t tail_length;
+    uint8_t tail[4];     /* the beginning of a character of UTF-8 with which the text ends */
+    uint8_t state, left; /* bit 7 does not matter; whether it would have left the table */
+} bitlex_walker;
 
 /* Units of a short text: bytes, of which those that are not ASCII mean nothing, or are code points; or the columns of characters. */
 typedef enum { BITLEX_ASCII, BITLEX_POINTS, BITLEX_COLUMNS } bitlex_units;
@@ -154,12 +167,9 @@ struct bitlex_lanes {
     /* Store where the bits of words *word..last-1 are, while there is room for 64 and more; *word is the first word left. */
     size_t (*ends32)(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint32_t *out, size_t room);
     size_t (*ends64)(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint64_t *out, size_t room);
-    /* NULL; or run an automaton from w->state on over the characters of at most 64 units of a text, behind `before` bytes of `tail`. What is no
-     * whole character at the end is left. Units are 0 where there is no `recent`, and they are not below U+0100. */
-    void (*walk)(const bitlex_lanes *lanes, const bitlex_walk *walk, bitlex_recent *recent, const uint8_t *text, size_t length,
-                 bitlex_encoding encoding, const uint8_t *tail, uint32_t before, bitlex_window *w);
-    /* And store where pieces start. There is room for so many. */
-    size_t (*places)(uint64_t starts, uint64_t places, uint64_t base, uint64_t *out, size_t room);
+    /* NULL; or run an automaton over some units of a text. How many were read comes back: all, but where it would leave the table, and where
+     * there is no `recent`. */
+    size_t (*walk)(bitlex_walker *w, const uint8_t *text, size_t length, bitlex_encoding encoding);
     /* NULL; or all of a text of less than BITLEX_LANES_FROM units, one at least: stores the numbers of those at which a piece starts. How many,
      * or BITLEX_NOT_DONE, and then *forward is as it was. For a machine that drops nothing. */
     uint32_t (*whole)(const bitlex_lanes *lanes, const uint8_t *units, bitlex_units kind, uint32_t count, uint32_t backward,

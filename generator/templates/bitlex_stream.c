@@ -29,6 +29,12 @@
 #define LONG_RUN 256 /* units of a part, for which they are where there is a table */
 #define SHORT 24 /* units that are not worth more than one step each */
 
+#if defined(__GNUC__)
+#define NOT_INLINE __attribute__((noinline)) /* so that those who do without it keep no registers for it */
+#else
+#define NOT_INLINE
+#endif
+
 #define NONE 0u  /* the numbers of the sets that are settled */
 #define ALL 1u
 
@@ -38,16 +44,16 @@
 #define TABLED 320 /* units that are read by the table where nothing is open; more are read as any other text is */
 #define AHEAD 16   /* units that are looked up at once where something is */
 #define WALK 16    /* units that are worth vector instructions: so many, */
-#define WALKED 512 /* and up to so many, behind which there are enough for lanes */
+#define WALKED 640 /* and up to so many, behind which there are enough for lanes */
 
 /* What a column does to a configuration: bits. */
 #define START 1u        /* a piece starts at this place, and nothing is done to others */
 #define PLACE_MOVES 2u  /* something is; and if so */
-#define LEAVES 4u       /* where it leads is not in the table */
-#define FIRST_STARTS 8u /* a piece starts at the first place that was open, and at the second */
-#define SECOND_STARTS 16u
-#define FIRST_IS 5      /* which is open first now: 0 the first that was, 1 the second, 2 this */
-#define SECOND_IS_HERE 128u
+#define LEAVES BITLEX_LEAVES
+#define FIRST_STARTS BITLEX_FIRST_STARTS
+#define SECOND_STARTS BITLEX_SECOND_STARTS
+#define FIRST_IS 5      /* which is open first now: 0 the first that was, 1 the second, 2 this: two of these bits */
+#define SECOND_IS_HERE BITLEX_SECOND_IS_HERE
 #define COUNT_IS 8      /* how many are */
 
 struct bitlex_stream_table {
@@ -291,18 +297,17 @@ static void tabulate(bitlex_stream_table *t, const bitlex_machine *machine, uint
     t->next[at] = (uint16_t)(next == NOT_TABLED ? 0 : next << t->shift);
 }
 
-/* Whether the third of equal columns and all behind it do the same, whatever was before: they lead to the same configuration, and of those that
- * do something to open places, only the last one matters. */
-static int lasts(const bitlex_stream_table *t, uint32_t column)
+/* Whether the third of equal columns and all behind it do the same, whatever was before; and the guess does not lead there anyway. */
+static int lasts(const bitlex_stream_table *t, uint32_t column, uint32_t guess)
 {
-    uint32_t i, third, does;
+    const uint32_t guessed = t->next[t->next[guess << t->shift | column] | column];
+    uint32_t i, second, all = 0;
     for (i = 0; i < t->count; i++) {
-        third = t->next[t->next[i << t->shift | column] | column] | column;
-        does = t->does[third];
-        if ((t->next[third] | column) != third) return 0;
-        if ((does & PLACE_MOVES) != 0 && ((does & (LEAVES | FIRST_STARTS | SECOND_STARTS)) != 0 || (does >> FIRST_IS & 3) == 1)) return 0;
+        second = t->next[t->next[i << t->shift | column] | column];
+        if (t->next[second | column] != second || (t->does[second | column] & LEAVES) != 0) return 0;
+        all |= second ^ guessed;
     }
-    return 1;
+    return all != 0;
 }
 
 /* The configuration to which a column leads from most of so many. */
@@ -317,39 +322,32 @@ static uint8_t usual(const bitlex_stream_table *t, uint32_t column, const uint8_
     return most;
 }
 
-static void prepare_symbol(const bitlex_stream_table *t, const uint8_t *guesses, bitlex_kind kind, uint32_t symbol, uint32_t column)
-{
-    const uint32_t each = BITLEX_PAGE / t->count;
-    bitlex_walk *walk = walk_of(t);
-    walk->column[kind][symbol] = (uint8_t)column;
-    walk->guess[kind][symbol] = guesses[column];
-    walk->page[kind][symbol] = (uint8_t)(column / each | (lasts(t, column) ? 0x80 : 0));
-    walk->offset[kind][symbol] = (uint8_t)(column % each * t->count);
-}
-
-/* The table on pages. Configurations with places that are open are marked, and so is what is not in it. */
+/* The table on pages. */
 static void prepare_walk(bitlex_stream_table *t, const bitlex_machine *machine)
 {
     const bitlex_stage *stage = machine->stages;
     const uint32_t each = BITLEX_PAGE / t->count, columns = stage->column_count;
     bitlex_walk *walk = walk_of(t);
-    uint8_t every[CONFIGURATIONS], one[STATES], guesses[STATES];
+    uint8_t every[CONFIGURATIONS], one[STATES];
     uint32_t column, i;
     if (machine->lanes == NULL || machine->lanes->walk == NULL) return;
     walk->pages = (columns + each - 1) / each;
-    walk->marked = stage->forward_states < CONFIGURATIONS ? stage->forward_states : CONFIGURATIONS;
     for (i = 0; i < t->count; i++) every[i] = (uint8_t)i;
     for (column = 0; column < columns; column++) one[column] = usual(t, column, every, t->count);
-    for (column = 0; column < columns; column++) guesses[column] = usual(t, column, one, columns);
     for (column = 0; column < columns; column++) {
+        const uint32_t page = column / each, offset = column % each * t->count;
+        walk->guess[column] = usual(t, column, one, columns);
+        walk->page[column] = (uint8_t)page;
+        walk->lasts[column] = (uint8_t)lasts(t, column, walk->guess[column]);
+        walk->offset[column] = (uint8_t)offset;
         for (i = 0; i < t->count; i++) {
-            const uint32_t at = i << t->shift | column, leaves = (t->does[at] & PLACE_MOVES) != 0 && (t->does[at] & LEAVES) != 0;
-            const uint32_t next = t->next[at] >> t->shift | (t->does[at] & START ? 0x80u : 0);
-            walk->next[column / each][column % each * t->count + i] = (uint8_t)(leaves ? walk->marked : next);
+            const uint32_t at = i << t->shift | column, does = t->does[at];
+            walk->next[page][offset + i] = (uint8_t)(t->next[at] >> t->shift | (does & START ? 0x80u : 0));
+            walk->does[page][offset + i] = (uint8_t)(does & PLACE_MOVES ? does & 0xFF & ~(START | PLACE_MOVES) : 0);
         }
     }
-    for (i = 0; i < 256; i++) prepare_symbol(t, guesses, BITLEX_LOW, i, column_of(machine, i));
-    for (i = 0; i < machine->cells; i++) prepare_symbol(t, guesses, BITLEX_CODES, machine->lanes->cell_code[i], stage->columns[i]);
+    for (i = 0; i < 256; i++) walk->column[BITLEX_LOW][i] = (uint8_t)column_of(machine, i);
+    for (i = 0; i < machine->cells; i++) walk->column[BITLEX_CODES][machine->lanes->cell_code[i]] = stage->columns[i];
 }
 
 size_t bitlex_stream_table_size(void) { return sizeof(bitlex_stream_table); }
@@ -419,83 +417,24 @@ static inline uint32_t read_columns(bitlex_stream *s, const uint8_t *columns, co
     return i;
 }
 
-/* A place that is open: its unit; and if it is in the window at hand, the bit of its character. */
-typedef struct {
-    uint64_t unit, bit;
-} opened;
-
-static void start_at(const opened *place, bitlex_window *w, uint64_t **out)
-{
-    w->starts |= place->bit;
-    if (place->bit == 0) *(*out)++ = place->unit;
-}
-
-static void pass_on(opened *place, uint64_t base, const bitlex_window *w)
-{
-    if (place->bit != 0) place->unit = base + w->place[first_bit(place->bit)];
-    place->bit = 0;
-}
-
-/* What is done to places that are open, one by one: 0 where it leads out of the table; the window then ends there. */
-static int walk_open(const bitlex_stream_table *t, bitlex_window *w, opened *first, opened *second, uint64_t **out)
-{
-    const uint8_t *column = walk_of(t)->column[w->kind];
-    for (; w->marked != 0; w->marked &= w->marked - 1) {
-        const uint32_t i = first_bit(w->marked), does = t->does[(uint32_t)w->before[i] << t->shift | column[w->symbols[i]]];
-        if (!(does & PLACE_MOVES)) continue;
-        if (does & LEAVES) {
-            w->state = w->before[i];
-            w->starts &= (UINT64_C(1) << i) - 1;
-            w->units = w->place[i];
-            return 0;
-        }
-        if (does & FIRST_STARTS) start_at(first, w, out);
-        if (does & SECOND_STARTS) start_at(second, w, out);
-        if ((does >> FIRST_IS & 3) == 1) *first = *second;
-        if ((does >> FIRST_IS & 3) == 2) first->bit = UINT64_C(1) << i;
-        if (does & SECOND_IS_HERE) second->bit = UINT64_C(1) << i;
-    }
-    return 1;
-}
-
-/* As read_columns, by vector instructions, 64 units at a time, up to what leads out of the table: how many units. The rest of a character that the
- * part before left is read, too, and what is left of one at the end is kept. `recent`: NULL, or for what is not ASCII. */
-static size_t walk(bitlex_stream *s, bitlex_recent *recent, const uint8_t *text, size_t length, bitlex_encoding encoding, uint64_t **out,
-                   const uint64_t *limit)
+/* As read_columns, by vector instructions, 64 units at a time, up to what leads out of the table: how many units. What is left of a
+ * character at the end is kept. `recent`: NULL, or for what is not ASCII. */
+static inline size_t walk(bitlex_stream *s, bitlex_recent *recent, const uint8_t *text, size_t length, bitlex_encoding encoding,
+                          uint64_t *out, size_t room, size_t *stored)
 {
     const bitlex_stream_table *t = s->table;
-    const bitlex_lanes *lanes = s->machine->lanes;
-    const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding;
-    opened first = {s->open[0] >> 6, 0}, second = {s->open[1] >> 6, 0};
-    size_t done = 0;
-    int goes_on = 1;
-    bitlex_window w;
-    w.state = s->configuration;
-    while (goes_on && done < length) {
-        const uint32_t before = s->tail_length, size = length - done < 64 - before ? (uint32_t)(length - done) : 64 - before;
-        lanes->walk(lanes, walk_of(t), recent, text + done * width, size, encoding, s->tail, before, &w);
-        if (w.count > 0 && w.units > 0) goes_on = walk_open(t, &w, &first, &second, out);
-        if (w.count > 0 && w.units == 0) break;
-        if (w.count > 0) {
-            pass_on(&first, s->length, &w);
-            pass_on(&second, s->length, &w);
-            *out += lanes->places(w.starts, w.places, s->length, *out, (size_t)(limit - *out));
-        }
-        s->length += w.units;
-        s->tail_length = 0;
-        if (goes_on && size == length - done) { /* what is left of the window is the beginning of a character */
-            if (encoding == BITLEX_UTF8) memcpy(s->tail, w.bytes + w.units, sizeof s->tail);
-            s->tail_length = (uint8_t)(before + size - w.units);
-            done = length;
-        } else {
-            done += w.units - before;
-        }
-    }
-    s->configuration = (uint16_t)w.state;
-    s->forward = t->configurations[w.state].forward;
-    s->count = t->configurations[w.state].count;
-    s->open[0] = first.unit << 6;
-    s->open[1] = second.unit << 6;
+    bitlex_walker w = {s->machine->lanes, walk_of(t), recent, out, out + room, s->open, s->length, s->start, 0, {0},
+                       (uint8_t)s->configuration, 0};
+    const size_t done = w.lanes->walk(&w, text, length, encoding);
+    *stored = (size_t)(w.out - out);
+    if (s->length == 0 && *stored > 0 && out[0] == 0) memmove(out, out + 1, --*stored * sizeof *out); /* as take_starts */
+    s->length = w.length;
+    s->start = w.start;
+    s->tail_length = (uint8_t)w.tail_length;
+    memcpy(s->tail, w.tail, sizeof s->tail);
+    s->configuration = w.state & (CONFIGURATIONS - 1);
+    s->forward = t->configurations[s->configuration].forward;
+    s->count = t->configurations[s->configuration].count;
     return done;
 }
 
@@ -509,11 +448,11 @@ static size_t take_starts(bitlex_stream *s, uint64_t *out, size_t n)
     return n;
 }
 
-/* Whether as many units are read by walk: bytes of machines that read bytes are not, as they may be left inside a character. */
-static int walks(const bitlex_stream *s, size_t length)
+/* Whether walk reads any: bytes of machines that read bytes it does not, as they may be left inside a character. */
+static inline int can_walk(const bitlex_stream *s)
 {
-    return length >= WALK && length <= WALKED && s->configuration != NOT_TABLED && s->machine->continuation == NULL &&
-           s->machine->lanes != NULL && s->machine->lanes->walk != NULL;
+    return s->configuration != NOT_TABLED && s->machine->continuation == NULL && s->machine->lanes != NULL &&
+           s->machine->lanes->walk != NULL;
 }
 
 /* Read some characters by the table: how many units. Where each byte is a character, its column is looked up as it is needed: the chain
@@ -719,28 +658,14 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
     return done;
 }
 
-size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const void *text, size_t length,
-                          bitlex_encoding encoding, size_t *used, uint64_t *out, size_t room)
+/* What of a part is left, behind `done` units with n offsets. */
+static NOT_INLINE size_t feed_rest(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const uint8_t *p, size_t length,
+                                   bitlex_encoding encoding, size_t *used, uint64_t *out, size_t n, size_t room)
 {
     const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding;
-    const uint8_t *p = text;
-    size_t done = 0, n = 0, stored, body;
+    size_t done = *used, stored, body;
     uint32_t tail = 0;
     uint8_t last[3];
-    *used = 0;
-    s->full = 0;
-    if (length == 0 || room < s->count + BITLEX_STREAM_ROOM) return 0;
-    if (length > room - s->count - 8) length = room - s->count - 8; /* each unit ends a piece at most, and each place does */
-    if (walks(s, length)) {
-        uint64_t *end = out;
-        if (scratch != NULL && cursor->memory == NULL) cursor->memory = bitlex_memory_in(scratch);
-        done = walk(s, cursor->memory == NULL ? NULL : &cursor->memory->recent, p, length, encoding, &end, out + room);
-        n = take_starts(s, out, (size_t)(end - out));
-    }
-    if (done < length && s->tail_length > 0) {
-        done += finish_character(s, p + done, length - done, out + n, &stored);
-        n += stored;
-    }
     if (done < length && s->tail_length == 0) {
         if (encoding == BITLEX_UTF8) tail = unfinished(p + done, length - done);
         if (tail > 0) {
@@ -758,6 +683,28 @@ size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch
     }
     *used = done;
     return s->machine->drops ? n / 2 : n;
+}
+
+size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const void *text, size_t length,
+                          bitlex_encoding encoding, size_t *used, uint64_t *out, size_t room)
+{
+    const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding;
+    const uint8_t *p = text;
+    size_t done = 0, n = 0, stored;
+    *used = 0;
+    s->full = 0;
+    if (length == 0 || room < s->count + BITLEX_STREAM_ROOM) return 0;
+    if (length > room - s->count - 8) length = room - s->count - 8; /* each unit ends a piece at most, and each place does */
+    if (s->tail_length > 0) done = finish_character(s, p, length, out, &n);
+    if (length - done >= WALK && length - done <= WALKED && can_walk(s)) {
+        if (scratch != NULL && cursor->memory == NULL) cursor->memory = bitlex_memory_in(scratch);
+        done += walk(s, cursor->memory == NULL ? NULL : &cursor->memory->recent, p + done * width, length - done, encoding, out + n,
+                     room - n, &stored);
+        n += stored;
+    }
+    *used = done;
+    if (done == length) return s->machine->drops ? n / 2 : n;
+    return feed_rest(s, cursor, scratch, p, length, encoding, used, out, n, room);
 }
 
 size_t bitlex_stream_finish(bitlex_stream *s, uint64_t *out)
