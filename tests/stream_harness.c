@@ -1,6 +1,7 @@
-/* stream_harness.c - streams in plain C, under sanitizers: random parts of random texts against bitlex_next_pairs of the whole; and, of random
- * vocabularies, the ids that bpe_final says are final against those of random continuations. And parts that are written to while they are
- * read, as another thread might: bitlex_stream.c is part of this file, and whenever it calls bitlex.c, a part may change.
+/* stream_harness.c - streams in plain C, under sanitizers: random parts of random texts against bitlex_next_pairs of the whole; the automaton of
+ * vector instructions on random tables, against one that reads character by character; and, of random vocabularies, the ids that bpe_final
+ * says are final against those of random continuations. And parts that are written to while they are read, as another thread might:
+ * bitlex_stream.c is part of this file, and whenever it calls bitlex.c, a part may change.
  *
  * Every part lies at the end of memory of its own size, and so do the offsets, so that a read or write beyond them is seen.
  */
@@ -166,6 +167,119 @@ static void check(const bitlex_machine *emitted, int vectors, int tabled, uint32
     free(lanes);
 }
 
+static int by_value(const void *one, const void *two)
+{
+    const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)two;
+    return (a > b) - (a < b);
+}
+
+static size_t distinct_sorted(uint64_t *found, size_t n)
+{
+    size_t i, kept = 0;
+    qsort(found, n, sizeof *found, by_value);
+    for (i = 0; i < n; i++)
+        if (kept == 0 || found[kept - 1] != found[i]) found[kept++] = found[i];
+    return kept;
+}
+
+/* An automaton of any steps, which do anything to open places. Some columns forget what was before, or do after two of them. */
+static void make_walk(bitlex_walk *walk, const bitlex_lanes *lanes, uint32_t states, uint32_t columns)
+{
+    const uint32_t each = BITLEX_PAGE / states;
+    uint32_t column, state, i;
+    memset(walk, 0, sizeof *walk);
+    walk->pages = (columns + each - 1) / each;
+    for (column = 0; column < columns; column++) {
+        const uint32_t page = column / each, offset = column % each * states, kind = random_below(4), often = random_below(3);
+        const uint32_t one = random_below(states), two = random_below(states), leaves = random_below(40) == 0;
+        walk->page[column] = (uint8_t)page;
+        walk->offset[column] = (uint8_t)offset;
+        walk->guess[column] = (uint8_t)random_below(states);
+        walk->lasts[column] = kind == 0 && !leaves;
+        for (state = 0; state < states; state++) {
+            const uint32_t to = kind == 0 ? (state == one || state == two ? two : one) : kind == 1 ? one : random_below(states);
+            const uint32_t starts = random_below(256) & (BITLEX_FIRST_STARTS | BITLEX_SECOND_STARTS);
+            const uint32_t moves = random_below(3) << 5 | (random_below(2) ? BITLEX_SECOND_IS_HERE : 0); /* the first, and the second */
+            walk->next[page][offset + state] = (uint8_t)(to | (random_below(3) == 0 ? 0x80 : 0));
+            walk->does[page][offset + state] = (uint8_t)(often == 0 || random_below(4 * often) == 0 ? starts | moves : 0);
+            if (leaves && random_below(8) == 0) walk->does[page][offset + state] = BITLEX_LEAVES;
+        }
+    }
+    for (i = 0; i < 256; i++) walk->column[BITLEX_CODES][i] = (uint8_t)random_below(columns);
+    for (i = 0; i < 256; i++) walk->column[BITLEX_LOW][i] = walk->column[BITLEX_CODES][lanes->direct[i]];
+}
+
+/* The same, character by character: how many offsets. */
+static size_t walk_slowly(const bitlex_walk *walk, const bitlex_lanes *lanes, const uint8_t *text, size_t length, bitlex_walker *w,
+                          uint64_t *out)
+{
+    const bitlex_machine *m = lanes->machine;
+    size_t n = 0, at = 0;
+    while (at < length) {
+        uint32_t taken, point, cell, column, index, does, next;
+        if (unfinished(text + at, length - at) == length - at) break;
+        point = bitlex_decode(text + at, text + length, &taken);
+        cell = m->stage2[((uint32_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1))];
+        column = walk->column[BITLEX_CODES][lanes->cell_code[cell]];
+        index = walk->offset[column] + (w->state & 0x7Fu);
+        does = walk->does[walk->page[column]][index];
+        next = walk->next[walk->page[column]][index];
+        if (does & BITLEX_LEAVES) {
+            w->left = 1;
+            break;
+        }
+        if (does & BITLEX_FIRST_STARTS) out[n++] = w->open[0] >> 6;
+        if (does & BITLEX_SECOND_STARTS) out[n++] = w->open[1] >> 6;
+        if (does & BITLEX_FIRST_IS_SECOND) w->open[0] = w->open[1];
+        if (does & BITLEX_FIRST_IS_HERE) w->open[0] = w->length << 6;
+        if (does & BITLEX_SECOND_IS_HERE) w->open[1] = w->length << 6;
+        if (next & 0x80) out[n++] = w->length;
+        w->state = (uint8_t)next;
+        w->length += taken;
+        at += taken;
+    }
+    return n;
+}
+
+/* The automaton of vector instructions, on tables that no lexer has. */
+static void check_walk(uint32_t turns)
+{
+    static bitlex_walk tables[2];
+    static uint8_t text[700];
+    static uint64_t want[3 * 700 + 64], found[3 * 700 + 64];
+    bitlex_walk *walk = (bitlex_walk *)(void *)(((uintptr_t)tables + 63) & ~(uintptr_t)63);
+    bitlex_machine machine = bitlex_cl100k;
+    void *memory = malloc(bitlex_lanes_size());
+    void *recent = malloc(sizeof(bitlex_recent) + 64);
+    bitlex_recent *rows = (bitlex_recent *)(void *)(((uintptr_t)recent + 63) & ~(uintptr_t)63);
+    bitlex_accelerate(&machine, memory, BITLEX_AVX512);
+    bitlex_forget(rows);
+    while (machine.lanes != NULL && machine.lanes->walk != NULL && turns-- > 0) {
+        const uint32_t states = 2 + random_below(random_below(2) ? 20 : 63), columns = 1 + random_below(random_below(2) ? 12 : 64);
+        uint32_t times = 20;
+        make_walk(walk, machine.lanes, states, columns);
+        while (times-- > 0) {
+            const size_t length = 1 + make_text(text, random_below(4) ? 64 : sizeof text - 1) % (sizeof text - 1);
+            uint64_t open[2] = {3 << 6, 5 << 6}, opened[2] = {3 << 6, 5 << 6};
+            const uint8_t state = (uint8_t)random_below(states);
+            bitlex_walker w = {machine.lanes, walk, rows, found, found + 3 * length + 8, open, 10, 0, 0, {0}, state, 0}, slow = w;
+            size_t expected, have;
+            slow.open = opened;
+            machine.lanes->walk(&w, text, length, BITLEX_UTF8);
+            expected = distinct_sorted(want, walk_slowly(walk, machine.lanes, text, length, &slow, want));
+            have = distinct_sorted(found, (size_t)(w.out - found));
+            if (have != expected || memcmp(want, found, have * sizeof *want) != 0) fail("walk", "other offsets");
+            if (w.length != slow.length || ((w.state ^ slow.state) & 0x7F) != 0 || w.left != slow.left) fail("walk", "another state");
+            if (memcmp(open, opened, sizeof open) != 0) fail("walk", "other places are open");
+            if (w.left) continue;
+            if (w.tail_length != 10 + length - w.length) fail("walk", "a tail of another length");
+            if (memcmp(w.tail, text + (w.length - 10), w.tail_length) != 0) fail("walk", "another tail");
+        }
+    }
+    free(memory);
+    free(recent);
+}
+
 /* A rank file of the letters a, b, c and random tokens of these. */
 static void check_final(uint32_t turns)
 {
@@ -215,6 +329,7 @@ int main(int count, char **arguments)
             check(machines[i], mode & 1, mode >> 1 & 1, turns);
         }
     }
+    check_walk(20 * turns);
     check_final(turns);
     puts("no difference");
     return 0;
