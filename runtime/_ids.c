@@ -5,7 +5,7 @@
  */
 #include "_tokens.h"
 
-#define FEW 256 /* ids that are copied: for so few, memory that is given away is dearer than the copy */
+#define FEW 1024 /* ids that are copied: for so few, memory that is given away is dearer than the copy */
 
 int bitlex_py_reserve(Ids *ids, size_t more)
 {

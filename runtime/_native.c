@@ -111,7 +111,9 @@ static PyObject *machine_ends(Machine *self, PyObject *const *arguments, Py_ssiz
  *
  * Rejected: numpy's headers (bitlex could not be built without numpy, nor by one version for the others). */
 enum { NUMPY_ABI = 0, NUMPY_ARRAY_TYPE = 2, NUMPY_NEW = 94, NUMPY_SET_BASE = 282 };
+enum { NUMPY_KEEPS = 1024 }; /* bytes */
 enum { NUMPY_CONTIGUOUS = 1, NUMPY_ALIGNED = 0x100, NUMPY_WRITEABLE = 0x400 };
+typedef struct { PyObject_HEAD char *data; } NumpyArray; /* as it begins in both versions */
 
 typedef unsigned int (*AbiFunction)(void);
 typedef PyObject *(*NewFunction)(PyTypeObject *type, PyObject *dtype, int dimensions, Py_ssize_t const *shape, Py_ssize_t const *strides,
@@ -168,10 +170,10 @@ static PyObject *array_from(void **numpy, PyObject *buffer, PyObject *dtype, Py_
     return array;
 }
 
-PyObject *bitlex_py_numpy(PyObject *module, PyObject *buffer, Numbers numbers)
+/* The module's numpy, and the type of such numbers; NULL with an exception set. */
+static PyObject *type_of(PyObject *module, Numbers numbers)
 {
     State *state = PyModule_GetState(module);
-    PyObject *dtype;
     int failed;
 #ifdef Py_GIL_DISABLED
     Py_BEGIN_CRITICAL_SECTION(module);
@@ -181,20 +183,38 @@ PyObject *bitlex_py_numpy(PyObject *module, PyObject *buffer, Numbers numbers)
     Py_END_CRITICAL_SECTION();
 #endif
     if (failed) return NULL;
-    dtype = numbers == IDS ? state->ids : numbers == NARROW ? state->narrow : state->wide;
-    if (state->numpy != NULL) return array_from(state->numpy, buffer, dtype, numbers == WIDE_OFFSETS ? 8 : 4);
+    return numbers == IDS ? state->ids : numbers == NARROW ? state->narrow : state->wide;
+}
+
+static Py_ssize_t size_of(Numbers numbers) { return numbers == WIDE_OFFSETS ? 8 : 4; }
+
+PyObject *bitlex_py_numpy(PyObject *module, PyObject *buffer, Numbers numbers)
+{
+    State *state = PyModule_GetState(module);
+    PyObject *dtype = type_of(module, numbers);
+    if (dtype == NULL) return NULL;
+    if (state->numpy != NULL) return array_from(state->numpy, buffer, dtype, size_of(numbers));
     return PyObject_Vectorcall(state->from_buffer, (PyObject *[]){buffer, dtype}, 2, NULL);
 }
 
+/* Few numbers lie in memory of numpy's own, of which small pieces wait for the next array: no other object is made. */
 PyObject *bitlex_py_numpy_copy(PyObject *module, const void *from, size_t size, Numbers numbers)
 {
     State *state = PyModule_GetState(module);
-    Offsets *copy = bitlex_py_offsets_new(state->offsets, size);
-    PyObject *array;
-    if (copy == NULL) return NULL;
-    if (size > 0) memcpy(copy->bytes, from, size);
-    array = bitlex_py_numpy(module, (PyObject *)copy, numbers);
-    Py_DECREF(copy);
+    PyObject *dtype = type_of(module, numbers), *array = NULL;
+    if (dtype == NULL) return NULL;
+    if (state->numpy != NULL && size < NUMPY_KEEPS) {
+        const Py_ssize_t count = (Py_ssize_t)size / size_of(numbers);
+        array = ((NewFunction)(uintptr_t)state->numpy[NUMPY_NEW])(state->numpy[NUMPY_ARRAY_TYPE], Py_NewRef(dtype), 1, &count, NULL, NULL, 0,
+                                                                  NULL);
+        if (array != NULL && size > 0) memcpy(((NumpyArray *)array)->data, from, size);
+    } else {
+        Offsets *copy = bitlex_py_offsets_new(state->offsets, size);
+        if (copy == NULL) return NULL;
+        if (size > 0) memcpy(copy->bytes, from, size);
+        array = bitlex_py_numpy(module, (PyObject *)copy, numbers);
+        Py_DECREF(copy);
+    }
     return array;
 }
 

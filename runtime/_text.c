@@ -70,6 +70,13 @@ int bitlex_py_text_begin(Text *t, const bitlex_machine *machine, PyObject *text)
         t->string = text;
         return 0;
     }
+    if (PyBytes_CheckExact(text)) { /* the same as below, in a few nanoseconds less */
+        t->data = PyBytes_AS_STRING(text);
+        t->length = (uint64_t)PyBytes_GET_SIZE(text);
+        t->encoding = BITLEX_UTF8;
+        t->view.obj = Py_NewRef(text);
+        return 0;
+    }
     if (!PyObject_CheckBuffer(text)) {
         PyErr_Format(PyExc_TypeError, "expected str or a bytes-like object, got %.200s", Py_TYPE(text)->tp_name);
         return -1;

@@ -125,7 +125,6 @@ static int take_pieces(Call *c, size_t count)
     size_t i;
     if (count == 0) return 0;
     for (i = 0; !pairs && i < count; i++) c->ends[i] = (uint32_t)(c->offsets[i] + shift);
-    if (!pairs) memcpy(c->starts + 1, c->ends, (count - 1) * sizeof *c->ends);
     for (i = 0; pairs && i < count; i++) {
         c->starts[i] = (uint32_t)(c->offsets[2 * i] + shift);
         c->ends[i] = (uint32_t)(c->offsets[2 * i + 1] + shift);
@@ -173,19 +172,19 @@ static int hand_out_final(Call *c)
 /* Room for so many offsets of pieces. */
 static int reserve(Call *c, size_t pieces)
 {
-    const size_t each = c->stream->encoder->machine->machine.drops ? 24 : 16;
+    const size_t pairs = c->stream->encoder->machine->machine.drops != 0, each = pairs ? 24 : 12;
     Working *w = c->work;
     if (pieces <= c->room) return 0;
-    if (pieces * each > w->offsets_size) {
+    if ((pieces + 1) * each > w->offsets_size) {
         PyMem_RawFree(w->offsets);
-        w->offsets_size = pieces * each;
+        w->offsets_size = (pieces + 1) * each;
         w->offsets = PyMem_RawMalloc(w->offsets_size);
         if (w->offsets == NULL) return w->offsets_size = 0, no_memory(c);
     }
-    c->room = w->offsets_size / each;
+    c->room = w->offsets_size / each - 1;
     c->offsets = w->offsets;
-    c->starts = (uint32_t *)(void *)(c->offsets + (each - 8) / 8 * c->room);
-    c->ends = c->starts + c->room;
+    c->starts = (uint32_t *)(void *)(c->offsets + (pairs + 1) * c->room);
+    c->ends = c->starts + (pairs ? c->room : 1); /* without gaps, a piece starts where the one before ends */
     return 0;
 }
 
