@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 #define LEFT ((2 * BUCKETS + 63) / 64 * 8)
-#define TABLES (2 * sizeof(entry[2]) * BUCKETS + 2 * sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + (1u << SEEN_BITS) / 8 + LEFT + ARENA + 16)
+#define ENTRIES_OF_ALL (2 * sizeof(entry[2]) * BUCKETS + 2 * sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + 16 * CHARACTERS)
+#define TABLES (ENTRIES_OF_ALL + (1u << SEEN_BITS) / 8 + LEFT + ARENA + 16)
 
 typedef struct {
     uint32_t length, count; /* before the ids and the bytes of a piece in the arena */
@@ -41,7 +42,8 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     e->slots = (void *)(at += 2 * sizeof(medium_entry) * MEDIUMS);
     e->seen = (void *)(at += sizeof(slot) * SLOTS);
     e->left = (void *)(at += (1u << SEEN_BITS) / 8);
-    e->arena = at + LEFT;
+    e->characters = (void *)(at += LEFT);
+    e->arena = at + sizeof *e->characters * CHARACTERS;
     return e;
 }
 
@@ -88,6 +90,7 @@ static void grow_buckets(bpe_encoder *e)
 /* The first place of a bucket, for a key. */
 static void make_room(bpe_encoder *e, entry *bucket, key k)
 {
+    e->moved++;
     if (same_key(bucket[0].bytes, k) || is_free(bucket)) return;
     if (!same_key(bucket[1].bytes, k) && bucket_of(e, bucket[1].bytes) == bucket) move_on(e, bucket + 1);
     bucket[1] = bucket[0];
@@ -134,7 +137,7 @@ void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, si
     bucket[0].bytes = k;
     if (count <= 4) {
         memcpy(bucket[0].ids, ids, 4 * sizeof *ids);
-        bucket[0].ids[3] |= flags | (uint32_t)(count - 1) << COUNT_SHIFT;
+        bucket[0].ids[3] |= (flags != 0 ? flags : PLAIN) | (uint32_t)(count - 1) << COUNT_SHIFT;
     } else {
         put_elsewhere(e, ids, count, bucket[0].ids);
         bucket[0].ids[2] = (uint32_t)count;

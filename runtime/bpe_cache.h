@@ -34,12 +34,14 @@
 #define BUCKETS (1u << BUCKET_BITS)
 #define LOST (BUCKETS / 16)     /* entries, after which there are twice as many buckets */
 #define LOST_MEDIUMS (MEDIUMS / 16)
+#define CHARACTERS 0x10000      /* that have an entry of their own, at their number */
 #define MEDIUM BPE_MEDIUM       /* longest piece in a medium entry */
 #define MEDIUM_IDS 7
 #define SEEN_BITS 20            /* of hashes of pieces that were met once */
 #define SEEN (1u << 17)         /* pieces after which all are forgotten */
 
 /* In the last of the four ids of an entry, which have 21 bits each: */
+#define PLAIN (UINT32_C(1) << 27) /* neither of the next two, nor empty */
 #define UNTRIED (UINT32_C(1) << 28)
 #define ELSEWHERE (UINT32_C(1) << 29) /* it has more ids than fit here: instead of them, where they are, of which generation, how many */
 #define COUNT_SHIFT 30                /* number of ids - 1 */
@@ -73,12 +75,14 @@ struct bpe_encoder {
     entry (*buckets)[2];
     medium_entry *mediums;
     slot *slots;
+    uint32_t (*characters)[4]; /* by number: ids as an entry has them, with PLAIN; zeros where there are none */
     uint8_t *arena;
     uint32_t used, generation;
     uint64_t *seen;
     uint64_t *left; /* bits by bucket: something has moved on to another one */
     uint32_t seen_count, guests; /* how many guests were asked for */
     uint32_t bucket_mask, medium_mask, lost, lost_mediums;
+    uint32_t moved; /* counts what is put into buckets: where ids were before, others may be then */
     int vectors; /* see bpe_encoder_use_vectors */
     uint8_t recent[256]; /* by hash: which of those that wait may be the same piece */
 };

@@ -8,9 +8,8 @@
  * other keys are made. Then each is compared; from an entry four ids are always copied, and as many counted as there are: no branch. What
  * was not found waits until there is enough to be merged by turns (bpe_merge_many.c), and is then put where it belongs.
  */
-#include "bpe_places.h"
+#include "bpe_characters.h"
 
-#define GROUP 128           /* pieces or parts that are worked on together: their lines come while the others are asked for */
 #define WORTH 8             /* pieces for which a region is worth it */
 #define MISSING 256         /* that wait: enough to be merged by turns, though few pieces of a group are missing */
 #if MISSING > 256
@@ -415,7 +414,7 @@ static size_t encode_places(bpe_encoder *e, const group *g, misses *missed, uint
     for (i = 0; i < count; i++) {
         const entry *found = g->buckets[i] + !same_key(g->buckets[i]->bytes, g->keys[i]);
         const uint32_t flags = found->ids[3];
-        if (LIKELY(same_key(found->bytes, g->keys[i]) && (flags & (ELSEWHERE | UNTRIED)) == 0)) {
+        if (LIKELY(same_key(found->bytes, g->keys[i]) && (flags & PLAIN) != 0)) {
             copy_ids(out + done, found->ids);
             done += 1 + (size_t)(flags >> COUNT_SHIFT);
             continue;
@@ -439,7 +438,7 @@ WITH_VECTORS static size_t encode_places_by_vectors(bpe_encoder *e, const group 
         if (LIKELY(at != NOWHERE)) {
             const entry *found = (const void *)((const uint8_t *)g->buckets[i] + at);
             const uint32_t flags = found->ids[3];
-            if (LIKELY((flags & (ELSEWHERE | UNTRIED)) == 0)) {
+            if (LIKELY((flags & PLAIN) != 0)) {
                 copy_ids(out + done, found->ids);
                 done += 1 + (size_t)(flags >> COUNT_SHIFT);
                 continue;
@@ -467,23 +466,84 @@ static size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint3
 
 #ifdef HAS_VECTORS
 
+/* A place of a group that was not found where it should be. What is found in its bucket of a character is kept by its number. */
+NOT_INLINE static size_t encode_not_located(bpe_encoder *e, group *g, size_t i, uint32_t character, misses *missed, size_t done,
+                                            uint32_t *out)
+{
+    const uint32_t start = g->starts[i], end = g->ends[i];
+    const entry *found;
+    if (end - start <= BPE_KEY) {
+        put_key(e, g, i, start, end);
+        found = g->buckets[i] + !same_key(g->buckets[i]->bytes, g->keys[i]);
+        if (character != 0 && same_key(found->bytes, g->keys[i]) && (found->ids[3] & PLAIN) != 0) {
+            memcpy(e->characters[character], found->ids, sizeof found->ids);
+        }
+    }
+    return encode_miss(e, g, i, missed, done, out);
+}
+
+/* As encode_group, of places of a region whose characters have numbers. */
+WITH_VECTORS static size_t encode_characters(bpe_encoder *e, group *g, const uint16_t *characters, misses *missed, uint32_t *out,
+                                             size_t done)
+{
+    const uint8_t *base = (const uint8_t *)e->buckets;
+    const size_t count = g->count;
+    uint32_t moved = e->moved;
+    located l;
+    size_t i, made;
+    if (missed->gap_count > MISSING - GROUP) done = finish_missing(e, missed, out, done);
+    if (done >= BPE_NO_TOKEN) return done;
+    list_others(e, &l, characters, count);
+    for (i = 0; i < l.count; i += SIXTEEN) {
+        uint64_t longer = put_others(e, &l, g->text, g->starts, i);
+        for (; UNLIKELY(longer != 0); longer &= longer - 1) {
+            const size_t n = i + _tzcnt_u64(longer), which = l.others[n];
+            l.keys[n] = no_key();
+            put_key(e, g, which, g->starts[which], g->ends[which]);
+        }
+    }
+    locate_others(e, &l);
+    for (i = 0;; i++) {
+        for (; i < count; i++) { /* without a call, so that constants stay in registers */
+            const uint32_t *ids = (const void *)(base + l.ids[i]);
+            const uint32_t flags = ids[3];
+            if (UNLIKELY((flags & PLAIN) == 0)) break;
+            copy_ids(out + done, ids);
+            done += 1 + (size_t)(flags >> COUNT_SHIFT);
+        }
+        if (i == count) return done;
+        made = encode_not_located(e, g, i, characters[i], missed, done, out);
+        if (made >= BPE_NO_TOKEN) return made;
+        done += made;
+        if (UNLIKELY(moved != e->moved)) locate_others(e, &l);
+        moved = e->moved;
+    }
+}
+
 /* The ids of pieces from *i on, of which the first is cut, and which are put into regions as long as one of sixteen is: how many ids there are now,
  * or an error. */
 NOT_INLINE static size_t encode_regions(bpe_encoder *e, group *g, misses *missed, const uint32_t *starts, const uint32_t *ends, size_t count, size_t *i,
                              uint32_t *out, size_t done)
 {
     region r;
-    size_t pieces, places, most = FEW_PIECES;
+    size_t pieces, places, characters, from, most = FEW_PIECES;
     uint32_t cut;
     do {
-        pieces = put_region(e->v, &r, g->text, g->readable, starts + *i, ends + *i, count - *i < most ? count - *i : most, &places, &cut);
+        if (most > count - *i) most = count - *i;
+        pieces = put_region(e->v, &r, g->text, g->readable, starts + *i, ends + *i, most, &places, &cut, &characters);
         *i += pieces;
         most = MANY_PIECES;
-        for (g->starts = r.starts, g->joint = r.joint; places > 0; g->starts += g->count, g->joint += g->count, places -= g->count) {
+        for (from = 0; from < places; from += g->count) {
+            g->starts = r.starts + from;
+            g->joint = r.joint + from;
             g->ends = g->starts + 1;
-            g->count = places < GROUP ? places : GROUP;
-            put_keys(e, g, 0);
-            done = encode_group(e, g, missed, out, done);
+            g->count = places - from < GROUP ? places - from : GROUP;
+            if (characters * 2 > places && g->readable - g->starts[g->count - 1] >= 16) {
+                done = encode_characters(e, g, r.characters + from, missed, out, done);
+            } else {
+                put_keys(e, g, 0);
+                done = encode_group(e, g, missed, out, done);
+            }
             if (done >= BPE_NO_TOKEN) return done;
         }
     } while (*i < count && cut * 16 >= pieces && pieces > 0);

@@ -16,7 +16,8 @@
 #include "bpe_cache.h"
 #include "bpe_joints.h"
 
-#define SIXTEEN 16 /* pieces that are looked up together; arrays have room for so many more */
+#define GROUP 128  /* pieces or parts that are worked on together: their lines come while the others are asked for */
+#define SIXTEEN 16 /* of them that are looked up together; arrays have room for so many more */
 
 #if defined(__x86_64__) && defined(__SSE2__) && defined(__GNUC__)
 #define HAS_VECTORS

@@ -30,8 +30,10 @@ typedef struct {
     uint32_t listed[WINDOWS + 1]; /* and how many were before */
     uint32_t before[REGION / 2 + 32], behind[REGION / 2 + 32];
     uint16_t found[REGION / 32 + 8]; /* bits of the list: there is a joint */
+    uint64_t all[WINDOWS + 2];       /* where places begin, and where the last ends */
     uint32_t starts[REGION + 64];
     uint8_t joint[REGION + 64]; /* whether a place begins at one */
+    uint16_t characters[REGION + 64]; /* of places that are one character, its number; or 0 */
 } region;
 
 /* All bytes from those in `from` on, each up to the next that begins a piece. *carry: whether the bytes before go on. */
@@ -191,7 +193,7 @@ WITH_VECTORS static inline size_t store_places(region *r, uint32_t from, uint32_
         cuts |= down(cuts, near, LOOK - 1 - 8);
         cuts = r->cut[w] | (r->longer[w] & cuts);
         joints = found & fill(begins, cuts, &carry) & ~begins;
-        all = begins | joints;
+        r->all[w] = all = begins | joints;
         places = _mm512_maskz_compress_epi8(all, numbers_to_63());
         base = _mm512_set1_epi32((int)(from + 64 * w));
         count = (unsigned)_mm_popcnt_u64(all);
@@ -205,19 +207,8 @@ WITH_VECTORS static inline size_t store_places(region *r, uint32_t from, uint32_
         n += count;
         *cut += (uint32_t)_mm_popcnt_u64(cuts);
     }
+    r->all[w] = 0;
     return n - 1;
-}
-
-/* Put up to `most` pieces, and the parts of those that are cut, into a region: how many pieces, *places of them. *cut becomes how many
- * are. */
-WITH_VECTORS static size_t put_region(const bpe_vocabulary *v, region *r, const uint8_t *text, uint64_t readable, const uint32_t *starts,
-                                      const uint32_t *ends, size_t most, size_t *places, uint32_t *cut)
-{
-    uint32_t size;
-    const size_t pieces = mark_pieces(r, starts, ends, most, &size);
-    find_joints(v, r, list_region(r, text + starts[0], readable - starts[0], size));
-    *places = store_places(r, starts[0], size / 64 + 1, cut);
-    return pieces;
 }
 
 #endif

@@ -63,10 +63,16 @@ static const char *const ONE[] = {"a"};
 static const char *const CHARACTERS[] = {"\xe4\xb8\xad", "\xe6\x96\x87", "\xc3\xa9", "\xf0\x9f\x98\x80", "a", "\xe4\xb8\x80"};
 static const char *const ILL_FORMED[] = {"\xe4\xb8\xad", "\xe4", "\xb8", "\xc3\xa9", "\xc3", "\xf0\x9f\x98", "\x80", "a", "\xff"};
 static const char *const MORE[] = {"\xe4\xbd\xa0", "\xe5\xa5\xbd", "\xe3\x81\x82", "\xf0\x9f\x98\x80", "\xf0\x9f\x8e\x89", "\xd0\xb6", "\xd1\x8f", "\xe0\xa4\x95"};
+/* So many that few tokens lie around two of them: one character is a part. Lengths take turns, and some are no UTF-8, but nearly. */
+static const char *const SEPARATE[] = {"\x01", "~", "\x7f", "\xc2\x80", "\xd0\xb6", "\xdf\xbf", "\xe0\xa0\x80", "\xe0\xbf\xbf", "\xe1\x80\x80",
+                                       "\xe3\x81\x82", "\xe3\x81\x84", "\xe3\x82\x8b", "\xe4\xb8\xad", "\xe4\xb8\x80", "\xe6\x96\x87", "\xe7\x9a\x84",
+                                       "\xe4\xbd\xa0", "\xe5\xa5\xbd", "\xe6\x88\x91", "\xe5\x8e\xbb", "\xe4\xba\x86", "\xed\x9f\xbf", "\xee\x80\x80",
+                                       "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf0\x9f\x98\x80", "\xe0\x80\x81", "\xe0\x82\x80", "\xe0\x9f\xbf", "\xc1\xbf",
+                                       "\xc0\x81", "\xed\xa0\x80", "\xe4\xb8", "\xb8", "\xc3"};
 static const struct {
     const char *const *units;
     uint32_t count;
-} ALPHABETS[] = {{LETTERS, 2}, {LETTERS, 3}, {ONE, 1}, {CHARACTERS, 6}, {CHARACTERS, 2}, {ILL_FORMED, 9}, {MORE, 8}, {MORE, 4}};
+} ALPHABETS[] = {{LETTERS, 2}, {LETTERS, 3}, {ONE, 1}, {CHARACTERS, 6}, {CHARACTERS, 2}, {ILL_FORMED, 9}, {MORE, 8}, {MORE, 4}, {SEPARATE, 24}, {SEPARATE, 35}};
 
 /* Random units, up to so many bytes; the last may be cut. */
 static uint32_t put_units(const vocabulary *v, uint8_t *to, uint32_t length)

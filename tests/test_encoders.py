@@ -61,6 +61,30 @@ def test_every_character_in_every_width_of_str() -> None:
             assert bytes(encoder.encode_to_numpy(text, None, None, 1).astype(np.uint8)) == expected, ascii(text)
 
 
+def test_every_character_that_is_a_part() -> None:
+    """Characters between which nothing merges have the ids of their bytes, when they are met first, and when they are found by their number."""
+    tokens = [*BYTES, *(chr(c).encode() for c in range(0x4E00, 0x5000, 3)), *("あ".encode()[:2], "ж".encode(), "的".encode()[1:])]
+    tokenizer = Tokenizer(describe(Vocabulary.from_ranks(tokens)))
+    rng = random.Random(8)
+    characters = [chr(c) for c in range(1, 0x10000) if not 0xD800 <= c < 0xE000]
+    rng.shuffle(characters)
+    slow = pure(tokenizer)
+    for at in range(0, len(characters), 4000):
+        text = "".join(rng.choice((c, f"中文{c}", f"{c}語", f"{c}{c}")) for c in characters[at : at + 4000])
+        expected = slow.encode(text, None, None, 1)
+        for again in range(3):
+            assert tokenizer.encode_ordinary(text) == expected, (hex(at), again)
+
+
+def test_pieces_of_all_lengths_among_characters() -> None:
+    tokenizer = Tokenizer(describe(Vocabulary.from_ranks(BYTES)))
+    around = "中文字。" * 150
+    for again in range(2):
+        for length in range(1, 300):
+            text = f"{around[:-1]}{'.' * length}{around}".encode()
+            assert bytes(tokenizer.encode_ordinary(text)) == text, (length, again)
+
+
 def test_large_arrays_keep_what_is_in_them() -> None:
     """Their memory, and that of texts, is that of earlier ones, which nobody has any more; lists, which are read into it, change nothing."""
     encoder = make_encoder(describe(Vocabulary.from_ranks(BYTES)), bitlex.lexer("cl100k"))
