@@ -21,7 +21,8 @@ typedef struct {
     special_node *nodes;             /* the first is the root */
     size_t count, room, longest;
     uint8_t firsts[256];             /* whether some token starts with this byte */
-    uint8_t few[4];                  /* the bytes that they start with, if these are up to four */
+    uint8_t few[4];                  /* the bytes that they start with, if these are up to four; */
+    int16_t second[4];               /* the byte behind each, if it is always the same, or -1 */
     int few_count;                   /* -1 if they are more */
 } specials;
 

@@ -50,6 +50,20 @@ def test_search(seed: int) -> None:
     assert specials.find(b"", 0) is None and specials.find(b"ab", 3) is None and specials.find(b"ab", -1) is None
 
 
+@pytest.mark.parametrize("tokens", [(b"<|a|>", b"<|b|>"), (b"<|a|>", b"<a>"), (b"<|a|>", b"|b"), (b"<|a|>", b"<"), (b"<|a|>", b"ab|", b"|b")])
+def test_search_at_every_place(tokens: tuple[bytes, ...]) -> None:
+    """Among first bytes without second ones, and second ones without first ones, at every place of a long text of every length, cut everywhere."""
+    found = {token: at for at, token in enumerate(tokens)}
+    specials = native.Specials(found)
+    for around in (b"x", b"<", b"|", b"|x<"):
+        for at in range(140):
+            text = (around * 140)[:at] + tokens[at % len(tokens)] + (around * 140)[: 80 - at % 7]
+            for end in range(at, min(at + 8, len(text))):
+                assert specials.find(text[:end], 0) == define(found, text[:end], 0)
+            for start in (0, at // 2, at, at + 1):
+                assert specials.find(text, start) == define(found, text, start)
+
+
 def test_what_is_no_special_token() -> None:
     for wrong in ({b"": 1}, {"a": 1}, {b"a": 2**21}):
         with pytest.raises(ValueError, match=r"expected \{bytes that are not empty: id below 2\*\*21\}"):
