@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define LEFT ((2 * BUCKETS + 63) / 64 * 8)
-#define ENTRIES_OF_ALL (2 * sizeof(entry[2]) * BUCKETS + 2 * sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + 16 * CHARACTERS)
+#define ENTRIES_OF_ALL (2 * BUCKET * BUCKETS + 2 * sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + 16 * CHARACTERS)
 #define TABLES (ENTRIES_OF_ALL + (1u << SEEN_BITS) / 8 + LEFT + ARENA + 16)
 
 typedef struct {
@@ -37,8 +37,8 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     e->generation = 1;
     e->bucket_mask = BUCKETS - 1;
     e->medium_mask = MEDIUMS - 2;
-    e->buckets = (void *)at;
-    e->mediums = (void *)(at += 2 * sizeof(entry[2]) * BUCKETS);
+    e->buckets = at;
+    e->mediums = (void *)(at += 2 * BUCKET * BUCKETS);
     e->slots = (void *)(at += 2 * sizeof(medium_entry) * MEDIUMS);
     e->seen = (void *)(at += sizeof(slot) * SLOTS);
     e->left = (void *)(at += (1u << SEEN_BITS) / 8);
@@ -56,15 +56,26 @@ void bpe_encoder_free(bpe_encoder *e)
 
 static inline int is_free(const entry *place) { return place->ids[3] == 0 && key_low(place->bytes) == 0 && key_high(place->bytes) == 0; }
 
+static inline void put_entry(entry *to, const entry *from)
+{
+    to->bytes = from->bytes;
+    memcpy(to->ids, from->ids, sizeof to->ids);
+}
+
+static inline void free_entry(entry *place)
+{
+    memset(&place->bytes, 0, sizeof place->bytes);
+    memset(place->ids, 0, sizeof place->ids);
+}
+
 /* A guest makes room for a guest, but none for who is at home there. */
 static void move_on(bpe_encoder *e, const entry *evicted)
 {
-    entry *place = guest_bucket_of(e, evicted->bytes);
-    if (is_free(evicted) || bucket_of(e, evicted->bytes) == place) return;
-    place += !is_free(place);
+    entry *bucket = guest_bucket_of(e, evicted->bytes), *place = is_free(bucket) ? bucket : second_of(bucket);
+    if (is_free(evicted) || bucket_of(e, evicted->bytes) == bucket) return;
     e->lost += !is_free(place);
-    if (is_free(place) || bucket_of(e, place->bytes) != place - 1) {
-        *place = *evicted;
+    if (is_free(place) || bucket_of(e, place->bytes) != bucket) {
+        put_entry(place, evicted);
         set_bit(e->left, bucket_number(e, evicted->bytes));
     }
 }
@@ -76,12 +87,13 @@ static void grow_buckets(bpe_encoder *e)
     int k;
     e->bucket_mask += BUCKETS;
     for (i = 0; i < BUCKETS; i++) {
-        for (k = 0; k < 2; k++) {
-            entry *place = e->buckets[i] + k;
-            const entry *home = bucket_of(e, place->bytes), *now = home == e->buckets[i] || home == e->buckets[BUCKETS + i] ? home : guest_bucket_of(e, place->bytes);
-            if (is_free(place) || now == e->buckets[i]) continue;
-            e->buckets[BUCKETS + i][k] = *place;
-            memset(place, 0, sizeof *place);
+        entry *place = bucket_at(e, i), *other = bucket_at(e, BUCKETS + i), *const bucket = place, *const twin = other;
+        for (k = 0; k < 2; k++, place = second_of(bucket), other = second_of(twin)) {
+            const entry *home = bucket_of(e, place->bytes);
+            if (home != bucket && home != twin) home = guest_bucket_of(e, place->bytes);
+            if (is_free(place) || home == bucket) continue;
+            put_entry(other, place);
+            free_entry(place);
         }
         if (has_bit(e->left, i)) set_bit(e->left, BUCKETS + i);
     }
@@ -90,19 +102,20 @@ static void grow_buckets(bpe_encoder *e)
 /* The first place of a bucket, for a key. */
 static void make_room(bpe_encoder *e, entry *bucket, key k)
 {
+    entry *second = second_of(bucket);
     e->moved++;
-    if (same_key(bucket[0].bytes, k) || is_free(bucket)) return;
-    if (!same_key(bucket[1].bytes, k) && bucket_of(e, bucket[1].bytes) == bucket) move_on(e, bucket + 1);
-    bucket[1] = bucket[0];
+    if (same_key(bucket->bytes, k) || is_free(bucket)) return;
+    if (!same_key(second->bytes, k) && bucket_of(e, second->bytes) == bucket) move_on(e, second);
+    put_entry(second, bucket);
 }
 
 void bpe_come_home(bpe_encoder *e, entry *guest)
 {
     const entry copy = *guest;
     entry *bucket = bucket_of(e, copy.bytes);
-    memset(guest, 0, sizeof *guest);
+    free_entry(guest);
     make_room(e, bucket, copy.bytes);
-    bucket[0] = copy;
+    put_entry(bucket, &copy);
 }
 
 /* So many bytes of the arena. What was there before is gone when it is full. */
@@ -134,14 +147,14 @@ void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, si
     if (UNLIKELY(e->lost > LOST) && e->bucket_mask < BUCKETS) grow_buckets(e);
     bucket = bucket_of(e, k);
     make_room(e, bucket, k);
-    bucket[0].bytes = k;
+    bucket->bytes = k;
     if (count <= 4) {
-        memcpy(bucket[0].ids, ids, 4 * sizeof *ids);
-        bucket[0].ids[3] |= (flags != 0 ? flags : PLAIN) | (uint32_t)(count - 1) << COUNT_SHIFT;
+        memcpy(bucket->ids, ids, 4 * sizeof *ids);
+        bucket->ids[3] |= (flags != 0 ? flags : PLAIN) | (uint32_t)(count - 1) << COUNT_SHIFT;
     } else {
-        put_elsewhere(e, ids, count, bucket[0].ids);
-        bucket[0].ids[2] = (uint32_t)count;
-        bucket[0].ids[3] = flags | ELSEWHERE;
+        put_elsewhere(e, ids, count, bucket->ids);
+        bucket->ids[2] = (uint32_t)count;
+        bucket->ids[3] = flags | ELSEWHERE;
     }
 }
 

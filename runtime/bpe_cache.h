@@ -46,10 +46,15 @@
 #define ELSEWHERE (UINT32_C(1) << 29) /* it has more ids than fit here: instead of them, where they are, of which generation, how many */
 #define COUNT_SHIFT 30                /* number of ids - 1 */
 
+/* A bucket is the keys of its two entries and then their ids, so that a key is compared with both at once. Each entry begins at its key. */
 typedef struct {
-    key bytes;
+    key bytes, another; /* another entry's */
     uint32_t ids[4];
 } entry;
+
+#define BUCKET 64 /* bytes */
+
+static inline entry *second_of(const entry *bucket) { return (entry *)(void *)((key *)(void *)bucket + 1); }
 
 typedef struct {
     uint64_t bytes[4];
@@ -72,7 +77,7 @@ typedef struct {
 struct bpe_encoder {
     const bpe_vocabulary *v;
     bpe_watch *watch;
-    entry (*buckets)[2];
+    uint8_t *buckets;
     medium_entry *mediums;
     slot *slots;
     uint32_t (*characters)[4]; /* by number: ids as an entry has them, with PLAIN; zeros where there are none */
@@ -87,19 +92,22 @@ struct bpe_encoder {
     uint8_t recent[256]; /* by hash: which of those that wait may be the same piece */
 };
 
-static inline const entry (*buckets_of(const bpe_encoder *e))[2] { return (const entry (*)[2])e->buckets; }
-
 #define BUCKET_SHIFT (63 - BUCKET_BITS) /* of hashes, to one bit more than buckets need at first */
 
 static inline uint32_t bucket_number(const bpe_encoder *e, key k) { return (uint32_t)(key_hash(k) >> BUCKET_SHIFT) & e->bucket_mask; }
 
-static inline entry *bucket_of(const bpe_encoder *e, key k) { return e->buckets[bucket_number(e, k)]; }
+static inline entry *bucket_at(const bpe_encoder *e, uint32_t number) { return (entry *)(void *)(e->buckets + BUCKET * (size_t)number); }
+
+static inline entry *bucket_of(const bpe_encoder *e, key k) { return bucket_at(e, bucket_number(e, k)); }
+
+/* The entry of a bucket that may be that of a key: the other one is not. */
+static inline entry *entry_of(const entry *bucket, key k) { return same_key(bucket->bytes, k) ? (entry *)(void *)bucket : second_of(bucket); }
 
 /* The other bucket in which a key may be: asked only where the first has failed. */
 static inline entry *guest_bucket_of(const bpe_encoder *e, key k)
 {
     const uint64_t hash = key_hash(k);
-    return e->buckets[(hash ^ (hash ^ hash >> 32) * UINT64_C(0x9FB21C651E98DF25)) >> BUCKET_SHIFT & e->bucket_mask];
+    return bucket_at(e, (uint32_t)((hash ^ (hash ^ hash >> 32) * UINT64_C(0x9FB21C651E98DF25)) >> BUCKET_SHIFT) & e->bucket_mask);
 }
 
 static inline key span_key(const span *s)
@@ -142,8 +150,7 @@ static inline entry *guest_of(const bpe_encoder *e, key k)
 {
     entry *found;
     if (!has_bit(e->left, bucket_number(e, k))) return NULL; /* from most buckets nothing has moved on */
-    found = guest_bucket_of(e, k);
-    found += !same_key(found->bytes, k);
+    found = entry_of(guest_bucket_of(e, k), k);
     return same_key(found->bytes, k) ? found : NULL;
 }
 

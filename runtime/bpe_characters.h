@@ -111,7 +111,7 @@ typedef struct {
 /* From the buckets on. */
 static inline uint32_t characters_at(const bpe_encoder *e)
 {
-    return (uint32_t)((const uint8_t *)e->characters - (const uint8_t *)e->buckets);
+    return (uint32_t)((const uint8_t *)e->characters - e->buckets);
 }
 
 /* Where the ids of characters of a group are; all other places are listed, and the ids of these are at U+0000, that is nowhere. */
@@ -153,8 +153,8 @@ WITH_VECTORS static inline void locate_others(const bpe_encoder *e, located *l)
     const uint32_t nowhere = characters_at(e);
     size_t i;
     for (i = 0; i < l->count; i++) {
-        const unsigned at = entry_in(l->buckets[i], l->keys + i);
-        const uint32_t ids = (uint32_t)((const uint8_t *)l->buckets[i] - (const uint8_t *)e->buckets) + at + (uint32_t)sizeof(key);
+        const unsigned at = ids_in(l->buckets[i], l->keys + i);
+        const uint32_t ids = (uint32_t)((const uint8_t *)l->buckets[i] - e->buckets) + at;
         l->ids[l->others[i]] = at == NOWHERE ? nowhere : ids;
     }
 }

@@ -72,7 +72,7 @@ static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, ui
         PREFETCH(g->buckets[i]);
     } else {
         g->keys[i] = no_key();
-        g->buckets[i] = e->buckets[0];
+        g->buckets[i] = bucket_at(e, 0);
         g->hashes[i] = s.length <= LONGEST ? span_hash(&s) : 0;
         PREFETCH(s.length <= MEDIUM ? (const void *)mediums_of(e, g->hashes[i]) : slots_of(e, g->hashes[i]));
     }
@@ -186,7 +186,7 @@ static size_t put_run(const bpe_encoder *e, group *g, size_t most)
 {
     const uint8_t *text = g->text;
     const uint32_t *starts = g->starts, *ends = g->ends;
-    const entry (*buckets)[2] = buckets_of(e);
+    const uint8_t *buckets = e->buckets;
     const uint32_t mask = e->bucket_mask;
     size_t n;
 #ifdef HAS_VECTORS
@@ -202,7 +202,7 @@ static size_t put_run(const bpe_encoder *e, group *g, size_t most)
             continue;
         }
         k = key_of(text + start, length);
-        bucket = buckets[key_hash(k) >> BUCKET_SHIFT & mask];
+        bucket = (const void *)(buckets + BUCKET * (size_t)(key_hash(k) >> BUCKET_SHIFT & mask));
         PREFETCH(bucket);
         g->keys[n] = k;
         g->buckets[n] = bucket;
@@ -383,7 +383,7 @@ static size_t recall(bpe_encoder *e, const group *g, size_t i, const span *s, ui
 {
     const key k = g->keys[i];
     const uint32_t refused = s->part ? UNTRIED : 0;
-    const entry *found = g->buckets[i] + !same_key(g->buckets[i]->bytes, k);
+    const entry *found = entry_of(g->buckets[i], k);
     entry *guest;
     size_t count;
     if (s->length > BPE_KEY) return g->hashes[i] != 0 ? bpe_recall(e, s, g->hashes[i], out) : 0;
@@ -412,7 +412,7 @@ static size_t encode_places(bpe_encoder *e, const group *g, misses *missed, uint
     const size_t count = g->count;
     size_t i, made;
     for (i = 0; i < count; i++) {
-        const entry *found = g->buckets[i] + !same_key(g->buckets[i]->bytes, g->keys[i]);
+        const entry *found = entry_of(g->buckets[i], g->keys[i]);
         const uint32_t flags = found->ids[3];
         if (LIKELY(same_key(found->bytes, g->keys[i]) && (flags & PLAIN) != 0)) {
             copy_ids(out + done, found->ids);
@@ -434,12 +434,12 @@ WITH_VECTORS static size_t encode_places_by_vectors(bpe_encoder *e, const group 
     const size_t count = g->count;
     size_t i, made;
     for (i = 0; i < count; i++) {
-        const unsigned at = entry_in(g->buckets[i], g->keys + i);
+        const unsigned at = ids_in(g->buckets[i], g->keys + i);
         if (LIKELY(at != NOWHERE)) {
-            const entry *found = (const void *)((const uint8_t *)g->buckets[i] + at);
-            const uint32_t flags = found->ids[3];
+            const uint32_t *ids = (const void *)((const uint8_t *)g->buckets[i] + at);
+            const uint32_t flags = ids[3];
             if (LIKELY((flags & PLAIN) != 0)) {
-                copy_ids(out + done, found->ids);
+                copy_ids(out + done, ids);
                 done += 1 + (size_t)(flags >> COUNT_SHIFT);
                 continue;
             }
@@ -474,7 +474,7 @@ NOT_INLINE static size_t encode_not_located(bpe_encoder *e, group *g, size_t i, 
     const entry *found;
     if (end - start <= BPE_KEY) {
         put_key(e, g, i, start, end);
-        found = g->buckets[i] + !same_key(g->buckets[i]->bytes, g->keys[i]);
+        found = entry_of(g->buckets[i], g->keys[i]);
         if (character != 0 && same_key(found->bytes, g->keys[i]) && (found->ids[3] & PLAIN) != 0) {
             memcpy(e->characters[character], found->ids, sizeof found->ids);
         }
@@ -486,7 +486,7 @@ NOT_INLINE static size_t encode_not_located(bpe_encoder *e, group *g, size_t i, 
 WITH_VECTORS static size_t encode_characters(bpe_encoder *e, group *g, const uint16_t *characters, misses *missed, uint32_t *out,
                                              size_t done)
 {
-    const uint8_t *base = (const uint8_t *)e->buckets;
+    const uint8_t *base = e->buckets;
     const size_t count = g->count;
     uint32_t moved = e->moved;
     located l;

@@ -1,11 +1,11 @@
 /* bpe_lookup.h - pieces in, by sixteen; their keys and buckets out, and from these their ids: with AVX-512. For bpe_encode.c.
  *
  *     ' the', ' cat', ...     16 starts and ends -> four vectors of four keys -> 16 buckets, which are asked for
- *     a bucket                its line, two keys and the ids of both, compared with a key at once
+ *     a bucket                its two keys, compared with a key at once, and the ids of both
  *
  * Keys and hashes are those of bpe_key.h, bit for bit, since what one way puts into a bucket the other finds. Four keys need one
- * multiplication, and one comparison to mask what is behind the pieces. A line is compared as eight words: which of them are equal is the
- * index of a table that says where the entry is. Each bucket is asked for as soon as its key is made: where it was done for a whole group
+ * multiplication, and one comparison to mask what is behind the pieces. Both keys of a bucket are compared as four words: which of them are equal is the
+ * index of a table that says where the ids are. Each bucket is asked for as soon as its key is made: where it was done for a whole group
  * at the end, texts whose pieces do not fit the near caches were slower than without vectors.
  *
  * Invariant: nothing is read that the caller has not said may be read: 16 bytes from the start of each piece.
@@ -86,17 +86,15 @@ WITH_VECTORS static inline unlike put_sixteen(const uint8_t *text, const uint32_
     return u;
 }
 
-/* Which entry of a bucket is that of a key, by which of its eight words, in bits, are those of the key twice: its place, or NOWHERE. */
+/* Where in a bucket the ids of a key are, by which words of its two keys, in bits, are those of the key; or NOWHERE. */
 #define NOWHERE 1
-#define FOUR(one) one, one, one, 0
-#define ROW(one) FOUR(one), FOUR(one), FOUR(one), FOUR(one)
-#define ROWS ROW(NOWHERE), ROW(NOWHERE), ROW(NOWHERE), ROW(sizeof(entry))
-static const uint8_t ENTRIES[256] = {ROWS, ROWS, ROWS, ROWS};
+#define FOUR(n) NOWHERE, NOWHERE, NOWHERE, (n)
+static const uint8_t IDS[16] = {FOUR(32), FOUR(32), FOUR(32), 48, 48, 48, 32};
 
-WITH_VECTORS static inline unsigned entry_in(const entry *bucket, const key *k)
+WITH_VECTORS static inline unsigned ids_in(const entry *bucket, const key *k)
 {
-    const __m512i twice = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)k));
-    return ENTRIES[_mm512_cmpeq_epi64_mask(twice, _mm512_loadu_si512(bucket))];
+    const __m256i twice = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)k)), keys = _mm256_loadu_si256((const void *)bucket);
+    return IDS[_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(twice, keys)))];
 }
 #endif
 #endif
