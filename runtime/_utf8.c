@@ -4,7 +4,8 @@
  * Surrogates are no UTF-8. A high and a low one side by side become the character that they spell in UTF-16, any other U+FFFD, as
  * tiktoken has it.
  *
- * Rejected: CPython's own UTF-8 of a str (it would be kept inside the str, for good).
+ * Rejected: CPython's own UTF-8 of a str (it would be kept inside the str, for good); asking for what is read two to eight kilobytes
+ * ahead (JSON of four bytes a character lost 3 %: it takes an eighth of the time of encoding to read so much from memory).
  */
 #include "_tokens.h"
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #define LEFT ((2 * BUCKETS + 63) / 64 * 8)
-#define ENTRIES_OF_ALL (2 * BUCKET * BUCKETS + 2 * sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + 16 * CHARACTERS)
-#define TABLES (ENTRIES_OF_ALL + (1u << SEEN_BITS) / 8 + LEFT + ARENA + 16)
+#define ENTRIES (2 * BUCKET * BUCKETS + 2 * sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + 16 * CHARACTERS)
+#define TABLES (ENTRIES + (1u << SEEN_BITS) / 8 + LEFT + ARENA + 16)
 
 typedef struct {
     uint32_t length, count; /* before the ids and the bytes of a piece in the arena */

@@ -100,8 +100,11 @@ static inline entry *bucket_at(const bpe_encoder *e, uint32_t number) { return (
 
 static inline entry *bucket_of(const bpe_encoder *e, key k) { return bucket_at(e, bucket_number(e, k)); }
 
-/* The entry of a bucket that may be that of a key: the other one is not. */
-static inline entry *entry_of(const entry *bucket, key k) { return same_key(bucket->bytes, k) ? (entry *)(void *)bucket : second_of(bucket); }
+/* The entry of a bucket that may be that of a key: the other one is not. No branch depends on which. */
+static inline entry *entry_of(const entry *bucket, key k)
+{
+    return (entry *)(void *)((key *)(void *)bucket + !same_key(bucket->bytes, k));
+}
 
 /* The other bucket in which a key may be: asked only where the first has failed. */
 static inline entry *guest_bucket_of(const bpe_encoder *e, key k)

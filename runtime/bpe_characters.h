@@ -19,7 +19,8 @@
 
 #ifdef HAS_VECTORS
 
-#define SHORT_PLACES 4 /* bytes of a place on average, below which it is looked which are characters */
+#define SHORT_PLACES 4 /* bytes of a place on average, below which it is looked which are characters, */
+#define MANY_PLACES 64 /* if there are so many */
 
 /* Of 64 bytes and the two behind each: bits where a character of one byte begins that is the whole place, of two, and of three. Each
  * is as UTF-8 has it, but that surrogates are let pass: their numbers are no other's. */
@@ -94,7 +95,10 @@ WITH_VECTORS static size_t put_region(const bpe_vocabulary *v, region *r, const 
     const size_t pieces = mark_pieces(r, starts, ends, most, &size);
     find_joints(v, r, list_region(r, text + starts[0], readable - starts[0], size));
     *places = store_places(r, starts[0], size / 64 + 1, cut);
-    *characters = size < SHORT_PLACES * *places ? number_characters(r, text + starts[0], readable - starts[0], size / 64 + 1) : 0;
+    *characters = 0;
+    if (*places >= MANY_PLACES && size < SHORT_PLACES * *places) {
+        *characters = number_characters(r, text + starts[0], readable - starts[0], size / 64 + 1);
+    }
     return pieces;
 }
 

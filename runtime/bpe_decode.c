@@ -5,7 +5,8 @@
  * Eight are copied before anybody looks, too. An id that is no token of the vocabulary, or decodes to something else, is looked for among the
  * few of these.
  *
- * Rejected: records of the decoder's own, in which all that is as it should be (a copy of the largest table but one).
+ * Rejected: records of the decoder's own, in which all that is as it should be (a copy of the largest table but one); to take the length
+ * from the record, and how wide characters are from the bytes (one look-up less, but 8 to 25 % slower: instructions take the time).
  */
 #include "bpe_sizes.h"
 

@@ -414,15 +414,10 @@ static size_t encode_places(bpe_encoder *e, const group *g, misses *missed, uint
     for (i = 0; i < count; i++) {
         const entry *found = entry_of(g->buckets[i], g->keys[i]);
         const uint32_t flags = found->ids[3];
-        if (LIKELY(same_key(found->bytes, g->keys[i]))) {
-            if (LIKELY((flags & PLAIN) != 0)) {
-                copy_ids(out + done, found->ids);
-                done += 1 + (size_t)(flags >> COUNT_SHIFT);
-                continue;
-            }
-            made = (flags & ELSEWHERE) != 0 ? ids_elsewhere(e, found->ids, found->ids[2], out + done) : 0;
-            done += made;
-            if (made > 0) continue;
+        if (LIKELY(same_key(found->bytes, g->keys[i]) && (flags & PLAIN) != 0)) {
+            copy_ids(out + done, found->ids);
+            done += 1 + (size_t)(flags >> COUNT_SHIFT);
+            continue;
         }
         made = encode_miss(e, g, i, missed, done, out);
         if (made >= BPE_NO_TOKEN) return made;

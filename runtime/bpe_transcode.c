@@ -7,6 +7,8 @@
  * of a character all its parts lie over one another; these places are compressed, widened and put together. Bytes of ASCII alone are
  * only widened, here and where there is no AVX-512, and everything else goes one character after the other.
  *
+ * Rejected: characters of four bytes by way of their lower 16 bits (a third fewer instructions, and no faster: storing takes the time).
+ *
  * Invariant: what is stored is what bytes.decode() gives, or SIZE_MAX comes back.
  */
 #include "bpe_hash.h"
