@@ -144,7 +144,7 @@ const uint32_t *bitlex_py_source_block(const Source *s, size_t at, size_t *count
 
 /* --- _encoding.c --- */
 
-#define PIECES_READ 2048 /* at a time */
+#define PIECES_READ 4096 /* at a time */
 #define WIDE 512    /* of pairs, or of a text of more than 4 GiB */
 
 /* Pieces of a text, as they are handed to bpe_encode and train_count: by 32-bit places behind `base`. Zeros but for the arrays, at first. */

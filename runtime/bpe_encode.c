@@ -6,7 +6,7 @@
  *
  * Pieces are worked on in groups. Keys are made first, and the lines that they may be in are asked for, so that memory answers while
  * other keys are made. Then each is compared; from an entry four ids are always copied, and as many counted as there are: no branch. What
- * was not found waits until there is enough to be merged by turns (bpe_merge_many.c), and is then put where it belongs.
+ * was not found waits until there is enough to be merged together (bpe_merge_columns.c, bpe_merge_many.c), and is then put where it belongs.
  */
 #include "bpe_characters.h"
 
@@ -40,7 +40,7 @@ typedef struct {
     span of;
     key name;       /* if it has no more than BPE_KEY bytes */
     uint64_t hash;  /* of its bytes */
-    uint32_t may_be_token;
+    uint32_t bit;   /* of the tokens that it may be one of */
     uint32_t count; /* of its ids; 0: it waits to be merged */
     uint32_t ids[MEDIUM + BPE_PADDING];
 } missing;
@@ -248,12 +248,9 @@ static inline size_t put_places(const bpe_encoder *e, const uint8_t *text, place
 
 /* --- what was not found ------------------------------------------------------------------------------------------------ */
 
-static inline int may_be_token(const bpe_vocabulary *v, const span *s, key name)
-{
-    return has_bit(v->token_filter, s->length <= BPE_KEY ? token_bit(name) : token_bit_of(s->bytes, s->length));
-}
+static inline int may_be_token(const bpe_vocabulary *v, const missing *m) { return has_bit(v->token_filter, m->bit); }
 
-/* A piece that waits, or a part; `name` is its key, if it has one. Where it may still be found is asked for. */
+/* A piece that waits, or a part; `name` is its key, if it has one. What tells whether it is a token is asked for. */
 static uint32_t add_missing(bpe_encoder *e, misses *missed, const span *s, key name)
 {
     const uint64_t hash = s->length <= BPE_KEY ? key_hash_bytes(name) : hash_bytes(s->bytes, s->length);
@@ -270,8 +267,9 @@ static uint32_t add_missing(bpe_encoder *e, misses *missed, const span *s, key n
     m->hash = hash;
     m->count = 0;
     memset(m->ids, 0, 4 * sizeof *m->ids); /* four are copied even if there are fewer */
-    m->may_be_token = !s->part && may_be_token(e->v, s, name);
-    if (m->may_be_token) PREFETCH(e->v->ids + ((uint32_t)hash & e->v->ids_mask));
+    m->bit = s->length <= BPE_KEY ? token_bit(name) : token_bit_of(s->bytes, s->length);
+    PREFETCH(e->v->token_filter + m->bit / 64);
+    PREFETCH(e->v->ids + ((uint32_t)hash & e->v->ids_mask));
     return *recent;
 }
 
@@ -280,7 +278,7 @@ static uint32_t add_missing(bpe_encoder *e, misses *missed, const span *s, key n
 static void remember_missing(bpe_encoder *e, const missing *m)
 {
     const span *s = &m->of;
-    if (s->part && m->count > 1 && e->v->whole && may_be_token(e->v, s, m->name) &&
+    if (s->part && m->count > 1 && e->v->whole && may_be_token(e->v, m) &&
         bpe_find_hashed(e->v, s->bytes, s->length, m->hash) != BPE_NONE) {
         return;
     }
@@ -288,20 +286,33 @@ static void remember_missing(bpe_encoder *e, const missing *m)
     else bpe_remember(e, m->name, 0, m->ids, m->count);
 }
 
+/* The id of a token, BPE_NONE if it is none: as bpe_find_hashed, but that keys are compared, since records are keys. */
+static inline uint32_t token_of(const bpe_vocabulary *v, const missing *m)
+{
+    uint32_t at = (uint32_t)m->hash & v->ids_mask, tries;
+    if (UNLIKELY(m->of.length > BPE_KEY)) return bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash);
+    for (tries = 0; tries <= v->ids_mask && v->ids[at] < v->token_count; tries++, at = (at + 1) & v->ids_mask) {
+        if (same_key(m->name, record_key(v->records + v->ids[at]))) return v->ids[at];
+    }
+    return BPE_NONE;
+}
+
 /* Which of those that wait are tokens: of these, the ids are known. */
 static void find_tokens(bpe_encoder *e, misses *missed)
 {
     const bpe_vocabulary *v = e->v;
-    const size_t count = missed->count;
-    size_t i;
-    for (i = 0; i < count; i++) {
+    uint8_t maybe[MISSING + 1]; /* one more is written than there are */
+    size_t count = 0, i;
+    for (i = 0; i < missed->count; i++) {
         const missing *m = missed->list + i;
-        const uint32_t id = m->may_be_token ? v->ids[(uint32_t)m->hash & v->ids_mask] : BPE_NONE;
-        if (id < v->token_count) PREFETCH(v->records + id);
+        const uint32_t id = v->ids[(uint32_t)m->hash & v->ids_mask];
+        PREFETCH(v->records + (id < v->token_count ? id : 0));
+        maybe[count] = (uint8_t)i;
+        count += (m->of.part == 0) & may_be_token(v, m);
     }
     for (i = 0; i < count; i++) {
-        missing *m = missed->list + i;
-        const uint32_t id = m->may_be_token ? bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash) : BPE_NONE;
+        missing *m = missed->list + maybe[i];
+        const uint32_t id = token_of(v, m);
         if (id != BPE_NONE && (v->whole || has_bit(v->merged, id))) {
             m->ids[0] = id;
             m->count = 1;
@@ -311,27 +322,46 @@ static void find_tokens(bpe_encoder *e, misses *missed)
     }
 }
 
-/* Merge what waits: 0, or an error. */
-static int merge_missing(bpe_encoder *e, misses *missed)
+/* Merge pieces, of up to `longest` bytes: 0, or an error. */
+static int merge_jobs(const bpe_encoder *e, bpe_job *jobs, size_t count, size_t longest)
+{
+    const size_t done = e->vectors && longest <= BPE_COLUMN ? bpe_merge_columns(e->v, jobs, count) : 0;
+    if (done == BPE_NO_TOKEN) return -1;
+    return done == count ? 0 : bpe_merge_many(e->v, jobs + done, count - done, longest);
+}
+
+/* Merge what waits, of pieces of up to `longest` bytes: 0, or an error. */
+static int merge_some(bpe_encoder *e, misses *missed, const uint8_t *which, size_t count, size_t longest)
 {
     bpe_job jobs[MISSING];
-    size_t first = 0, last = MISSING, i; /* short ones from the beginning, longer ones from the end */
-    for (i = 0; i < missed->count; i++) {
-        missing *m = missed->list + i;
+    size_t i;
+    for (i = 0; i < count; i++) {
+        missing *m = missed->list + which[i];
         const bpe_job job = {m->of.bytes, m->of.length, 0, m->ids};
-        if (m->count == 0) jobs[m->of.length <= 16 ? first++ : --last] = job;
+        jobs[i] = job;
     }
-    if (first > 0 && bpe_merge_many(e->v, jobs, first, 16) != 0) return -1;
-    if (last < MISSING && bpe_merge_many(e->v, jobs + last, MISSING - last, MEDIUM) != 0) return -1;
-    first = 0;
-    last = MISSING;
-    for (i = 0; i < missed->count; i++) {
-        missing *m = missed->list + i;
-        if (m->count != 0) continue;
-        m->count = jobs[m->of.length <= 16 ? first++ : --last].count;
+    if (merge_jobs(e, jobs, count, longest) != 0) return -1;
+    for (i = 0; i < count; i++) {
+        missing *m = missed->list + which[i];
+        m->count = jobs[i].count;
         remember_missing(e, m);
     }
     return 0;
+}
+
+/* Merge what waits: 0, or an error. */
+static int merge_missing(bpe_encoder *e, misses *missed)
+{
+    const uint32_t most = e->vectors ? BPE_COLUMN : 16;
+    uint8_t few[MISSING + 1], many[MISSING + 1];
+    size_t few_count = 0, many_count = 0, i;
+    for (i = 0; i < missed->count; i++) { /* without a branch: any other may be a token */
+        const missing *m = missed->list + i;
+        few[few_count] = many[many_count] = (uint8_t)i;
+        few_count += (m->count == 0) & (m->of.length <= most);
+        many_count += (m->count == 0) & (m->of.length > most);
+    }
+    return merge_some(e, missed, few, few_count, most) | merge_some(e, missed, many, many_count, MEDIUM);
 }
 
 /* Put the ids of what was missing between those that were found. */

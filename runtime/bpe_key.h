@@ -24,6 +24,9 @@ static inline key key_of(const uint8_t *p, size_t length)
     return _mm_or_si128(_mm_and_si128(_mm_loadu_si128((const void *)p), mask), _mm_slli_si128(_mm_cvtsi32_si128((int)length), 15));
 }
 
+/* The record of a token, which is its key. */
+static inline key record_key(const bpe_record *record) { return _mm_loadu_si128((const void *)record); }
+
 static inline uint64_t key_low(key k) { return (uint64_t)_mm_cvtsi128_si64(k); }
 
 static inline uint64_t key_high(key k) { return (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(k, k)); }
@@ -51,6 +54,12 @@ static inline key key_of(const uint8_t *p, size_t length)
     key k = {load_8(p) & load_8(FIRST_BYTES + 32 - length), load_8(p + 8) & load_8(FIRST_BYTES + 40 - length)};
     last[7] = (uint8_t)length;
     k.high |= load_8(last);
+    return k;
+}
+
+static inline key record_key(const bpe_record *record)
+{
+    const key k = {load_8(record), load_8(record->bytes + 8)};
     return k;
 }
 

@@ -1,9 +1,9 @@
 /* bpe_flood.c - pieces crafted to meet in one bucket of the cache, or in one slot of the arena, and special tokens by the thousand: the work
- * they make, and what comes out.
+ * they make, and what comes out. And pieces in such numbers that tables grow: that they are found again.
  *
  * The hashes are not secret, so an attacker can do this. The worst must be that no piece is ever found again: each is merged as often as it
- * occurs, like a text that was never seen. Merging is counted, not timed: link with --wrap for bpe_merge, bpe_merge_many and memchr, and
- * compile with -fno-builtin-memchr. What is looked at in a cache is counted by construction, four entries. A search for special tokens
+ * occurs, like a text that was never seen. Merging is counted, not timed: link with --wrap for bpe_merge, bpe_merge_many, bpe_merge_columns
+ * and memchr, and compile with -fno-builtin-memchr. What is looked at in a cache is counted by construction, four entries. A search for special tokens
  * looks through the text once for each byte they start with, however many there are. Returns 1 if it is more, or something is wrong.
  */
 #include "bpe_cache.h"
@@ -34,6 +34,16 @@ int __wrap_bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count, 
     size_t i;
     for (i = 0; i < count; i++) merged += jobs[i].length;
     return __real_bpe_merge_many(v, jobs, count, longest);
+}
+
+size_t __real_bpe_merge_columns(const bpe_vocabulary *v, bpe_job *jobs, size_t count);
+
+size_t __wrap_bpe_merge_columns(const bpe_vocabulary *v, bpe_job *jobs, size_t count)
+{
+    const size_t done = __real_bpe_merge_columns(v, jobs, count);
+    size_t i;
+    for (i = 0; i < done && i < count; i++) merged += jobs[i].length;
+    return done;
 }
 
 static size_t searched; /* bytes */
@@ -133,8 +143,32 @@ static size_t work(const bpe_vocabulary *v, size_t length, craft crafted)
     return merged;
 }
 
+/* The bytes that are merged when so many pieces are encoded again: tables grow twice meanwhile, and have what they had. */
+static size_t work_again(const bpe_vocabulary *v, size_t length, size_t number)
+{
+    uint8_t *text = malloc(number * length);
+    uint32_t *ends = malloc((number + 1) * sizeof *ends), *out = malloc((number * length + BPE_PADDING) * sizeof *out);
+    bpe_encoder *e = bpe_encoder_new(v);
+    size_t i, round;
+    if (e == NULL || text == NULL || ends == NULL || out == NULL) exit(2);
+    random_letters(text, number * length);
+    for (i = 0; i <= number; i++) ends[i] = (uint32_t)(i * length);
+    for (round = 0; round < 2; round++) {
+        merged = 0;
+        if (bpe_encode(e, text, number * length, ends, ends + 1, number, out) >= BPE_NO_TOKEN) exit(1);
+    }
+    bpe_encoder_free(e);
+    free(text);
+    free(ends);
+    free(out);
+    return merged;
+}
+
 int main(void)
 {
+    static const struct {
+        size_t length, number;
+    } kept[] = {{8, 9000}, {8, 100000}, {20, 2500}, {20, 24000}};
     static const size_t lengths[] = {LENGTH, LONG_LENGTH};
     static uint8_t bytes[256 + 16 * 16 * 2];
     static uint32_t starts[256 + 16 * 16 + 1];
@@ -155,6 +189,11 @@ int main(void)
         wrong |= together < whole * ROUNDS / 2; /* else nothing was crafted */
         wrong |= together > whole * ROUNDS; /* once for each time they occur */
         if (lengths[i] > MEDIUM) wrong |= work(&v, lengths[i], SAME_HASH) > whole * ROUNDS;
+    }
+    for (i = 0; i < sizeof kept / sizeof *kept; i++) {
+        const size_t again = work_again(&v, kept[i].length, kept[i].number);
+        printf("%lu pieces of %lu bytes: %lu merged again\n", (unsigned long)kept[i].number, (unsigned long)kept[i].length, (unsigned long)again);
+        wrong |= again > kept[i].number * kept[i].length / 3; /* a few of which places are taken */
     }
     bpe_close(&v);
     return wrong || !search_is_linear();

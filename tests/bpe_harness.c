@@ -535,6 +535,39 @@ static void check_many(const bpe_vocabulary *b, const vocabulary *v, const cut_t
     free(out);
 }
 
+/* Whether the processor has what bpe_transcode and an encoder may be told to use. */
+static int has_vectors(void)
+{
+#if defined(__x86_64__) && defined(__SSE2__) && defined(__GNUC__)
+    return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi");
+#else
+    return 0;
+#endif
+}
+
+/* Several pieces in columns: as many as it takes. */
+static void check_columns(const bpe_vocabulary *b, const vocabulary *v, const cut_text *t, long round)
+{
+    bpe_job *jobs = exactly(sizeof *jobs * t->count);
+    uint32_t *out = exactly(sizeof *out * t->count * BPE_COLUMN), ids[BPE_COLUMN];
+    size_t count = 0, done, i;
+    int missing = 0;
+    for (i = 0; i < t->count; i++) {
+        const bpe_job job = {t->text + t->starts[i], t->ends[i] - t->starts[i], 0, out + count * BPE_COLUMN};
+        if (job.length > BPE_COLUMN) continue;
+        missing |= define(v, job.bytes, job.length, 0, ids) == BPE_NO_TOKEN;
+        jobs[count++] = job;
+    }
+    done = bpe_merge_columns(b, jobs, count);
+    if (done == BPE_NO_TOKEN ? !missing : done > count || (done == 0 && count >= 16)) fail("columns: how many are done", round);
+    for (i = 0; done != BPE_NO_TOKEN && i < done; i++) {
+        same("columns", round, define(v, jobs[i].bytes, jobs[i].length, 0, ids), ids, jobs[i].count, jobs[i].ids);
+    }
+    free(jobs);
+    free(out);
+}
+
 /* What can be made, by definition. */
 static void check_neighbours(const vocabulary *v, const bpe_neighbours *n, long round)
 {
@@ -575,17 +608,6 @@ static void forged(const bpe_vocabulary *b, bpe_encoder *e, const cut_text *t, u
     }
     bpe_neighbours_end(&n);
     bpe_decoder_end(&d);
-}
-
-/* Whether the processor has what bpe_transcode and an encoder may be told to use. */
-static int has_vectors(void)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi");
-#else
-    return 0;
-#endif
 }
 
 /* The same vocabulary from a copy of its image; and copies that are damaged, which are refused or give anything, but read nothing astray. */
@@ -770,6 +792,7 @@ int main(int argc, char **argv)
         check_many(&b, v, &first, BPE_MEDIUM, round);
         check_many(&b, v, &first, BPE_WIDE, round);
         check_many(&b, v, &first, BPE_LONG, round);
+        if (has_vectors()) check_columns(&b, v, &first, round);
         check_neighbours(v, &n, round);
         for (i = 0; i < first.count && i < 40; i++) check_methods(&b, v, &n, first.text + first.starts[i], first.ends[i] - first.starts[i], round);
         if (round % 2 == 0) check_tokens(&b, v, &n, 5001 + below(3000), round);
