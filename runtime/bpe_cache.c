@@ -1,17 +1,18 @@
 /* bpe_cache.c - pieces and their ids in, the ids of a piece out if it is still there. See bpe_cache.h.
  *
  * Rejected: to begin with all tokens in the cache (most are never met, and tables of 15 MB leave the caches of the processor);
- * keyed hashes (an attacker gains nothing but misses, for no search is longer than four entries); a cache that grows more
- * than once (memory must be bounded), or that is larger from the beginning (texts that do not need it are slower, and memory is what a
- * process has that encodes little).
+ * keyed hashes (an attacker gains nothing but misses, for no search is longer than four entries); a cache that grows without end (memory
+ * must be bounded), or that is larger from the beginning (texts that do not need it are slower, and so is the first call).
  */
 #include "bpe_cache.h"
 
 #include <stdlib.h>
 
+/* All tables side by side: the two that are used only when the few do not suffice come first, in large pages of their own. */
 #define LEFT ((2 * BUCKETS + 63) / 64 * 8)
-#define ENTRIES (2 * BUCKET * BUCKETS + 2 * sizeof(medium_entry) * MEDIUMS + sizeof(slot) * SLOTS + 16 * CHARACTERS)
-#define TABLES (ENTRIES + (1u << SEEN_BITS) / 8 + LEFT + ARENA + 16)
+#define MANY (2 * BUCKET * BUCKETS + 2 * sizeof(medium_entry) * MEDIUMS)
+#define FEW (BUCKET * FEW_BUCKETS + sizeof(medium_entry) * FEW_MEDIUMS)
+#define TABLES (MANY + FEW + sizeof(slot) * SLOTS + (1u << SEEN_BITS) / 8 + LEFT + ARENA + 16 + 16 * CHARACTERS)
 
 typedef struct {
     uint32_t length, count; /* before the ids and the bytes of a piece in the arena */
@@ -35,22 +36,25 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     }
     e->v = v;
     e->generation = 1;
-    e->bucket_mask = BUCKETS - 1;
-    e->medium_mask = MEDIUMS - 2;
-    e->buckets = at;
-    e->mediums = (void *)(at += 2 * BUCKET * BUCKETS);
-    e->slots = (void *)(at += 2 * sizeof(medium_entry) * MEDIUMS);
+    e->bucket_mask = FEW_BUCKETS - 1;
+    e->medium_mask = FEW_MEDIUMS - 2;
+    e->room = FEW_BUCKETS / 2;
+    e->medium_room = FEW_MEDIUMS / 2;
+    e->tables = at;
+    e->buckets = at += MANY;
+    e->mediums = (void *)(at += BUCKET * FEW_BUCKETS);
+    e->slots = (void *)(at += sizeof(medium_entry) * FEW_MEDIUMS);
     e->seen = (void *)(at += sizeof(slot) * SLOTS);
     e->left = (void *)(at += (1u << SEEN_BITS) / 8);
-    e->characters = (void *)(at += LEFT);
-    e->arena = at + sizeof *e->characters * CHARACTERS;
+    e->arena = at + LEFT;
+    e->characters = (void *)(e->arena + ARENA + 16);
     return e;
 }
 
 void bpe_encoder_free(bpe_encoder *e)
 {
     if (e == NULL) return;
-    bpe_release(e->buckets, TABLES);
+    bpe_release(e->tables, TABLES);
     free(e);
 }
 
@@ -73,30 +77,37 @@ static void move_on(bpe_encoder *e, const entry *evicted)
 {
     entry *bucket = guest_bucket_of(e, evicted->bytes), *place = is_free(bucket) ? bucket : second_of(bucket);
     if (is_free(evicted) || bucket_of(e, evicted->bytes) == bucket) return;
-    e->lost += !is_free(place);
+    e->room -= e->room > 0 && !is_free(place);
     if (is_free(place) || bucket_of(e, place->bytes) != bucket) {
         put_entry(place, evicted);
         set_bit(e->left, bucket_number(e, evicted->bytes));
     }
 }
 
-/* Twice as many buckets: what is in one stays, or goes to the same place of the other half, at home or as a guest, as it was. */
+/* More buckets: what is in one stays, or goes to the same place of another whose number ends with the same bits, at home or as a guest, as it
+ * was. */
 static void grow_buckets(bpe_encoder *e)
 {
-    uint32_t i;
-    int k;
-    e->bucket_mask += BUCKETS;
-    for (i = 0; i < BUCKETS; i++) {
-        entry *place = bucket_at(e, i), *other = bucket_at(e, BUCKETS + i), *const bucket = place, *const twin = other;
-        for (k = 0; k < 2; k++, place = second_of(bucket), other = second_of(twin)) {
-            const entry *home = bucket_of(e, place->bytes);
-            if (home != bucket && home != twin) home = guest_bucket_of(e, place->bytes);
-            if (is_free(place) || home == bucket) continue;
-            put_entry(other, place);
+    const uint32_t few = e->bucket_mask + 1, many = few < BUCKETS ? BUCKETS : 2 * BUCKETS;
+    uint8_t *const from = e->buckets;
+    uint32_t i, k;
+    e->bucket_mask = many - 1;
+    e->buckets = e->tables;
+    e->room = LOST;
+    for (i = 0; i < few; i++) {
+        entry *const bucket = (void *)(from + BUCKET * (size_t)i);
+        entry *place = bucket, *home;
+        for (k = 0; k < 2; k++, place = second_of(bucket)) {
+            if (is_free(place)) continue;
+            home = bucket_of(e, place->bytes);
+            if ((size_t)((uint8_t *)home - e->buckets) / BUCKET % few != i) home = guest_bucket_of(e, place->bytes);
+            if (home == bucket) continue;
+            put_entry(k == 0 ? home : second_of(home), place);
             free_entry(place);
         }
-        if (has_bit(e->left, i)) set_bit(e->left, BUCKETS + i);
+        for (k = i + few; has_bit(e->left, i) && k < many; k += few) set_bit(e->left, k);
     }
+    if (from != e->tables) bpe_spare(from, few * BUCKET);
 }
 
 /* The first place of a bucket, for a key. */
@@ -144,7 +155,8 @@ static void put_elsewhere(bpe_encoder *e, const uint32_t *ids, size_t count, uin
 void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, size_t count)
 {
     entry *bucket;
-    if (UNLIKELY(e->lost > LOST) && e->bucket_mask < BUCKETS) grow_buckets(e);
+    if (UNLIKELY(e->room == 0) && e->bucket_mask < BUCKETS) grow_buckets(e);
+    e->room -= e->bucket_mask + 1 < BUCKETS;
     bucket = bucket_of(e, k);
     make_room(e, bucket, k);
     bucket->bytes = k;
@@ -228,17 +240,24 @@ static void remember_in_arena(bpe_encoder *e, const span *s, uint64_t hash, cons
     place->generation = e->generation;
 }
 
-/* Twice as many medium entries: of two side by side, each stays or goes to the same place of the other half. */
+/* More medium entries: of two side by side, each stays or goes to the same place of another two, as buckets do. */
 static void grow_mediums(bpe_encoder *e)
 {
+    const uint32_t few = e->medium_mask + 2, many = few < MEDIUMS ? MEDIUMS : 2 * MEDIUMS;
+    medium_entry *const from = e->mediums, *const to = (void *)(e->tables + 2 * BUCKET * BUCKETS);
     uint32_t i;
-    e->medium_mask += MEDIUMS;
-    for (i = 0; i < MEDIUMS; i++) {
-        medium_entry *m = e->mediums + i;
-        if (m->length == 0 || (hash_bytes((const uint8_t *)m->bytes, m->length & ~PART) & MEDIUMS) == 0) continue;
-        e->mediums[MEDIUMS + i] = *m;
+    e->medium_mask = many - 2;
+    e->mediums = to;
+    e->medium_room = LOST_MEDIUMS;
+    for (i = 0; i < few; i++) {
+        medium_entry *m = from + i, *now;
+        if (m->length == 0) continue;
+        now = mediums_of(e, hash_bytes((const uint8_t *)m->bytes, m->length & ~PART)) + i % 2;
+        if (now == m) continue;
+        *now = *m;
         m->length = 0;
     }
+    if (from != to) bpe_spare(from, few * sizeof *from);
 }
 
 void bpe_remember_longer(bpe_encoder *e, const span *s, uint64_t hash, const uint32_t *ids, size_t count)
@@ -250,11 +269,11 @@ void bpe_remember_longer(bpe_encoder *e, const span *s, uint64_t hash, const uin
         remember_in_arena(e, s, hash, ids, count);
         return;
     }
-    if (UNLIKELY(e->lost_mediums > LOST_MEDIUMS) && e->medium_mask < MEDIUMS) grow_mediums(e);
+    if (UNLIKELY(e->medium_room == 0) && e->medium_mask < MEDIUMS) grow_mediums(e);
     place = mediums_of(e, hash);
     padded(s, bytes);
     if (place->length != marked(s) || !same_bytes(place->bytes, bytes)) {
-        e->lost_mediums += place[1].length != 0;
+        e->medium_room -= e->medium_room > 0 && (e->medium_mask + 2 < MEDIUMS || place[1].length != 0);
         place[1] = place[0];
     }
     memcpy(place->bytes, bytes, sizeof bytes);

@@ -7,12 +7,14 @@
  *
  * A piece of more than 32 bytes that falls into parts is kept only when it is met again: most never are.
  *
- * Where a text has more pieces than that, so that some have to go, there are twice as many buckets, and twice as many medium entries; once each.
+ * There are few of both at first, since memory takes time to be had, and as many as said below before these fill up. Where a text has so
+ * many pieces that some have to go, there are twice as many.
  *
  * A token that merging its bytes does not give, or that is too long to have been tried, is `untried`: its entry is believed for whole
  * pieces of a vocabulary that takes them whole, not for parts of pieces.
  *
- * Invariants: an entry is only believed if the whole piece is compared; a new entry takes the place of an old one, and nothing grows but that once.
+ * Invariants: an entry is only believed if the whole piece is compared; a new entry takes the place of an old one, and nothing grows but
+ * those two, twice.
  */
 #ifndef BPE_CACHE_H
 #define BPE_CACHE_H
@@ -32,6 +34,8 @@
 #error "the longest piece that is remembered must fit the arena"
 #endif
 #define BUCKETS (1u << BUCKET_BITS)
+#define FEW_BUCKETS (BUCKETS > 4 ? BUCKETS / 4 : 1) /* at first, for half as many entries */
+#define FEW_MEDIUMS (MEDIUMS > 8 ? MEDIUMS / 8 : 2)
 #define LOST (BUCKETS / 16)     /* entries, after which there are twice as many buckets */
 #define LOST_MEDIUMS (MEDIUMS / 16)
 #define CHARACTERS 0x10000      /* that have an entry of their own, at their number */
@@ -77,6 +81,7 @@ typedef struct {
 struct bpe_encoder {
     const bpe_vocabulary *v;
     bpe_watch *watch;
+    uint8_t *tables; /* all of them */
     uint8_t *buckets;
     medium_entry *mediums;
     slot *slots;
@@ -86,7 +91,8 @@ struct bpe_encoder {
     uint64_t *seen;
     uint64_t *left; /* bits by bucket: something has moved on to another one */
     uint32_t seen_count, guests; /* how many guests were asked for */
-    uint32_t bucket_mask, medium_mask, lost, lost_mediums;
+    uint32_t bucket_mask, medium_mask;
+    uint32_t room, medium_room; /* for entries, or for what is lost, until there are more */
     uint32_t moved; /* counts what is put into buckets: where ids were before, others may be then */
     int vectors; /* see bpe_encoder_use_vectors */
     uint8_t recent[256]; /* by hash: which of those that wait may be the same piece */

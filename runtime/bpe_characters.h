@@ -102,7 +102,7 @@ WITH_VECTORS static size_t put_region(const bpe_vocabulary *v, region *r, const 
     return pieces;
 }
 
-/* Where the ids of some places are, in bytes from the buckets on, and which of these places are no characters. */
+/* Where the ids of some places are, in bytes from the tables on, and which of these places are no characters. */
 typedef struct {
     size_t count; /* of others */
     uint32_t ids[GROUP + SIXTEEN];
@@ -112,10 +112,10 @@ typedef struct {
     const entry *buckets[GROUP + SIXTEEN];
 } located;
 
-/* From the buckets on. */
+/* From the tables on. */
 static inline uint32_t characters_at(const bpe_encoder *e)
 {
-    return (uint32_t)((const uint8_t *)e->characters - e->buckets);
+    return (uint32_t)((const uint8_t *)e->characters - e->tables);
 }
 
 /* Where the ids of characters of a group are; all other places are listed, and the ids of these are at U+0000, that is nowhere. */
@@ -158,7 +158,7 @@ WITH_VECTORS static inline void locate_others(const bpe_encoder *e, located *l)
     size_t i;
     for (i = 0; i < l->count; i++) {
         const unsigned at = ids_in(l->buckets[i], l->keys + i);
-        const uint32_t ids = (uint32_t)((const uint8_t *)l->buckets[i] - e->buckets) + at;
+        const uint32_t ids = (uint32_t)((const uint8_t *)l->buckets[i] - e->tables) + at;
         l->ids[l->others[i]] = at == NOWHERE ? nowhere : ids;
     }
 }

@@ -519,7 +519,7 @@ NOT_INLINE static size_t encode_not_located(bpe_encoder *e, group *g, size_t i, 
 WITH_VECTORS static size_t encode_characters(bpe_encoder *e, group *g, const uint16_t *characters, misses *missed, uint32_t *out,
                                              size_t done)
 {
-    const uint8_t *base = e->buckets;
+    const uint8_t *base = e->tables;
     const size_t count = g->count;
     uint32_t moved = e->moved;
     located l;
