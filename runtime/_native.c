@@ -203,11 +203,11 @@ PyObject *bitlex_py_numpy_copy(PyObject *module, const void *from, size_t size, 
     State *state = PyModule_GetState(module);
     PyObject *dtype = type_of(module, numbers), *array = NULL;
     if (dtype == NULL) return NULL;
-    if (state->numpy != NULL && size < NUMPY_KEEPS) {
+    if (state->numpy != NULL && size > 0 && size < NUMPY_KEEPS) { /* of no numbers, numpy would make strides of 0 */
         const Py_ssize_t count = (Py_ssize_t)size / size_of(numbers);
         array = ((NewFunction)(uintptr_t)state->numpy[NUMPY_NEW])(state->numpy[NUMPY_ARRAY_TYPE], Py_NewRef(dtype), 1, &count, NULL, NULL, 0,
                                                                   NULL);
-        if (array != NULL && size > 0) memcpy(((NumpyArray *)array)->data, from, size);
+        if (array != NULL) memcpy(((NumpyArray *)array)->data, from, size);
     } else {
         Offsets *copy = bitlex_py_offsets_new(state->offsets, size);
         if (copy == NULL) return NULL;
