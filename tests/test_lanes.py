@@ -84,3 +84,28 @@ def test_texts_that_jump_about(name: str, vector_tier: str, monkeypatch: pytest.
         text = "".join(map(chr, points[:4_000])) + "Привет, мир! " * 200 + "".join(map(chr, points[4_000:]))
         assert one.split(text) == two.split(text)
         assert one.spans(text.encode()).tolist() == two.spans(text.encode()).tolist()
+
+
+@pytest.mark.parametrize("name", ["cl100k", "o200k"])
+def test_runs_of_one_length(name: str, vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Characters of one length for a while, then of another: what waits to be looked up is done at any place, and when it is much."""
+    one, two = native_and_pure(name, vector_tier, monkeypatch)
+    chance = random.Random(name)
+    kinds = ("a ", "ж ", "жи", "文,", "中文", "文😀", "\U00100000", "a—b", "é", "\u0967中a")
+    for longest in (8, 70, 600, 3_000):
+        text = "".join(chance.choice(kinds) * chance.randrange(1, longest) for _ in range(40_000 // longest))
+        data = bytearray(text.encode())
+        assert one.spans(data).tolist() == two.spans(data).tolist()
+        for _ in range(len(data) // 500):
+            data[chance.randrange(len(data))] = chance.choice(STRAY)
+        assert one.spans(data).tolist() == two.spans(data).tolist()
+
+
+@pytest.mark.parametrize("astral", ["", "😀"])
+def test_surrogates_in_a_str(astral: str, vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them, in units of two and of four bytes: for UTF-8, which has none, they may stand for something else."""
+    one, two = native_and_pure("cl100k", vector_tier, monkeypatch)
+    points = [*range(0xD700, 0xE100), *map(ord, "ab 12\n"), *map(ord, astral)] * 4
+    random.Random(astral).shuffle(points)
+    text = "".join(map(chr, points))
+    assert one.spans(text).tolist() == two.spans(text).tolist()

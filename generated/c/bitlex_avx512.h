@@ -142,7 +142,7 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 #define MASKED 0
 #define SPARE 0
 #define PACKS 1
-#define ALONE 0
+#define POINTS 0
 #define W V
 #define WIDTH 64
 #define w_gather NAME(gather)

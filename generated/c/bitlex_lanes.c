@@ -69,6 +69,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 #define BITLEX_INLINE static inline /* all together they would need megabytes of stack */
 #endif
 #define BITLEX_ONCE static __attribute__((cold)) /* of what runs when a lexer is made, the code is to be small */
+#define PREFETCH(p) __builtin_prefetch((const void *)((uintptr_t)(p) + BITLEX_BLOCK)) /* of the next block, or of nothing */
 #define PATIENCE 3 /* blocks in which the first of two guesses proves right, until the second is no longer made */
 #define TURNS 3    /* runs with two guesses, at most */
 #define WARMUP 12 /* a multiple of 1, 2, 3, 4, 6, 12: a run of equal characters is then guessed right even by a counter */
@@ -87,30 +88,6 @@ static inline const uint8_t *cells_of(const bitlex_machine *m, uint32_t chunk, u
 {
     uint32_t point = chunk << 12 | (row & 63) << 6;
     return m->stage2 + ((uint32_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1));
-}
-
-/* Rows at hand are compared with one after the other. The one that was needed last of all comes before its neighbour, each 32nd time: so
- * those that a text has throughout come first by and by. */
-static __attribute__((noinline)) void put_ahead(bitlex_recent *recent, uint32_t at)
-{
-    uint8_t codes[64];
-    const uint8_t chunk = recent->chunk[at], row = recent->row[at], only = recent->only[at];
-    memcpy(codes, recent->codes[at], sizeof codes);
-    memcpy(recent->codes[at], recent->codes[at - 1], sizeof codes);
-    memcpy(recent->codes[at - 1], codes, sizeof codes);
-    recent->chunk[at] = recent->chunk[at - 1];
-    recent->row[at] = recent->row[at - 1];
-    recent->only[at] = recent->only[at - 1];
-    recent->chunk[at - 1] = chunk;
-    recent->row[at - 1] = row;
-    recent->only[at - 1] = only;
-}
-
-/* The place for a row that is met: not one of the first two, which such a text needs most. */
-static inline uint32_t place_for_row(bitlex_recent *recent)
-{
-    const uint32_t met = recent->oldest++;
-    return met < BITLEX_RECENT ? met : 2 + met % (BITLEX_RECENT - 2);
 }
 
 /* Codes by decoding one by one, from a unit that starts at `at` up to `to` or a little further: where the next one starts. */

@@ -1,5 +1,4 @@
 /* bitlex_no_names.h - private: what bitlex_kernel.h was given is taken back, for the next instruction set. */
-#undef ALONE
 #undef DEEP
 #undef EACH_COARSE_SIZE
 #undef EACH_SIZE
@@ -9,6 +8,7 @@
 #undef MOST_BACKWARD
 #undef NAME
 #undef PACKS
+#undef POINTS
 #undef SPARE
 #undef TERMS
 #undef TWICE
@@ -24,7 +24,6 @@
 #undef m_everywhere
 #undef m_followed
 #undef m_followed_four
-#undef m_followed_two
 #undef m_gather
 #undef m_high
 #undef m_inside
@@ -50,8 +49,6 @@
 #undef v_or
 #undef v_pack
 #undef v_pack_three
-#undef v_pack_threes
-#undef v_pack_two
 #undef v_permute
 #undef v_prepare
 #undef v_right

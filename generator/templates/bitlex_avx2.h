@@ -173,17 +173,6 @@ BITLEX_INLINE V NAME(entry)(const bitlex_lanes *lanes, const uint8_t *table, V i
 }
 BITLEX_INLINE V NAME(permute)(const uint8_t *table, V index) { return NAME(rows)(table, NAME(and)(index, NAME(all)(63)), 4); }
 
-/* Of every 4,096 code points of the BMP, rows of 64 from the first on have one column, and rows up to the last have one: which, and from
- * where to where, is looked up. */
-BITLEX_INLINE V NAME(stretch)(const bitlex_lanes *lanes, V chunk, V row)
-{
-    const V below = NAME(look_up)(lanes->wide_below, chunk), above = NAME(look_up)(lanes->wide_above, chunk);
-    V found = NAME(constant)(BITLEX_LOOK_DEEPER);
-    row = NAME(and)(row, NAME(constant)(63));
-    found = NAME(choose)(NAME(greater)(row, above), NAME(look_up)(lanes->wide_last, chunk), found);
-    return NAME(choose)(NAME(greater)(below, row), NAME(look_up)(lanes->wide_first, chunk), found);
-}
-
 /* 0 to 15 as they are, as far as a look-up is concerned, and 0 from it for all others: bit 7 is set. */
 BITLEX_INLINE __m256i NAME(window)(__m256i at) { return _mm256_adds_epu8(at, _mm256_set1_epi8(112)); }
 
@@ -271,78 +260,6 @@ BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, c
 #define PLACES_7(v) PLACES_6(v), PLACES_6((v) << 8 | 7)
 static const uint64_t places_avx2[256] = {PLACES_7(UINT64_C(0))};
 
-/* The eight bytes at p, those wanted to the front. */
-BITLEX_INLINE void NAME(pack_eight)(uint8_t *to, const uint8_t *p, __m128i from)
-{
-    _mm_storel_epi64((__m128i *)(void *)to, _mm_shuffle_epi8(_mm_loadl_epi64((const __m128i *)(const void *)p), from));
-}
-/* The bytes at p where a bit is, side by side; and, if there is a place for them, those behind, and those behind these. Of eight bits, the
- * places are the numbers of the bytes wanted. */
-BITLEX_INLINE void NAME(pack_some)(uint8_t *to, uint8_t *to_second, uint8_t *to_third, uint64_t places, const uint8_t *p)
-{
-    uint8_t bits[8]; /* through memory, where each byte is one instruction */
-    size_t done = 0;
-    uint32_t i;
-    memcpy(bits, &places, 8);
-    __asm__("" : "+m"(bits));
-    for (i = 0; i < 8; i++, p += 8) {
-        const __m128i from = _mm_loadl_epi64((const __m128i *)(const void *)(places_avx2 + bits[i]));
-        NAME(pack_eight)(to + done, p, from);
-        if (to_second) NAME(pack_eight)(to_second + done, p + 1, from);
-        if (to_third) NAME(pack_eight)(to_third + done, p + 2, from);
-        done += (uint32_t)__builtin_popcount(bits[i]);
-        __asm__("" : "+r"(done)); /* compilers would take all eight apart at once, with too few registers for that */
-    }
-}
-BITLEX_INLINE void NAME(pack_three)(uint8_t *to, uint8_t *to_second, uint8_t *to_third, uint64_t places, const uint8_t *p, V here, V second,
-                                    V third)
-{
-    (void)here, (void)second, (void)third;
-    NAME(pack_some)(to, to_second, to_third, places, p);
-}
-BITLEX_INLINE void NAME(pack_two)(uint8_t *to, uint8_t *to_second, uint64_t places, const uint8_t *p, V here, V second)
-{
-    (void)here, (void)second;
-    NAME(pack_some)(to, to_second, NULL, places, p);
-}
-BITLEX_INLINE void NAME(pack)(uint8_t *to, uint64_t places, const uint8_t *p, V here)
-{
-    (void)here;
-    NAME(pack_some)(to, NULL, NULL, places, p);
-}
-
-/* 22 characters of three bytes, 66 bytes: the first bytes side by side, the second and the third, whatever they are. Comes back: where they
- * are such a character, well-formed, as bits. Places three apart differ in their low four bits, so what is wanted of three vectors
- * of 16 is put into one as it lies there, and then in order; in the upper half, the last two bytes come from a vector that
- * starts two bytes later. */
-BITLEX_INLINE __m256i NAME(every_third)(__m256i a, __m256i b, __m256i c, __m256i from_b, __m256i from_c, __m256i order)
-{
-    return _mm256_shuffle_epi8(_mm256_blendv_epi8(_mm256_blendv_epi8(a, b, from_b), c, from_c), order);
-}
-BITLEX_INLINE uint32_t NAME(pack_threes)(uint8_t *to, uint8_t *to_second, uint8_t *to_third, const uint8_t *p)
-{
-    const __m256i a = NAME(gather)(p, 48), b = NAME(gather)(p + 16, 34), c = NAME(row)(p + 32);
-    const __m256i first = NAME(every_third)(
-        a, b, c, _mm256_setr_epi8(0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-        _mm256_setr_epi8(0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-        _mm256_setr_epi8(0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
-    const __m256i second = NAME(every_third)(
-        a, b, c, _mm256_setr_epi8(-1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 0),
-        _mm256_setr_epi8(0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-        _mm256_setr_epi8(1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 1, 4, 7, 10, 13, 14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
-    const __m256i third = NAME(every_third)(
-        a, b, c, _mm256_setr_epi8(0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1),
-        _mm256_setr_epi8(-1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-        _mm256_setr_epi8(2, 5, 8, 11, 14, 1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
-    const __m256i lead = _mm256_cmpeq_epi8(_mm256_and_si256(first, _mm256_set1_epi8(-16)), _mm256_set1_epi8(-32));
-    const __m256i inside = _mm256_cmpgt_epi8(_mm256_set1_epi8(-64), _mm256_max_epi8(second, third));
-    const __m256i early = _mm256_cmpeq_epi8(first, _mm256_set1_epi8(-32)), late = _mm256_cmpeq_epi8(first, _mm256_set1_epi8(-19));
-    const __m256i wrong = _mm256_blendv_epi8(early, late, _mm256_cmpgt_epi8(second, _mm256_set1_epi8(-97))); /* E0 80..9F, ED A0..BF */
-    NAME(store_half)(to, first);
-    NAME(store_half)(to_second, second);
-    NAME(store_half)(to_third, third);
-    return (uint32_t)_mm256_movemask_epi8(_mm256_andnot_si256(wrong, _mm256_and_si256(lead, inside)));
-}
 BITLEX_INLINE M NAME(inside)(V v)
 {
     const V first_lead = NAME(constant)(0xC0); /* with sign, bytes inside a character are the least */
@@ -388,9 +305,9 @@ BITLEX_INLINE M NAME(of)(uint64_t bits) { return NAME(pair)(NAME(of_half)((uint3
 #define MASKED 1
 #define SPARE 1
 #define PACKS 1
-#define ALONE 1
+#define POINTS 1
 #define TWICE 0
-#define DEEP 0
+#define DEEP 1
 #define W __m256i
 #define WIDTH 32
 #define w_gather NAME(gather)
@@ -403,7 +320,6 @@ BITLEX_INLINE M NAME(of)(uint64_t bits) { return NAME(pair)(NAME(of_half)((uint3
 #define v_narrow16 NAME(narrow16)
 #define v_narrow32 NAME(narrow32)
 #define v_entry(table, index) NAME(entry)(lanes, table, index)
-#define v_stretch(chunk, row) NAME(stretch)(lanes, chunk, row)
 #define v_permute NAME(permute)
 #define v_prepare NAME(prepare)
 #define v_all NAME(constant)
@@ -424,18 +340,9 @@ BITLEX_INLINE M NAME(of)(uint64_t bits) { return NAME(pair)(NAME(of_half)((uint3
 #define m_none() NAME(all)(0)
 #define m_everywhere() NAME(all)(0xFF)
 #define m_bits NAME(bits)
-#define m_inside NAME(inside)
-#define m_followed NAME(followed)
-#define m_followed_two NAME(followed_two)
-#define m_followed_four NAME(followed_four)
-#define m_of NAME(of)
-#define m_gather(bits, places) _pext_u64(bits, places)
 #define m_spread(bits, places) _pdep_u64(bits, places)
-#define v_pack NAME(pack)
-#define v_pack_two NAME(pack_two)
-#define v_pack_three NAME(pack_three)
-#define v_pack_threes NAME(pack_threes)
 
+#include "bitlex_points.h"
 #include "bitlex_kernel.h"
 
 /* Eight are stored for each byte, of which the next byte overwrites what is too much. No branch: where pieces end is hard to predict. */
@@ -516,29 +423,6 @@ static int pack_table_avx2(const uint8_t *table, uint32_t meanings, uint8_t *pac
     return 1;
 }
 
-/* The code that the 64 code points from `point` on have in common. */
-static uint8_t code_of_row_avx2(const bitlex_lanes *lanes, uint32_t point)
-{
-    const uint8_t code = code_of(lanes, point);
-    uint32_t i;
-    for (i = 1; i < 64 && code_of(lanes, point + i) == code; i++) {}
-    return i == 64 ? code : BITLEX_LOOK_DEEPER;
-}
-
-static void fill_wide_avx2(bitlex_lanes *lanes)
-{
-    uint32_t chunk, row;
-    for (chunk = 0; chunk < 16; chunk++) {
-        const uint8_t first = code_of_row_avx2(lanes, chunk << 12), last = code_of_row_avx2(lanes, chunk << 12 | 63 << 6);
-        for (row = 0; row < 64 && first != BITLEX_LOOK_DEEPER && code_of_row_avx2(lanes, chunk << 12 | row << 6) == first; row++) {}
-        lanes->wide_first[chunk] = first;
-        lanes->wide_below[chunk] = (uint8_t)row;
-        for (row = 63; row > 0 && last != BITLEX_LOOK_DEEPER && code_of_row_avx2(lanes, chunk << 12 | row << 6) == last; row--) {}
-        lanes->wide_last[chunk] = last;
-        lanes->wide_above[chunk] = (uint8_t)row;
-    }
-}
-
 /* Every table that is read by vectors. */
 static void prepare_tables_avx2(bitlex_lanes *lanes)
 {
@@ -556,9 +440,9 @@ static void prepare_tables_avx2(bitlex_lanes *lanes)
         if (lanes->packed != 0) memcpy(tables[i], packed[i], 128);
         else prepare_avx2(tables[i], 128);
     }
-    fill_wide_avx2(lanes);
     prepare_avx2(lanes->cell_row, 64);
     prepare_avx2(lanes->inside_row, 64);
+    fill_points_avx2(lanes);
 }
 
 #include "bitlex_no_names.h"

@@ -13,9 +13,7 @@
  *                           bits as a mask), v_pack (store the bytes of the bits that are set side by side), v_pack_three (and those
  *                           behind, and those behind these), m_gather (the bits where others are, side by side), m_spread (the other
  *                           way round)
- *                           And if there are such: v_pack_threes (22 characters of three bytes, if that is what they are),
- *                           v_pack_two and m_followed_two (as above, where no lead is of more than two bytes)
- *     ALONE                 whether characters are decoded one by one where they are few
+ *     POINTS                whether that is done by bitlex_points.h, where the codes of characters are looked up one by one
  *     DEEP                  whether it has a way of its own to look up characters that are not ASCII, named `deep`; if not, v_stretch
  *                           (the code of characters of the BMP in large stretches of one column, or LOOK_DEEPER)
  *     TWICE                 whether passes are run with two guesses: v_entries_both (one table, two indices of one code)
@@ -40,6 +38,30 @@
 #if !DEEP
 #define AT_HAND BITLEX_RECENT /* rows, which are compared with one after the other */
 #define FEW 8 /* characters, which are looked up one by one */
+
+/* Rows at hand are compared with one after the other. The one that was needed last of all comes before its neighbour, each 32nd time: so
+ * those that a text has throughout come first by and by. */
+static __attribute__((noinline)) void put_ahead(bitlex_recent *recent, uint32_t at)
+{
+    uint8_t codes[64];
+    const uint8_t chunk = recent->chunk[at], row = recent->row[at], only = recent->only[at];
+    memcpy(codes, recent->codes[at], sizeof codes);
+    memcpy(recent->codes[at], recent->codes[at - 1], sizeof codes);
+    memcpy(recent->codes[at - 1], codes, sizeof codes);
+    recent->chunk[at] = recent->chunk[at - 1];
+    recent->row[at] = recent->row[at - 1];
+    recent->only[at] = recent->only[at - 1];
+    recent->chunk[at - 1] = chunk;
+    recent->row[at - 1] = row;
+    recent->only[at - 1] = only;
+}
+
+/* The place for a row that is met: not one of the first two, which such a text needs most. */
+static inline uint32_t place_for_row(bitlex_recent *recent)
+{
+    const uint32_t met = recent->oldest++;
+    return met < BITLEX_RECENT ? met : 2 + met % (BITLEX_RECENT - 2);
+}
 
 /* Fill in the codes of the lanes in `wanted`, whose code points are put together from three vectors: bits 12..19, bits
  * 6..11 (as bytes whose low six bits they are; the same code points must have the same bytes) and bits 0..5 (likewise).
@@ -180,9 +202,8 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, ui
 }
 
 #if PACKS
-#define PREFETCH(p) __builtin_prefetch((const void *)((uintptr_t)(p) + BITLEX_BLOCK)) /* of the next block, or of nothing */
-
-/* The codes of 64 characters, which have their first bytes in `here`, their second ones, and so on: those in `leads`, and of others `code`. */
+#if !POINTS
+/* The codes of 64 characters, which have their first bytes in `here`, their second ones, and so on: those in `leads`; of others `code`. */
 BITLEX_INLINE V NAME(points)(const bitlex_lanes *lanes, bitlex_recent *recent, V here, V second, V third, V fourth, V code, M leads)
 {
     const M threes = m_at_least(here, v_all(0xE0)), fours = m_at_least(here, v_all(0xF0));
@@ -214,38 +235,15 @@ BITLEX_INLINE V NAME(points)(const bitlex_lanes *lanes, bitlex_recent *recent, V
     return code;
 }
 
-#if ALONE
-/* Pack 64 bytes of which few are not ASCII: the characters that these are get U+0000 for now, and their codes when all others have theirs.
- * Comes back: where characters start. */
-static uint64_t NAME(pack_few)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *p, uint64_t beyond, uint32_t count,
-                               uint64_t *inner)
-{
-    uint64_t inside = *inner, left = beyond & ~inside;
-    uint32_t i = memory->found_alone, length;
-    *inner = 0;
-    while (left) {
-        const uint32_t at = first_bit(left), code = code_of(lanes, bitlex_decode(p + at, p + at + 4, &length));
-        const uint64_t behind = (UINT64_C(1) << length) - 2, before = (UINT64_C(1) << at) - 1;
-        memory->alone[memory->found_alone++] = (count + at - (uint32_t)__builtin_popcountll(inside & before)) << 8 | code;
-        inside |= behind << at;
-        if (at > 60) *inner = behind >> (64 - at);
-        left = left & (left - 1) & ~inside;
-    }
-    v_pack(memory->codes + count, ~inside, p, v_load(p));
-    for (; i < memory->found_alone; i++) memory->codes[memory->alone[i] >> 8] = 0;
-    return ~inside;
-}
-#endif
-
 /* Characters that are not ASCII come to stand side by side, each by its bytes: the first bytes of all of them, the second, and so on.
  * Which bytes belong to the lead before, and whether they are all it asks for, is found by words of bits. What is ill-formed becomes
  * U+FFFD. Reads the bytes from..to, and up to 71 behind; `inner` says which of the first belong to a character before. */
 static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *p, uint32_t from, uint32_t to,
                                 uint32_t count, uint64_t *inner_bits)
 {
+    const uint32_t first = count;
     uint64_t inner = *inner_bits;
     uint32_t at;
-    (void)lanes;
     for (at = from; at < to; at += 64, p += 64) {
         V here = v_load(p), second, third;
         const uint64_t beyond = m_bits(m_high(here));
@@ -258,40 +256,8 @@ static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *m
             count += 64;
             continue;
         }
-#if ALONE
-        if (__builtin_popcountll(beyond) <= BITLEX_FEW) {
-            memory->places[at / 64] = NAME(pack_few)(lanes, memory, p, beyond, count, &inner);
-            count += (uint32_t)__builtin_popcountll(memory->places[at / 64]);
-            continue;
-        }
-#endif
-#ifdef v_pack_threes
-        if (beyond == ~UINT64_C(0)) { /* characters of three bytes throughout? */
-            const uint32_t phase = (uint32_t)__builtin_popcountll(inner), all = phase ? 21 : 22;
-            const uint32_t wrong = ~v_pack_threes(memory->codes + count, memory->turned + count, memory->states + count, p + phase);
-            if ((wrong & ((1u << all) - 1)) == 0) {
-                memory->places[at / 64] = UINT64_C(0x9249249249249249) << phase;
-                inner = (UINT64_C(1) << (phase ? phase - 1 : 2)) - 1;
-                count += all;
-                continue;
-            }
-        }
-#endif
         second = v_load(p + 1);
         threes = m_at_least(here, v_all(0xE0));
-#ifdef v_pack_two
-        if (!m_any(threes)) { /* no character of three bytes or four */
-            one = m_bits(m_followed_two(here, second));
-            inside = inner | one << 1;
-            if ((beyond & ~(inside | one)) == 0) {
-                v_pack_two(memory->codes + count, memory->turned + count, ~inside, p, here, second);
-                memory->places[at / 64] = ~inside;
-                count += (uint32_t)__builtin_popcountll(~inside);
-                inner = one >> 63;
-                continue;
-            }
-        }
-#endif
         third = v_load(p + 2);
         /* Leads of two or three bytes to which the next byte belongs, and those to which two belong. */
         one = m_bits(m_followed(here, second));
@@ -320,19 +286,30 @@ static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *m
         count += (uint32_t)__builtin_popcountll(~inside);
     }
     *inner_bits = inner;
+    v_store(memory->codes + count, v_all(0));
+    for (at = first; at < count; at += 64) {
+        const V here = v_load(memory->codes + at), code = v_entry(lanes->direct, here);
+        const M beyond = m_high(here);
+        if (m_any(beyond)) {
+            const V second = v_load(memory->turned + at), third = v_load(memory->states + at), fourth = v_load(memory->fourth + at);
+            v_store(memory->codes + at, NAME(points)(lanes, &memory->recent, here, second, third, fourth, code, beyond));
+        } else {
+            v_store(memory->codes + at, code);
+        }
+    }
     return count;
 }
+#endif
 
 /* UTF-8 for a machine that reads characters: these come to stand side by side, so that each is one step. Comes back: how many there
  * are. memory->places has a bit for each unit: whether a character starts there. */
-static uint32_t NAME(pack_utf8)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
-                                uint32_t units)
+static __attribute__((noinline)) uint32_t NAME(pack_utf8)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text,
+                                                          const uint8_t *end, uint32_t units)
 {
     const size_t size = (size_t)(end - text), safe = size < 72 ? 0 : (size - 72) / 64 * 64 + 64;
     const uint32_t near = safe < units ? (uint32_t)safe : (units + 63) / 64 * 64; /* from here on a copy is read, with zeros behind */
     uint64_t inner = 0;
-    uint32_t at, ascii, count;
-    memory->found_alone = 0;
+    uint32_t at, count;
     for (at = 0; at < near; at += 64) {
         const V here = v_load(text + at);
         PREFETCH(text + at);
@@ -340,7 +317,6 @@ static uint32_t NAME(pack_utf8)(const bitlex_lanes *lanes, bitlex_lane_memory *m
         v_store(memory->codes + at, v_entry(lanes->direct, here));
         memory->places[at / 64] = ~UINT64_C(0);
     }
-    ascii = at;
     count = NAME(pack_part)(lanes, memory, text + at, at, near, at, &inner);
     if (near < units) {
         uint8_t copy[192];
@@ -354,18 +330,6 @@ static uint32_t NAME(pack_utf8)(const bitlex_lanes *lanes, bitlex_lane_memory *m
         *last &= ~UINT64_C(0) >> (64 - units % 64);
         count += (uint32_t)__builtin_popcountll(*last);
     }
-    v_store(memory->codes + count, v_all(0));
-    for (at = ascii; at < count; at += 64) {
-        const V here = v_load(memory->codes + at), code = v_entry(lanes->direct, here);
-        const M beyond = m_high(here);
-        if (m_any(beyond)) {
-            v_store(memory->codes + at, NAME(points)(lanes, &memory->recent, here, v_load(memory->turned + at), v_load(memory->states + at),
-                                                     v_load(memory->fourth + at), code, beyond));
-        } else {
-            v_store(memory->codes + at, code);
-        }
-    }
-    for (at = 0; at < memory->found_alone; at++) memory->codes[memory->alone[at] >> 8] = (uint8_t)memory->alone[at];
     return count;
 }
 
@@ -383,7 +347,6 @@ static void NAME(spread)(const uint8_t *bits, const uint64_t *places, uint64_t *
         at += (uint32_t)__builtin_popcountll(places[w]);
     }
 }
-#undef PREFETCH
 #endif
 
 static void NAME(read_latin1)(const bitlex_lanes *lanes, uint8_t *columns, const uint8_t *text, uint32_t units)
@@ -438,11 +401,19 @@ BITLEX_INLINE void NAME(read_wide)(const bitlex_lanes *lanes, bitlex_recent *rec
                 continue;
             }
         }
+#if POINTS
+        (void)recent;
+        if (m_any(beyond)) {
+            NAME(look_up_wide)(lanes, columns + at, p, width, code, beyond, astral);
+            continue;
+        }
+#else
         if (m_any(beyond)) {
             V row = v_and(width == 2 ? v_narrow16(p, 6) : v_narrow32(p, 6), v_all(63));
             V chunk = width == 2 ? v_narrow16(p, 12) : v_narrow32(p, 12);
             code = NAME(deep)(lanes, recent, code, beyond, m_without(beyond, astral), chunk, row, low);
         }
+#endif
         v_store(columns + at, code);
     }
 }
@@ -469,10 +440,16 @@ static void NAME(turn)(const uint8_t *codes, uint8_t *turned, uint32_t steps)
     uint32_t at, lane, i;
     for (at = 0; at < steps; at += 16) {
         for (lane = 0; lane < 64; lane += WIDTH) {
+            const uint8_t *from = codes + (size_t)lane * steps + at;
+            uint8_t *to = turned + (size_t)at * 64 + lane;
             W row[16];
-            for (i = 0; i < 16; i++) row[i] = w_gather(codes + (size_t)(lane + i) * steps + at, 16 * (size_t)steps);
+            for (i = 0; i < 16; i++, from += steps) {
+                row[i] = w_gather(from, 16 * (size_t)steps);
+                __asm__("" : "+r"(from)); /* compilers would make all addresses beforehand, and keep them in memory */
+            }
             NAME(transpose)(row);
-            for (i = 0; i < 16; i++) w_store(turned + (size_t)(at + i) * 64 + lane, row[i]);
+            __asm__("" : "+r"(to));
+            for (i = 0; i < 16; i++) w_store(to + 64 * (size_t)i, row[i]);
         }
     }
 }

@@ -19,6 +19,7 @@
 #define BITLEX_LANE_UNITS (BITLEX_LANES * BITLEX_STEPS)
 #define BITLEX_RECENT 8      /* rows of 64 code points that are kept at hand, at most */
 #define BITLEX_FEW 8         /* bytes of 64 that are not ASCII, of which characters are decoded one by one, at most */
+#define BITLEX_WAITING 1024  /* code points that wait to be looked up, before there are 64 more */
 #define BITLEX_PAGE 128      /* entries of a table that are looked up at once */
 #define BITLEX_PAGES 32      /* of a table, at most; and as many as the loops for AVX2 and NEON are made for */
 #define BITLEX_BACKWARD_PAGES 4
@@ -62,7 +63,7 @@ typedef struct bitlex_lane_memory {
     uint32_t far; /* how often to look far ahead at once: see bitlex.c */
     uint64_t starts[BITLEX_LANE_UNITS / 64 + 2], drops[BITLEX_LANE_UNITS / 64 + 2]; /* a bit for each unit */
     uint64_t places[BITLEX_LANE_UNITS / 64 + 2]; /* where characters start, if they were packed */
-    uint32_t alone[BITLEX_LANE_UNITS / 64 * BITLEX_FEW], found_alone; /* characters decoded one by one: 256 times their number, and code */
+    uint8_t points[2 * (BITLEX_WAITING + 64 + 64)]; /* code points that are to be looked up: see bitlex_points.h */
     uint32_t words, started, dropped; /* their words in use, and how many bits these have */
 } bitlex_lane_memory;
 
@@ -147,7 +148,6 @@ struct bitlex_lanes {
     uint8_t cell_row[BITLEX_SYMBOLS], inside_row[64]; /* the last two once more: these and those below are read by vectors only */
     uint8_t stretch[2][128]; /* 512 code points of the BMP, or of the plane behind it -> code of their one column, or LOOK_DEEPER */
     uint8_t chunk[256];      /* 4,096 code points -> code of their one column, or LOOK_DEEPER */
-    uint8_t wide_first[16], wide_below[16], wide_last[16], wide_above[16]; /* the same of the BMP, for AVX2: see bitlex_avx2.h */
     uint8_t backward_number[BITLEX_SYMBOLS], forward_number[BITLEX_SYMBOLS]; /* of states of the machine, in these tables */
     uint8_t backward_state[BITLEX_SYMBOLS], forward_state[BITLEX_SYMBOLS];   /* the other way round */
     uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or the size of sums (fill_terms) or classes (placement) */
@@ -175,6 +175,7 @@ struct bitlex_lanes {
     uint32_t (*whole)(const bitlex_lanes *lanes, const uint8_t *units, bitlex_units kind, uint32_t count, uint32_t backward,
                       uint32_t *forward, uint16_t *events);
     uint8_t rows[2][256][64]; /* number -> codes; those of which there is no row are never touched */
+    uint8_t word_places[256][16], points[0x10000 + 0x3080]; /* see bitlex_points.h; touched for AVX2 only */
     bitlex_pairs pairs;
 };
 
