@@ -213,8 +213,8 @@ BITLEX_INLINE __m256i NAME(many)(const bitlex_term *terms, __m256i state, __m256
 #undef TERM
     return _mm256_xor_si256(even, odd);
 }
-/* The sum of all terms, or `before` where code is the identity. Few terms are looked up in both halves, with a row loaded once. */
-BITLEX_INLINE V NAME(next)(const bitlex_term *terms, V state, V before, V code, const uint32_t identity, const uint32_t size, V *label)
+/* The sum of all terms. Few are looked up in both halves, with a row loaded once. */
+BITLEX_INLINE V NAME(sum)(const bitlex_term *terms, V state, V code, const uint32_t size, V *label)
 {
     __m256i *low = label ? &label->low : NULL, *high = label ? &label->high : NULL;
     V sums[2];
@@ -232,21 +232,24 @@ BITLEX_INLINE V NAME(next)(const bitlex_term *terms, V state, V before, V code, 
         EACH_TERM
 #undef TERM
     }
-    return NAME(choose)(NAME(equal)(code, NAME(all)((uint8_t)identity)), before, NAME(xor)(sums[0], sums[1]));
+    return NAME(xor)(sums[0], sums[1]);
 }
 #undef EACH_TERM
+/* The identity is what is behind the text, and none of the terms. Backward the state is kept there; forward it does not matter, and is 0. */
 BITLEX_INLINE V NAME(backward_step)(const bitlex_lanes *lanes, V code, V state, const uint32_t size, V *label)
 {
-    *label = NAME(all)(0);
-    return NAME(next)(lanes->backward_terms, state, state, code, lanes->identity, size, label);
+    const M identity = NAME(equal)(code, NAME(all)((uint8_t)lanes->identity));
+    if (label) *label = NAME(all)(0);
+    return NAME(choose)(identity, state, NAME(sum)(lanes->backward_terms, state, code, size, label));
 }
 BITLEX_INLINE V NAME(backward_next)(const bitlex_lanes *lanes, V code, V state, const uint32_t size)
 {
-    return NAME(next)(lanes->backward_terms, state, state, code, lanes->identity, size, NULL);
+    return NAME(backward_step)(lanes, code, state, size, NULL);
 }
 BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, const uint32_t size, V flags, const int masked)
 {
-    return NAME(next)(lanes->forward_terms, state, masked ? NAME(and)(state, flags) : state, code, lanes->label_identity, size, NULL);
+    (void)flags, (void)masked;
+    return NAME(sum)(lanes->forward_terms, state, code, size, NULL);
 }
 
 /* Where the bits of a byte are, one after the other, the first one lowest. Bit by bit from the highest: absent, present. */

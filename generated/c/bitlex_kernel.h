@@ -768,6 +768,7 @@ static uint32_t NAME(read)(const bitlex_lanes *lanes, bitlex_lane_memory *memory
     }
     steps = (count + 8 * BITLEX_LANES - 1) / (8 * BITLEX_LANES) * 8;
     memory->used = (count + steps - 1) / steps;
+    memory->rest = count - (memory->used - 1) * steps;
     memset(memory->codes + count, (int)lanes->identity, (size_t)steps * BITLEX_LANES - count);
     NAME(turn)(memory->codes, memory->turned, steps);
     return steps;
@@ -805,9 +806,10 @@ static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, co
 static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
                         uint32_t encoding, uint32_t units, uint32_t backward, uint32_t *forward)
 {
-    const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
+    const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units), flags = (lanes->machine->drops ? 0x3F : 0x7F) >> SPARE;
     settle(lanes, memory, steps, lanes->backward_number[backward], NAME(backward), -1);
-    *forward = lanes->forward_state[settle(lanes, memory, steps, lanes->forward_number[*forward], NAME(forward), 1)];
+    settle(lanes, memory, steps, lanes->forward_number[*forward], NAME(forward), 1);
+    *forward = lanes->forward_state[memory->states[(size_t)(memory->rest - 1) * 64 + memory->used - 1] & flags];
     memory->started = NAME(put_out)(memory, memory->starts, steps, SPARE);
     memory->dropped = lanes->machine->drops ? NAME(put_out)(memory, memory->drops, steps, SPARE + 1) : 0;
     if (memory->words == 0) memory->words = steps; /* of BITLEX_LANES bits */

@@ -477,7 +477,6 @@ static int fill_sums(bitlex_lanes *lanes)
     }
     lanes->forward_rows = fill_terms(&a, lanes->forward_terms, labels, labels + stage->label_count);
     if (lanes->forward_rows == 0) return 0;
-    lanes->label_identity = labels[stage->label_count];
     for (state = 0; state < a.states; state++) lanes->forward_state[lanes->forward_number[state] = a.number[state]] = (uint8_t)state;
     a.states = stage->backward_states;
     a.symbols = stage->column_count + 1;

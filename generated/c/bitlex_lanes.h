@@ -57,7 +57,7 @@ typedef struct bitlex_lane_memory {
     bitlex_recent recent;
     uint8_t entries[BITLEX_LANES], exits[BITLEX_LANES]; /* of the pass at hand */
     uint8_t others[BITLEX_LANES]; /* entries, then exits, of a second run beside it */
-    uint32_t used; /* lanes that have a part of the text */
+    uint32_t used, rest; /* lanes that have a part of the text, and what the last of them has */
     uint64_t chosen; /* lanes in which that run was right */
     bitlex_doubt doubts[2]; /* of the backward pass, and of the forward pass */
     uint32_t far; /* how often to look far ahead at once: see bitlex.c */
@@ -154,7 +154,7 @@ struct bitlex_lanes {
     uint32_t two_bytes_rows; /* 128 if the table has at most eight pages, else 192 */
     uint32_t packed; /* how direct and stretch are packed, if they are: see bitlex_avx2.h */
     uint8_t last_plane; /* the code of the column of U+100000 and all behind, or LOOK_DEEPER */
-    uint32_t identity, label_identity; /* codes of the column of what is no code point, and of its label */
+    uint32_t identity; /* the code of the column of what is no code point */
     const bitlex_machine *machine;
     uint8_t column_code[64], usual_left[256], usual_right[256]; /* column -> code; code -> where the symbol mostly leads to: bitlex_whole.h */
     uint8_t row_number[2][8][BITLEX_PAGE]; /* all rows of the BMP, and of the plane behind it -> number: see bitlex_avx512.h */

@@ -26,7 +26,7 @@
 #define MOVES 4000
 /* Few terms, of 16 states at most: then time goes by with waiting for the state, and meanwhile `from` is taken from the code. Where there
  * are more, it goes by with instructions, and classes come less `from`. */
-#define FEW_TERMS 5
+#define FEW_TERMS 3
 #define WIDE_TERMS 2 /* this many, at most, or all need two rows of classes */
 
 typedef struct {
@@ -187,7 +187,7 @@ static uint32_t put_wide_first(bitlex_term *terms, uint32_t count)
 
 /* The terms of an automaton, and the code of each symbol. Out comes the size: how many terms there are, and 16 times how classes are
  * looked up: 1 in a row, 2 in two rows for the first WIDE_TERMS, 3 in two rows, 4 in four; 0 if there are too many terms. `*free` is a
- * code that no symbol has. */
+ * code that no symbol has, and its sum is 0. */
 static uint32_t fill_terms(automaton *a, bitlex_term *terms, uint8_t *codes, uint8_t *free)
 {
     group groups[BITLEX_SYMBOLS];
