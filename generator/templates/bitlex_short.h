@@ -234,7 +234,7 @@ BITLEX_INLINE uint32_t NAME(walk_columns)(bitlex_walker *w, V columns, uint64_t 
     V behind, did, before;
     uint64_t starts;
 #define CASE(most) if (walk->pages <= most) behind = NAME(walk_pages)(walk, columns, all, entry, &did, &before, most); else
-    CASE(1) CASE(2) CASE(4) CASE(6) CASE(8) behind = NAME(walk_pages)(walk, columns, all, entry, &did, &before, BITLEX_PAGES);
+    CASE(1) CASE(2) CASE(4) CASE(8) behind = NAME(walk_pages)(walk, columns, all, entry, &did, &before, BITLEX_PAGES);
 #undef CASE
     starts = m_bits(m_high(behind) & all);
     if (_mm512_mask_test_epi8_mask(all, did, did)) {
@@ -271,6 +271,12 @@ static __attribute__((noinline)) uint32_t NAME(walk_ascii)(bitlex_walker *w, V s
     return NAME(walk_columns)(w, v_entry(w->walk->column[BITLEX_LOW], symbols), ~UINT64_C(0) >> (64 - size), size, size);
 }
 
+/* A copy of that for all that is not ASCII: there is much of it. */
+static __attribute__((noinline)) uint32_t NAME(walk_others)(bitlex_walker *w, V columns, uint64_t places, uint32_t count, uint32_t units)
+{
+    return NAME(walk_columns)(w, columns, places, count, units);
+}
+
 /* UTF-8, `last` if nothing follows: how many bytes are read, or kept as the beginning of a character. */
 static __attribute__((noinline)) uint32_t NAME(walk_bytes)(bitlex_walker *w, V bytes, uint32_t size, int last)
 {
@@ -281,8 +287,8 @@ static __attribute__((noinline)) uint32_t NAME(walk_bytes)(bitlex_walker *w, V b
         codes = NAME(walk_any_utf8)(w->lanes, w->recent, bytes, &units, &places);
     }
     if (places != 0) {
-        units = NAME(walk_columns)(w, NAME(columns_of)(w->walk->column[BITLEX_CODES], codes), places,
-                                   (uint32_t)__builtin_popcountll(places), units);
+        units = NAME(walk_others)(w, NAME(columns_of)(w->walk->column[BITLEX_CODES], codes), places,
+                                  (uint32_t)__builtin_popcountll(places), units);
     }
     if (!last || w->left) return units;
     w->tail_length = size - units;
@@ -301,7 +307,7 @@ static __attribute__((noinline)) uint32_t NAME(walk_wide)(bitlex_walker *w, cons
     if (encoding == BITLEX_UCS2) NAME(read_wide)(w->lanes, w->recent, symbols, text, size, 2);
     else if (encoding == BITLEX_UCS4) NAME(read_wide)(w->lanes, w->recent, symbols, text, size, 4);
     else v_store(symbols, _mm512_maskz_loadu_epi8(places, text));
-    return NAME(walk_columns)(w, NAME(columns_of)(column, v_load(symbols)), places, size, size);
+    return NAME(walk_others)(w, NAME(columns_of)(column, v_load(symbols)), places, size, size);
 }
 
 static size_t walk_avx512(bitlex_walker *w, const uint8_t *text, size_t length, bitlex_encoding encoding)
