@@ -65,7 +65,7 @@ class Tokenizer:
 
     Where neither is given, a tokenizer of a .tiktoken file disallows all, as tiktoken does; one of a tokenizer.json allows all, as
     Hugging Face tokenizers does; one of a tekken.json does neither. Time and memory are proportional to the text; what is
-    remembered of pieces takes 15 MB for each thread that encodes at the same time, and no more.
+    remembered of pieces takes 16 MB for each thread that encodes at the same time, and no more.
     """
 
     __slots__ = ("_added", "_allowed", "_description", "_direct", "_disallowed", "_encoder", "_lexer", "_slow", "_specials")
