@@ -514,19 +514,29 @@ static void check_methods(const bpe_vocabulary *b, const vocabulary *v, const bp
     free(out);
 }
 
+/* The pieces of up to so many bytes, each with room for its ids: how many, and whether one has a byte that is no token. */
+static size_t put_jobs(const vocabulary *v, const cut_text *t, uint32_t longest, bpe_job *jobs, uint32_t *out, int *missing)
+{
+    uint32_t ids[BPE_LONG];
+    size_t count = 0, i;
+    *missing = 0;
+    for (i = 0; i < t->count; i++) {
+        const bpe_job job = {t->text + t->starts[i], t->ends[i] - t->starts[i], 0, out + count * longest};
+        if (job.length > longest) continue;
+        *missing |= define(v, job.bytes, job.length, 0, ids) == BPE_NO_TOKEN;
+        jobs[count++] = job;
+    }
+    return count;
+}
+
 /* Several pieces by turns, of up to so many bytes. */
 static void check_many(const bpe_vocabulary *b, const vocabulary *v, const cut_text *t, uint32_t longest, long round)
 {
     bpe_job *jobs = exactly(sizeof *jobs * t->count);
     uint32_t *out = exactly(sizeof *out * t->count * longest), ids[BPE_LONG];
-    size_t count = 0, i;
-    int missing = 0;
-    for (i = 0; i < t->count; i++) {
-        const bpe_job job = {t->text + t->starts[i], t->ends[i] - t->starts[i], 0, out + count * longest};
-        if (job.length > longest) continue;
-        missing |= define(v, job.bytes, job.length, 0, ids) == BPE_NO_TOKEN;
-        jobs[count++] = job;
-    }
+    size_t count, i;
+    int missing;
+    count = put_jobs(v, t, longest, jobs, out, &missing);
     if (bpe_merge_many(b, jobs, count, longest) != (missing ? -1 : 0)) fail("many: whether a byte is missing", round);
     for (i = 0; !missing && i < count; i++) {
         same("many", round, define(v, jobs[i].bytes, jobs[i].length, 0, ids), ids, jobs[i].count, jobs[i].ids);
@@ -551,14 +561,9 @@ static void check_columns(const bpe_vocabulary *b, const vocabulary *v, const cu
 {
     bpe_job *jobs = exactly(sizeof *jobs * t->count);
     uint32_t *out = exactly(sizeof *out * t->count * BPE_COLUMN), ids[BPE_COLUMN];
-    size_t count = 0, done, i;
-    int missing = 0;
-    for (i = 0; i < t->count; i++) {
-        const bpe_job job = {t->text + t->starts[i], t->ends[i] - t->starts[i], 0, out + count * BPE_COLUMN};
-        if (job.length > BPE_COLUMN) continue;
-        missing |= define(v, job.bytes, job.length, 0, ids) == BPE_NO_TOKEN;
-        jobs[count++] = job;
-    }
+    size_t count, done, i;
+    int missing;
+    count = put_jobs(v, t, BPE_COLUMN, jobs, out, &missing);
     done = bpe_merge_columns(b, jobs, count);
     if (done == BPE_NO_TOKEN ? !missing : done > count || (done == 0 && count >= 16)) fail("columns: how many are done", round);
     for (i = 0; done != BPE_NO_TOKEN && i < done; i++) {
