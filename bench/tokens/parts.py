@@ -25,7 +25,7 @@ from .samples import Sample, pieces
 from .session import Entry, Session
 from .vocabularies import SAVED
 
-__all__ = ["decoding", "first", "golden", "hard", "loading", "memory", "short", "threads", "warm"]
+__all__ = ["again", "decoding", "first", "golden", "hard", "loading", "memory", "short", "threads", "warm"]
 
 TURN = 0.03  # seconds that an engine may go on for when it is its turn
 AGAIN = 5  # times that all short strings are gone through in a turn
@@ -45,8 +45,8 @@ def taking_turns(asks: Sequence[Callable[[], dict[str, Any]]], rounds: int) -> l
     return taken
 
 
-def turn(entry: Entry) -> Callable[[], dict[str, Any]]:
-    return partial(entry.process.ask, "turn", texts=entry.sample.path, output=entry.output, seconds=TURN)
+def turn(entry: Entry, do: str = "turn") -> Callable[[], dict[str, Any]]:
+    return partial(entry.process.ask, do, texts=entry.sample.path, output=entry.output, seconds=TURN)
 
 
 def first(session: Session, texts: Sequence[Text], part: str = "first") -> Iterator[list[Row]]:
@@ -78,7 +78,18 @@ def hard(session: Session, texts: Sequence[Text], size: int) -> Iterator[list[Ro
 
 
 def warm(session: Session, texts: Sequence[Text]) -> Iterator[list[Row]]:
-    """All that each engine puts out, again and again in the same process."""
+    """All that each engine puts out, again and again in the same process, of a text that begins at another line each time: so all its
+    words were met before, but neither the str nor the text as a whole."""
+    return repeated(session, texts, "warm")
+
+
+def again(session: Session, texts: Sequence[Text]) -> Iterator[list[Row]]:
+    """The same of one str, as nobody does with texts, and most benchmarks do."""
+    return repeated(session, texts, "again")
+
+
+def repeated(session: Session, texts: Sequence[Text], part: str) -> Iterator[list[Row]]:
+    do, how = ("turn", "one_by_one") if part == "warm" else ("again", "once")
     with ExitStack() as stack:
         alive = {engine: session.open(engine, stack) for engine in session.engines}
         for text in texts:
@@ -86,13 +97,18 @@ def warm(session: Session, texts: Sequence[Text]) -> Iterator[list[Row]]:
             for engine, (process, opened) in alive.items():
                 sample = session.sample(engine, text)
                 try:
-                    kept += [session.encoded(engine, process, sample, output) for output in opened["outputs"]]
+                    for output in opened["outputs"]:
+                        entry = session.encoded(engine, process, sample, output)
+                        if part == "warm":
+                            turned = session.samples.turned(text.beginning(engine.limit))
+                            entry = replace(session.encoded(engine, process, turned, output, how), sample=turned)
+                        kept.append(entry)
                 except Unavailable as reason:
-                    session.leave_out(engine, f"{text.name}, warm", reason)
+                    session.leave_out(engine, f"{text.name}, {part}", reason)
                     if process.process.poll() is not None:
                         alive[engine] = session.open(engine, stack)
-            taken = taking_turns([turn(entry) for entry in kept], session.rounds)
-            yield [session.row("warm", entry, times) for entry, times in zip(kept, taken, strict=True)]
+            taken = taking_turns([turn(entry, do) for entry in kept], session.rounds)
+            yield [session.row(part, entry, times) for entry, times in zip(kept, taken, strict=True)]
 
 
 def short(session: Session, texts: Sequence[Text]) -> Iterator[list[Row]]:

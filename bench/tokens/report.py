@@ -22,6 +22,7 @@ __all__ = ["MARKERS", "by_part", "full", "relate", "summary"]
 MARKERS = ("<!-- bench-tokens:start -->", "<!-- bench-tokens:end -->")
 TITLES = {
     "golden": "Whole files against golden.json", "first": "The first text of a new process, MB/s", "warm": "Warm, MB/s",
+    "again": "The same str again, MB/s",
     "short": "A call for 50 bytes, microseconds", "decode": "Decoding, MB/s of text", "load": "Opening the vocabulary, milliseconds",
     "import": "Importing the package, milliseconds", "pieces": "A text of one piece, nanoseconds a byte",
     "threads": "By threads, MB/s",
@@ -90,15 +91,15 @@ def memory(result: Result) -> str:
 
 def summary(result: Result) -> str:
     """A page's worth: the first vocabulary by text, all vocabularies by their means, and what else a user waits for."""
-    rows = [row for row in result.rows if row.part in ("first", "warm")]
+    titles = {"first": "first sight", "warm": "warm", "again": "the same str again"}
+    rows = [row for row in result.rows if row.part in titles]
     if not rows:
         raise SystemExit("there is no summary without --first or --warm")
     subjects = list(dict.fromkeys(row.subject for row in rows))
-    columns = [(part, output) for part in ("first", "warm") for output in ("array", "list") if any(
+    measured = [(part, output) for part in titles for output in ("array", "list") if any(
         (row.part, row.output, row.engine) == (part, output, "bitlex") for row in rows)]  # fmt: skip
-    head = ["MB/s"]
-    for part, output in columns:
-        head += [f"{'first sight' if part == 'first' else 'warm'}, {output}", "best peer", "×"]
+    columns = [(part, output) for part, output in measured if part != "again"]  # text by text it is on the page with everything
+    head = [title for part, output in columns for title in (f"{titles[part]}, {output}", "best peer", "×")]
 
     def of(subject: str, text: str | None) -> Callable[[str, str], list[str]]:
         def cells(part: str, output: str) -> list[str]:
@@ -116,8 +117,11 @@ def summary(result: Result) -> str:
 
         return cells
 
-    def line(title: str, subject: str, text: str | None) -> list[str]:
-        return [title, *(value for part, output in columns for value in of(subject, text)(part, output))]
+    def line(text: str) -> list[str]:
+        return [text, *(value for part, output in columns for value in of(subjects[0], text)(part, output))]
+
+    def means(subject: str) -> list[str]:
+        return [subject, *(value for part, output in measured for value in of(subject, None)(part, output)[::2])]
 
     own = list(dict.fromkeys(row.text for row in rows if row.subject == subjects[0]))
     about, version = result.about, {row.engine: row.version for row in result.rows}
@@ -125,9 +129,8 @@ def summary(result: Result) -> str:
     made = [
         f"{subjects[0]}, one thread of {about['processor']}, Python {about['python']}, {str(about['date'])[:10]}; {peers or 'no other'}. "
         f"Medians of {max(row.rounds for row in rows)} rounds, a process each at first sight.",
-        "", table(head, [line(text, subjects[0], text) for text in own]), "", "Geometric means over the same texts:", "",
-        table(["MB/s", *(title for title in head[1:] if title != "best peer")],
-              [[value for at, value in enumerate(line(name, name, None)) if at % 3 != 2] for name in subjects]),
+        "", table(["MB/s", *head], [line(text) for text in own]), "", "Geometric means over the same texts:", "",
+        table(["MB/s", *(title for part, output in measured for title in (f"{titles[part]}, {output}", "×"))], list(map(means, subjects))),
     ]  # fmt: skip
     for part in ("short", "load", "import", "decode", "pieces", "threads"):
         if chosen := [row for row in result.of(part) if row.subject == subjects[0]]:

@@ -2,6 +2,7 @@
 
     samples = Samples(scratch)
     samples.of(text)                     # one text; `samples.of(text.beginning(1_000_000))` for who is slow
+    samples.turned(text)                 # the text four times, begun at other lines
     samples.short(text)                  # 1,000 strings of 50 bytes
     samples.documents(texts, 20_000_000) # texts of a few kilobytes each, to share out among threads
     pieces(1_000_000)                    # texts that no pattern cuts: what a tokenizer does when a piece does not end
@@ -14,7 +15,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..corpora import Text
@@ -23,11 +24,12 @@ from ..special import SHORT
 __all__ = ["Sample", "Samples", "pieces"]
 
 DOCUMENT = 4_000  # bytes
+TURNED = 4
 
 
 @dataclass(frozen=True)
 class Sample:
-    """`bytes`: of all its texts together, in UTF-8."""
+    """`bytes`: of all its texts together, in UTF-8; of turned texts, of one."""
 
     name: str
     path: str
@@ -51,6 +53,11 @@ class Samples:
 
     def of(self, text: Text) -> Sample:
         return self.write(text.name, [text.text])
+
+    def turned(self, text: Text) -> Sample:
+        """What comes before a line, put behind all others: what a memory of whole texts does not know, made of what any other does."""
+        starts = [text.text.find("\n", len(text.text) * part // TURNED) + 1 for part in range(TURNED)]
+        return replace(self.write(text.name, [text.text[start:] + text.text[:start] for start in starts]), bytes=len(text.data))
 
     def short(self, text: Text, count: int = 1_000) -> Sample:
         return self.write(text.name, cut(text, SHORT)[:count])
