@@ -78,8 +78,13 @@ static void split_pairs(Pieces *p, const uint32_t *pairs, size_t n)
 int bitlex_py_next_pieces(Pieces *p, bitlex_cursor *cursor, int drops, uint64_t length)
 {
     if (length < UINT32_MAX && !drops) {
+        size_t n;
         p->starts[0] = p->last;
-        p->count = bitlex_next32(cursor, p->ends, PIECES_READ);
+        p->count = 0;
+        do { /* one block has too few pieces for those that are new to be merged by turns */
+            n = bitlex_next32(cursor, p->ends + p->count, PIECES_READ - p->count);
+            p->count += n;
+        } while (n > 0 && p->count < PIECES_READ && p->ends[p->count - 1] < length);
         memcpy(p->starts + 1, p->ends, p->count * sizeof *p->ends);
         if (p->count > 0) p->last = p->ends[p->count - 1];
     } else if (length < UINT32_MAX) {
