@@ -11,6 +11,7 @@
  */
 #include "_tokens.h"
 
+#define LARGE_PAGE ((size_t)2 << 20)
 #define KEPT (32u << 20) /* bytes: up to which a C library that grows with its use keeps memory, too */
 
 /* Large memory, whose size stands before what is used of it. */
@@ -42,6 +43,8 @@ void *bitlex_py_take(Purpose purpose, size_t size)
     large = __atomic_exchange_n(&spares[purpose], NULL, __ATOMIC_ACQ_REL);
 #endif
     size += sizeof *large;
+    /* As many small pages as fill a quarter of a large one take as long to be had. */
+    if (purpose == FOR_TEXTS && size % LARGE_PAGE >= LARGE_PAGE / 4) size += LARGE_PAGE - size % LARGE_PAGE;
     if (large == NULL || large->size < size || (purpose != FOR_TEXTS && large->size / 4 > size)) { /* these may stay for long */
         release(large);
         large = bpe_allocate(size);
