@@ -38,12 +38,11 @@ typedef struct {
     const uint8_t *bytes;
     const bpe_record *records;     /* [token_count] */
     const uint32_t *byte_tokens;   /* [256] BPE_NONE where a byte is no token */
-    const uint32_t *ids;           /* open addressing by the bytes of a token: its id, or BPE_NONE */
+    const uint32_t *ids;           /* open addressing by the bytes of a token: its id, tagged (bpe_hash.h), or BPE_NONE */
     const bpe_pair_line *pairs;    /* [pairs_mask + 1] */
     const uint32_t *byte_pairs;    /* [65536] by two bytes, the left one lower: rank of the merge of their tokens, or BPE_NONE */
     const uint32_t *rank_tokens;   /* [rank_count] what a merge makes; none if ranks_are_ids: the token of that rank */
     const uint64_t *merged;        /* bits by id: known to be what its bytes merge to */
-    const uint64_t *token_filter;  /* bits by hash: whether a piece may be a token */
     const uint64_t *char_joints;   /* bits by hash of two characters, and by three bytes: see bpe_joints.h */
     const uint64_t *byte_joints;
     const uint32_t *sizes;         /* [token_count + 1] see bpe_sizes.h */

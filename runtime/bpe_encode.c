@@ -40,7 +40,6 @@ typedef struct {
     span of;
     key name;       /* if it has no more than BPE_KEY bytes */
     uint64_t hash;  /* of its bytes */
-    uint32_t bit;   /* of the tokens that it may be one of */
     uint32_t count; /* of its ids; 0: it waits to be merged */
     uint32_t ids[MEDIUM + BPE_PADDING];
 } missing;
@@ -248,8 +247,6 @@ static inline size_t put_places(const bpe_encoder *e, const uint8_t *text, place
 
 /* --- what was not found ------------------------------------------------------------------------------------------------ */
 
-static inline int may_be_token(const bpe_vocabulary *v, const missing *m) { return has_bit(v->token_filter, m->bit); }
-
 /* A piece that waits, or a part; `name` is its key, if it has one. What tells whether it is a token is asked for. */
 static uint32_t add_missing(bpe_encoder *e, misses *missed, const span *s, key name)
 {
@@ -267,8 +264,6 @@ static uint32_t add_missing(bpe_encoder *e, misses *missed, const span *s, key n
     m->hash = hash;
     m->count = 0;
     memset(m->ids, 0, 4 * sizeof *m->ids); /* four are copied even if there are fewer */
-    m->bit = s->length <= BPE_KEY ? token_bit(name) : token_bit_of(s->bytes, s->length);
-    PREFETCH(e->v->token_filter + m->bit / 64);
     PREFETCH(e->v->ids + ((uint32_t)hash & e->v->ids_mask));
     return *recent;
 }
@@ -278,41 +273,37 @@ static uint32_t add_missing(bpe_encoder *e, misses *missed, const span *s, key n
 static void remember_missing(bpe_encoder *e, const missing *m)
 {
     const span *s = &m->of;
-    if (s->part && m->count > 1 && e->v->whole && may_be_token(e->v, m) &&
-        bpe_find_hashed(e->v, s->bytes, s->length, m->hash) != BPE_NONE) {
-        return;
-    }
+    if (s->part && m->count > 1 && e->v->whole && bpe_find_hashed(e->v, s->bytes, s->length, m->hash) != BPE_NONE) return;
     if (s->length > BPE_KEY) bpe_remember_longer(e, s, m->hash, m->ids, m->count);
     else bpe_remember(e, m->name, 0, m->ids, m->count);
 }
 
 /* The id of a token, BPE_NONE if it is none: as bpe_find_hashed, but that keys are compared, since records are keys. */
-static inline uint32_t token_of(const bpe_vocabulary *v, const missing *m)
+static inline uint32_t token_of(const bpe_vocabulary *v, const missing *m, uint32_t candidate)
 {
-    uint32_t at = (uint32_t)m->hash & v->ids_mask, tries;
-    if (UNLIKELY(m->of.length > BPE_KEY)) return bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash);
-    for (tries = 0; tries <= v->ids_mask && v->ids[at] < v->token_count; tries++, at = (at + 1) & v->ids_mask) {
-        if (same_key(m->name, record_key(v->records + v->ids[at]))) return v->ids[at];
-    }
-    return BPE_NONE;
+    if (LIKELY(m->of.length <= BPE_KEY && same_key(m->name, record_key(v->records + candidate)))) return candidate;
+    return bpe_find_hashed(v, m->of.bytes, m->of.length, m->hash);
 }
 
 /* Which of those that wait are tokens: of these, the ids are known. */
 static void find_tokens(bpe_encoder *e, misses *missed)
 {
     const bpe_vocabulary *v = e->v;
-    uint8_t maybe[MISSING + 1]; /* one more is written than there are */
+    uint32_t candidates[MISSING];
+    uint8_t maybe[MISSING];
     size_t count = 0, i;
     for (i = 0; i < missed->count; i++) {
         const missing *m = missed->list + i;
-        const uint32_t id = v->ids[(uint32_t)m->hash & v->ids_mask];
-        PREFETCH(v->records + (id < v->token_count ? id : 0));
+        uint32_t tries = 0;
+        const uint32_t candidate = m->of.part ? BPE_NONE : next_candidate(v, m->hash, &tries);
+        if (candidate == BPE_NONE) continue;
+        PREFETCH(v->records + candidate);
         maybe[count] = (uint8_t)i;
-        count += (m->of.part == 0) & may_be_token(v, m);
+        candidates[count++] = candidate;
     }
     for (i = 0; i < count; i++) {
         missing *m = missed->list + maybe[i];
-        const uint32_t id = token_of(v, m);
+        const uint32_t id = token_of(v, m, candidates[i]);
         if (id != BPE_NONE && (v->whole || has_bit(v->merged, id))) {
             m->ids[0] = id;
             m->count = 1;

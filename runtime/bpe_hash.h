@@ -10,7 +10,10 @@
 
 #include "bpe.h"
 
-#define TOKEN_FILTER_BITS 20
+#define ID_BITS 21
+#ifndef TAG_BITS /* tests have fewer */
+#define TAG_BITS 11
+#endif
 
 #if defined(__GNUC__)
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -58,6 +61,21 @@ static inline uint64_t hash_bytes(const uint8_t *p, size_t length)
 }
 
 static inline uint32_t bpe_token_length(const bpe_vocabulary *v, uint32_t id) { return v->starts[id + 1] - v->starts[id]; }
+
+/* What stands above an id in ids: the upper bits of the hash of its bytes, so that hardly any other token is looked at. */
+static inline uint32_t tag_of(uint64_t hash) { return (uint32_t)(hash >> (64 - TAG_BITS)) << ID_BITS; }
+
+/* The next token in ids whose hash may be this, or BPE_NONE. *tries: places that were looked at before, none at first. */
+static inline uint32_t next_candidate(const bpe_vocabulary *v, uint64_t hash, uint32_t *tries)
+{
+    const uint32_t tag = tag_of(hash);
+    for (; *tries <= v->ids_mask; ++*tries) {
+        const uint32_t known = v->ids[((uint32_t)hash + *tries) & v->ids_mask], id = known & (BPE_TOKENS - 1);
+        if (id >= v->token_count) break; /* there is none behind */
+        if (known - id == tag) return id;
+    }
+    return BPE_NONE;
+}
 
 static inline int has_bit(const uint64_t *bits, uint32_t bit) { return bits[bit / 64] >> bit % 64 & 1; }
 

@@ -107,13 +107,4 @@ static inline uint64_t key_hash_bytes(key k)
     return fold(key_low(k) ^ high >> 56, (high & UINT64_C(0x00FFFFFFFFFFFFFF)) ^ UINT64_C(0xE7037ED1A0B428DB));
 }
 
-/* The bit of a longer piece in token_filter, */
-static inline uint32_t token_bit_of(const uint8_t *p, size_t length) { return (uint32_t)(hash_bytes(p, length) >> (64 - TOKEN_FILTER_BITS)); }
-
-/* and of a key: hardly related to the hash. */
-static inline uint32_t token_bit(key k)
-{
-    return (uint32_t)(fold(key_low(k) ^ UINT64_C(0x9FB21C651E98DF25), key_high(k) ^ UINT64_C(0xA0761D6478BD642F)) >> (64 - TOKEN_FILTER_BITS));
-}
-
 #endif

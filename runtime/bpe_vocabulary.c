@@ -9,13 +9,13 @@
 
 #include <stdlib.h>
 
-#define PARTS 13
-#define MAGIC UINT64_C(0x3445504258454C54) /* also tells the order of bytes */
+#define PARTS 12
+#define MAGIC UINT64_C(0x3545504258454C54) /* also tells the order of bytes */
 
 typedef struct {
     uint64_t magic, size;
     uint32_t token_count, rank_count, whole, longest, ranks_are_ids, ids_mask, pairs_mask, pairs_reach;
-    uint64_t starts, bytes, records, byte_tokens, ids, pairs, byte_pairs, rank_tokens, merged, token_filter, char_joints, byte_joints, sizes;
+    uint64_t starts, bytes, records, byte_tokens, ids, pairs, byte_pairs, rank_tokens, merged, char_joints, byte_joints, sizes;
 } image_header;
 
 static uint32_t mask_for(size_t count)
@@ -47,10 +47,9 @@ static void part_sizes(const image_header *h, uint64_t bytes, uint64_t sizes[PAR
     sizes[6] = 65536 * 4;
     sizes[7] = h->ranks_are_ids ? 0 : (uint64_t)h->rank_count * 4;
     sizes[8] = ((uint64_t)h->token_count + 63) / 64 * 8;
-    sizes[9] = (UINT64_C(1) << TOKEN_FILTER_BITS) / 8;
-    sizes[10] = (UINT64_C(1) << CHAR_JOINT_BITS) / 8;
-    sizes[11] = (UINT64_C(1) << BYTE_JOINT_BITS) / 8;
-    sizes[12] = ((uint64_t)h->token_count + 1) * 4;
+    sizes[9] = (UINT64_C(1) << CHAR_JOINT_BITS) / 8;
+    sizes[10] = (UINT64_C(1) << BYTE_JOINT_BITS) / 8;
+    sizes[11] = ((uint64_t)h->token_count + 1) * 4;
 }
 
 static void lay_out(image_header *h, uint64_t bytes)
@@ -88,7 +87,6 @@ static void point(bpe_vocabulary *v, void *image)
     v->byte_pairs = (const void *)(base + h->byte_pairs);
     v->rank_tokens = (const void *)(base + h->rank_tokens);
     v->merged = (const void *)(base + h->merged);
-    v->token_filter = (const void *)(base + h->token_filter);
     v->char_joints = (const void *)(base + h->char_joints);
     v->byte_joints = (const void *)(base + h->byte_joints);
     v->sizes = (const void *)(base + h->sizes);
@@ -131,9 +129,8 @@ void bpe_close(bpe_vocabulary *v)
 
 uint32_t bpe_find_hashed(const bpe_vocabulary *v, const uint8_t *bytes, size_t length, uint64_t hash)
 {
-    uint32_t at = (uint32_t)hash & v->ids_mask, tries;
-    for (tries = 0; tries <= v->ids_mask && v->ids[at] < v->token_count; tries++, at = (at + 1) & v->ids_mask) {
-        const uint32_t id = v->ids[at];
+    uint32_t tries = 0, id;
+    for (; (id = next_candidate(v, hash, &tries)) != BPE_NONE; tries++) {
         const bpe_record *record = v->records + id;
         if (record->length != (length <= 15 ? length : 255)) continue;
         if (length <= 15 && memcmp(record->bytes, bytes, length) == 0) return id;
@@ -151,14 +148,15 @@ static void put_token(bpe_vocabulary *v, uint32_t id, uint32_t *ids, uint32_t *b
 {
     const uint32_t length = bpe_token_length(v, id);
     const uint8_t *bytes = v->bytes + v->starts[id];
+    uint64_t hash;
     uint32_t at;
     memcpy(records[id].bytes, bytes, length < 15 ? length : 15);
     records[id].length = length <= 15 ? (uint8_t)length : 255;
     if (length == 0) return;
-    at = (uint32_t)hash_bytes(bytes, length) & v->ids_mask;
+    hash = hash_bytes(bytes, length);
+    at = (uint32_t)hash & v->ids_mask;
     while (ids[at] != BPE_NONE) at = (at + 1) & v->ids_mask;
-    ids[at] = id;
-    set_bit((uint64_t *)(uintptr_t)v->token_filter, length <= 15 ? token_bit(key_of(records[id].bytes, length)) : token_bit_of(bytes, length));
+    ids[at] = tag_of(hash) | id;
     if (length == 1) byte_tokens[bytes[0]] = id;
 }
 

@@ -4,7 +4,8 @@
  * left. With it are compared: bpe_encode, on pieces side by side in a text that is allocated to the byte, with caches that are cold,
  * warm, and full of something else; bpe_merge by each method; the methods of bpe_neighbours.h where they hold; decoding. Prints the
  * first difference and returns 1. Compile it with tiny caches (-DBUCKET_BITS=1 -DMEDIUMS=2u -DSLOTS=2u -DLONGEST=200 -DARENA=1100u), so
- * that every entry is soon driven out by another, and with sanitizers.
+ * that every entry is soon driven out by another, with tags of one bit (-DTAG_BITS=1), so that tokens are mistaken for others all the time,
+ * and with sanitizers.
  *
  *     bpe_harness [rounds [seed [bytes of a long piece]]]
  *     bpe_harness small STEP      every STEP-th vocabulary of tokens of up to three letters a and b, and all pieces of up to seven

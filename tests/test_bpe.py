@@ -14,7 +14,7 @@ from compilers import ADDRESS, ROOT, THREAD, C, build, run
 
 SOURCES = [*sorted((ROOT / "runtime").glob("bpe_*.c")), ROOT / "runtime/specials.c"]
 INCLUDES = (f"-I{ROOT / 'runtime'}", f"-I{C}")
-TINY = ("-DBUCKET_BITS=1", "-DMEDIUMS=2u", "-DSLOTS=2u", "-DLONGEST=200", "-DARENA=1100u", "-DBPE_RADIX_FROM=1")
+TINY = ("-DBUCKET_BITS=1", "-DMEDIUMS=2u", "-DSLOTS=2u", "-DLONGEST=200", "-DARENA=1100u", "-DBPE_RADIX_FROM=1", "-DTAG_BITS=1")
 COUNTERS = ("-Wl,--wrap=bpe_merge,--wrap=bpe_merge_many,--wrap=bpe_merge_columns,--wrap=memchr",)
 
 
