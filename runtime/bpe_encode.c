@@ -355,14 +355,43 @@ static int merge_missing(bpe_encoder *e, misses *missed)
     return merge_some(e, missed, few, few_count, most) | merge_some(e, missed, many, many_count, MEDIUM);
 }
 
-/* Put the ids of what was missing between those that were found. */
-static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size_t done)
+#ifdef HAS_VECTORS
+
+/* Copy up to sixteen ids. */
+WITH_VECTORS static inline void copy_few(uint32_t *to, const uint32_t *ids, size_t count)
 {
-    size_t i, extra = 0, end = done;
-    find_tokens(e, missed);
-    if (merge_missing(e, missed) != 0) return BPE_NO_TOKEN;
-    for (i = 0; i < missed->gap_count; i++) extra += missed->list[missed->gaps[i].which].count;
-    done += extra;
+    const __mmask16 which = (__mmask16)_bzhi_u32(0xFFFF, (unsigned)count);
+    _mm512_mask_storeu_epi32(to, which, _mm512_maskz_loadu_epi32(which, ids));
+}
+
+/* Move ids up, the last first. */
+WITH_VECTORS static inline void move_up(uint32_t *ids, size_t count, size_t by)
+{
+    for (; count > SIXTEEN; count -= SIXTEEN) _mm512_storeu_si512(ids + count - SIXTEEN + by, _mm512_loadu_si512(ids + count - SIXTEEN));
+    copy_few(ids + by, ids, count);
+}
+
+/* As put_missing: most have few ids, and few are between two of them. */
+WITH_VECTORS static void put_missing_by_vectors(const misses *missed, uint32_t *out, size_t end, size_t extra)
+{
+    size_t i;
+    for (i = missed->gap_count; i-- > 0;) {
+        const size_t at = missed->gaps[i].at;
+        const missing *m = missed->list + missed->gaps[i].which;
+        move_up(out + at, end - at, extra);
+        end = at;
+        extra -= m->count;
+        if (LIKELY(m->count <= SIXTEEN)) copy_few(out + end + extra, m->ids, m->count);
+        else memcpy(out + end + extra, m->ids, m->count * sizeof *out);
+    }
+}
+
+#endif
+
+/* Put the ids of what is missing, `extra` in all, between the first `end` that were found. */
+static void put_missing(const misses *missed, uint32_t *out, size_t end, size_t extra)
+{
+    size_t i;
     for (i = missed->gap_count; i-- > 0;) {
         const size_t at = missed->gaps[i].at;
         const missing *m = missed->list + missed->gaps[i].which;
@@ -371,8 +400,22 @@ static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size
         extra -= m->count;
         memcpy(out + end + extra, m->ids, m->count * sizeof *out);
     }
+}
+
+/* The ids of what waits are made, and put where they belong: how many there are now, or an error. */
+static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size_t done)
+{
+    size_t i, extra = 0;
+    find_tokens(e, missed);
+    if (merge_missing(e, missed) != 0) return BPE_NO_TOKEN;
+    for (i = 0; i < missed->gap_count; i++) extra += missed->list[missed->gaps[i].which].count;
+#ifdef HAS_VECTORS
+    if (e->vectors) put_missing_by_vectors(missed, out, done, extra);
+    else
+#endif
+        put_missing(missed, out, done, extra);
     missed->gap_count = missed->count = 0;
-    return done;
+    return done + extra;
 }
 
 /* --- a group ----------------------------------------------------------------------------------------------------------- */
