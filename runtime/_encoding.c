@@ -70,23 +70,24 @@ static void split_pairs(Pieces *p, const uint32_t *pairs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         p->starts[i] = pairs[2 * i];
-        p->ends[i] = pairs[2 * i + 1];
+        p->others[i] = pairs[2 * i + 1];
     }
     p->count = n;
 }
 
 int bitlex_py_next_pieces(Pieces *p, bitlex_cursor *cursor, int drops, uint64_t length)
 {
+    p->ends = p->others;
     if (length < UINT32_MAX && !drops) {
         size_t n;
+        p->ends = p->starts + 1;
         p->starts[0] = p->last;
         p->count = 0;
         do { /* one block has too few pieces for those that are new to be merged by turns */
             n = bitlex_next32(cursor, p->ends + p->count, PIECES_READ - p->count);
             p->count += n;
-        } while (n > 0 && p->count < PIECES_READ && p->ends[p->count - 1] < length);
-        memcpy(p->starts + 1, p->ends, p->count * sizeof *p->ends);
-        if (p->count > 0) p->last = p->ends[p->count - 1];
+        } while (n > 0 && p->count < PIECES_READ && p->starts[p->count] < length);
+        p->last = p->starts[p->count];
     } else if (length < UINT32_MAX) {
         uint32_t pairs[2 * WIDE];
         split_pairs(p, pairs, bitlex_next_pairs32(cursor, pairs, WIDE));
@@ -98,7 +99,7 @@ int bitlex_py_next_pieces(Pieces *p, bitlex_cursor *cursor, int drops, uint64_t 
         p->base = p->wide_count > 0 ? p->wide[2 * p->wide_at] : 0;
         for (p->count = 0; p->wide_at < p->wide_count && p->wide[2 * p->wide_at + 1] - p->base < UINT32_MAX; p->wide_at++, p->count++) {
             p->starts[p->count] = (uint32_t)(p->wide[2 * p->wide_at] - p->base);
-            p->ends[p->count] = (uint32_t)(p->wide[2 * p->wide_at + 1] - p->base);
+            p->others[p->count] = (uint32_t)(p->wide[2 * p->wide_at + 1] - p->base);
         }
         if (p->count == 0 && p->wide_count > 0) return -1;
     }
@@ -188,8 +189,8 @@ static Encoded encode_ordinary(Working *w, Task *task, const uint8_t *text, uint
         since += p.ends[p.count - 1] - p.starts[0];
         if (skips) {
             task->first = p.ends[0];
-            memmove(p.starts, p.starts + 1, --p.count * sizeof *p.starts);
-            memmove(p.ends, p.ends + 1, p.count * sizeof *p.ends);
+            memmove(p.starts, p.starts + 1, p.count-- * sizeof *p.starts);
+            if (p.ends == p.others) memmove(p.others, p.others + 1, p.count * sizeof *p.others);
             skips = 0;
         }
         if (p.count > 0) outcome = encode_pieces(w, &p, text, length, task);
@@ -209,8 +210,9 @@ Encoded bitlex_py_encode_piece(Working *w, Task *task, uint64_t start, uint64_t 
     bpe_encoder_watch(w->caches, NULL);
     p.base = start;
     p.count = 1;
+    p.ends = p.starts + 1;
     p.starts[0] = 0;
-    p.ends[0] = (uint32_t)(end - start);
+    p.starts[1] = (uint32_t)(end - start);
     return encode_pieces(w, &p, task->text, task->length, task);
 }
 

@@ -152,7 +152,8 @@ typedef struct {
     uint64_t base;
     size_t count, wide_count, wide_at; /* of the pairs that were found and not handed out yet */
     uint32_t last;                     /* where the last piece ended */
-    uint32_t starts[PIECES_READ + 1], ends[PIECES_READ];
+    const uint32_t *ends;              /* starts + 1 where pieces lie one behind the other, or others */
+    uint32_t starts[PIECES_READ + 1], others[WIDE];
     uint64_t wide[2 * WIDE];
 } Pieces;
 
