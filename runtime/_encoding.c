@@ -84,7 +84,7 @@ int bitlex_py_next_pieces(Pieces *p, bitlex_cursor *cursor, int drops, uint64_t 
         p->starts[0] = p->last;
         p->count = 0;
         do { /* one block has too few pieces for those that are new to be merged by turns */
-            n = bitlex_next32(cursor, p->ends + p->count, PIECES_READ - p->count);
+            n = bitlex_next32(cursor, p->starts + 1 + p->count, PIECES_READ - p->count);
             p->count += n;
         } while (n > 0 && p->count < PIECES_READ && p->starts[p->count] < length);
         p->last = p->starts[p->count];

@@ -23,7 +23,7 @@
 #define BPE_RANKS (UINT32_C(1) << 22)
 #define BPE_NO_MEMORY SIZE_MAX
 #define BPE_NO_TOKEN (SIZE_MAX - 1) /* a byte of a piece is no token */
-#define BPE_PADDING 4 /* ids that may be written behind the last */
+#define BPE_PADDING 16 /* ids that may be written behind the last */
 
 /* The bytes of a token and their number; 255 if it has more than 15, 0 if there is no such token. */
 typedef struct {

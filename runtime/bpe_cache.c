@@ -12,7 +12,9 @@
 #define LEFT ((2 * BUCKETS + 63) / 64 * 8)
 #define MANY (2 * BUCKET * BUCKETS + 2 * sizeof(medium_entry) * MEDIUMS)
 #define FEW (BUCKET * FEW_BUCKETS + sizeof(medium_entry) * FEW_MEDIUMS)
-#define TABLES (MANY + FEW + sizeof(slot) * SLOTS + (1u << SEEN_BITS) / 8 + LEFT + ARENA + 16 + 16 * CHARACTERS)
+#define ARENA_ROOM ((ARENA + 16 + 63) / 64 * 64)
+#define TABLES \
+    (MANY + FEW + sizeof(short_entry) * SHORTS + (1u << SEEN_BITS) / 8 + LEFT + ARENA_ROOM + sizeof(slot) * SLOTS + 16 * CHARACTERS)
 
 typedef struct {
     uint32_t length, count; /* before the ids and the bytes of a piece in the arena */
@@ -40,14 +42,16 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     e->medium_mask = FEW_MEDIUMS - 2;
     e->room = FEW_BUCKETS / 2;
     e->medium_room = FEW_MEDIUMS / 2;
+    e->skip = e->skipped = 1; /* nothing was met yet */
     e->tables = at;
     e->buckets = at += MANY;
     e->mediums = (void *)(at += BUCKET * FEW_BUCKETS);
     e->slots = (void *)(at += sizeof(medium_entry) * FEW_MEDIUMS);
-    e->seen = (void *)(at += sizeof(slot) * SLOTS);
-    e->left = (void *)(at += (1u << SEEN_BITS) / 8);
-    e->arena = at + LEFT;
-    e->characters = (void *)(e->arena + ARENA + 16);
+    e->shorts = (void *)(at += sizeof(slot) * SLOTS);
+    e->left = (void *)(at += sizeof(short_entry) * SHORTS);
+    e->arena = at += LEFT;
+    e->seen = (void *)(at += ARENA_ROOM);
+    e->characters = (void *)(at + (1u << SEEN_BITS) / 8);
     return e;
 }
 

@@ -28,6 +28,7 @@
 #define MEDIUMS (1u << 15)
 #define SLOTS (1u << 15)
 #define ARENA (2u << 20)
+#define SHORT_BITS 14
 #define LONGEST 4096            /* pieces beyond are not remembered */
 #endif
 #if ARENA < 5 * LONGEST + 16
@@ -35,9 +36,11 @@
 #endif
 #define BUCKETS (1u << BUCKET_BITS)
 #define FEW_BUCKETS (BUCKETS > 4 ? BUCKETS / 4 : 1) /* at first, for half as many entries */
-#define FEW_MEDIUMS (MEDIUMS > 8 ? MEDIUMS / 8 : 2)
+#define FEW_MEDIUMS (MEDIUMS > 16 ? MEDIUMS / 16 : 2)
 #define LOST (BUCKETS / 16)     /* entries, after which there are twice as many buckets */
 #define LOST_MEDIUMS (MEDIUMS / 16)
+#define SHORT 7                 /* longest piece in an entry of its own kind, of which there are so many: */
+#define SHORTS (1u << SHORT_BITS)
 #define CHARACTERS 0x10000      /* that have an entry of their own, at their number */
 #define MEDIUM BPE_MEDIUM       /* longest piece in a medium entry */
 #define MEDIUM_IDS 7
@@ -66,6 +69,11 @@ typedef struct {
     uint32_t ids[MEDIUM_IDS];
 } medium_entry;
 
+/* See bpe_short.h. */
+typedef struct {
+    uint64_t word, ids;
+} short_entry;
+
 typedef struct {
     uint64_t hash;
     uint32_t at, generation; /* place in the arena; what is of an older generation is gone */
@@ -86,6 +94,7 @@ struct bpe_encoder {
     medium_entry *mediums;
     slot *slots;
     uint32_t (*characters)[4]; /* by number: ids as an entry has them, with PLAIN; zeros where there are none */
+    short_entry *shorts;
     uint8_t *arena;
     uint32_t used, generation;
     uint64_t *seen;
@@ -94,6 +103,7 @@ struct bpe_encoder {
     uint32_t bucket_mask, medium_mask;
     uint32_t room, medium_room; /* for entries, or for what is lost, until there are more */
     uint32_t moved; /* counts what is put into buckets: where ids were before, others may be then */
+    uint32_t skipped, skip;     /* calls that go on without looking pieces up by words, where that was not worth it; so many after the next */
     int vectors; /* see bpe_encoder_use_vectors */
     uint8_t recent[256]; /* by hash: which of those that wait may be the same piece */
 };

@@ -9,6 +9,7 @@
  * was not found waits until there is enough to be merged together (bpe_merge_columns.c, bpe_merge_many.c), and is then put where it belongs.
  */
 #include "bpe_characters.h"
+#include "bpe_short.h"
 
 #define WORTH 8             /* pieces for which a region is worth it */
 #define MISSING 256         /* that wait: enough to be merged by turns, though few pieces of a group are missing */
@@ -41,7 +42,7 @@ typedef struct {
     key name;       /* if it has no more than BPE_KEY bytes */
     uint64_t hash;  /* of its bytes */
     uint32_t count; /* of its ids; 0: it waits to be merged */
-    uint32_t ids[MEDIUM + BPE_PADDING];
+    uint32_t ids[MEDIUM + 4];
 } missing;
 
 /* Where ids are missing: behind so many that were found, and whose they are. A new word is often met again at once. */
@@ -620,12 +621,137 @@ NOT_INLINE static size_t encode_regions(bpe_encoder *e, group *g, misses *missed
 
 #endif
 
+#ifdef HAS_VECTORS
+
+#define TRIED (MANY_WORDS / 4) /* pieces that are looked up by words, before as many as can be */
+#define WORTH_WORDS 64 /* pieces for which it is worth it */
+#ifndef MOST_SKIPPED
+#define MOST_SKIPPED 15 /* calls: a power of two less one */
+#endif
+
+static inline span other_span(const group *g, const found_pieces *f, size_t n)
+{
+    const span s = {g->text + f->starts[n], g->readable - f->starts[n], f->ends[n] - f->starts[n], 0};
+    return s;
+}
+
+/* Ask for what others need, up to the first that is to be cut, which ends the pieces. */
+WITH_VECTORS static inline void put_others_in_buckets(const bpe_encoder *e, const group *g, found_pieces *f, size_t *longer_count)
+{
+    size_t n;
+    *longer_count = 0;
+    for (n = 0; n < f->other_count; n += SIXTEEN) {
+        const unlike u = put_sixteen_others(e, f, g->text, g->starts, g->ends, n);
+        uint32_t unusual = u.longer | u.scripts;
+        for (; UNLIKELY(unusual != 0); unusual &= unusual - 1) {
+            const size_t i = n + _tzcnt_u32(unusual);
+            const span s = other_span(g, f, i);
+            if (is_cut(e, s.bytes, s.length)) {
+                f->count = f->others[i];
+                f->other_count = i;
+                return;
+            }
+            if (s.length <= BPE_KEY) continue;
+            f->keys[i] = no_key();
+            f->buckets[i] = bucket_at(e, 0);
+            f->hashes[i] = s.length <= LONGEST ? span_hash(&s) : 0;
+            PREFETCH(s.length <= MEDIUM ? (const void *)mediums_of(e, f->hashes[i]) : slots_of(e, f->hashes[i]));
+            f->longer[(*longer_count)++] = (uint16_t)i;
+        }
+    }
+}
+
+/* Two ids of those of 16 to 32 bytes that have no more. */
+static void find_longer(const bpe_encoder *e, const group *g, found_pieces *f, size_t longer_count)
+{
+    uint32_t ids[MEDIUM + BPE_PADDING];
+    size_t i;
+    for (i = 0; i < longer_count; i++) {
+        const size_t n = f->longer[i];
+        const span s = other_span(g, f, n);
+        const size_t made = s.length <= MEDIUM ? bpe_recall(e, &s, f->hashes[n], ids) : 0;
+        if (made == 1 || made == 2) f->two[n] = two_ids(load_8(ids), made);
+    }
+}
+
+/* One that has more ids or is not in its bucket. */
+NOT_INLINE static size_t encode_hard(bpe_encoder *e, const group *g, const found_pieces *f, size_t n, misses *missed, uint32_t *out,
+                                     size_t done)
+{
+    group one;
+    one.text = g->text;
+    one.readable = g->readable;
+    one.starts = f->starts + n;
+    one.ends = f->ends + n;
+    one.part = one.joint = NULL;
+    one.count = 1;
+    put_key(e, &one, 0, f->starts[n], f->ends[n]);
+    return encode_group(e, &one, missed, out, done);
+}
+
+/* The ids of f->count pieces from the first of a group on, or up to the first that is to be cut: f->count becomes how many they are. */
+WITH_VECTORS static size_t encode_many(bpe_encoder *e, const group *g, found_pieces *f, misses *missed, uint32_t *out, size_t done)
+{
+    size_t n, h, longer_count, i = 0;
+    find_short(e, f, g->text, g->starts, g->ends);
+    put_others_in_buckets(e, g, f, &longer_count);
+    find_others(e, f);
+    find_longer(e, g, f, longer_count);
+    place_others(f);
+    for (h = 0; h < f->hard_count; h++) {
+        n = f->hard[h];
+        done = store_ids(f, i, f->others[n], out, done);
+        i = f->others[n] + 1;
+        if (LIKELY((f->last[n] >> 32 & PLAIN) != 0)) {
+            const __m128i ids = _mm_set_epi64x((long long)f->last[n], (long long)f->first[n]);
+            _mm_storeu_si128((void *)(out + done), _mm_and_si128(ids, _mm_set1_epi32(BPE_TOKENS - 1)));
+            done += 1 + (size_t)(f->last[n] >> (32 + COUNT_SHIFT));
+            continue;
+        }
+        done = encode_hard(e, g, f, n, missed, out, done);
+        if (done >= BPE_NO_TOKEN) return done;
+    }
+    return store_ids(f, i, f->count, out, done);
+}
+
+/* Encode pieces from *i on by words, as long as that is worth it: few of them may be missing in the table, and fewer be hard. *i becomes
+ * the first that is left. How many ids there are now, or an error. Where it was not worth it, a few calls go on without, and then twice as many. */
+NOT_INLINE static size_t encode_by_words(bpe_encoder *e, group *g, misses *missed, const uint32_t *starts, const uint32_t *ends,
+                                         size_t count, size_t *i, uint32_t *out, size_t done)
+{
+    found_pieces f;
+    size_t most = e->skip == 0 ? MANY_WORDS : TRIED;
+    while (count - *i >= WORTH_WORDS) {
+        size_t wanted = count - *i < most ? count - *i : most;
+        if (g->readable - starts[*i + wanted - 1] < 16) wanted -= 16; /* no piece is empty */
+        g->starts = starts + *i;
+        g->ends = ends + *i;
+        f.count = wanted;
+        done = encode_many(e, g, &f, missed, out, done);
+        if (done >= BPE_NO_TOKEN) return done;
+        *i += f.count;
+        if (f.count < WORTH_WORDS || f.other_count * 3 > f.count || f.hard_count * 10 > f.count) {
+            e->skipped = e->skip = (2 * e->skip + 1) & MOST_SKIPPED;
+            return done;
+        }
+        if (f.count < wanted) return done;
+        most = MANY_WORDS;
+    }
+    e->skip = 0;
+    return done;
+}
+
+#endif
+
 size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const uint32_t *starts, const uint32_t *ends, size_t count,
                   uint32_t *out)
 {
     places to;
     group g; /* of which what is read is written before: two kilobytes of zeros take as long as a dozen pieces */
     misses missed;
+#ifdef HAS_VECTORS
+    const int words = e->vectors && count >= WORTH_WORDS && (e->skipped == 0 || e->skipped-- == 0);
+#endif
     size_t done = 0, i = 0, n;
     cutting c = {0, 0, 0, 0};
     g.text = text;
@@ -633,6 +759,13 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
     g.joint = NULL;
     missed.gap_count = missed.count = 0;
     while (i < count) {
+#ifdef HAS_VECTORS
+        if (words && e->skipped == 0 && c.length == 0 && count - i >= WORTH_WORDS) {
+            done = encode_by_words(e, &g, &missed, starts, ends, count, &i, out, done);
+            if (done >= BPE_NO_TOKEN) return done;
+            if (i == count) break;
+        }
+#endif
         const size_t most = count - i < GROUP ? count - i : GROUP;
         g.starts = starts + i;
         g.ends = ends + i;

@@ -14,14 +14,19 @@ from compilers import ADDRESS, ROOT, THREAD, C, build, run
 
 SOURCES = [*sorted((ROOT / "runtime").glob("bpe_*.c")), ROOT / "runtime/specials.c"]
 INCLUDES = (f"-I{ROOT / 'runtime'}", f"-I{C}")
-TINY = ("-DBUCKET_BITS=1", "-DMEDIUMS=2u", "-DSLOTS=2u", "-DLONGEST=200", "-DARENA=1100u", "-DBPE_RADIX_FROM=1", "-DTAG_BITS=1")
+TINY = (
+    "-DBUCKET_BITS=1", "-DMEDIUMS=2u", "-DSLOTS=2u", "-DLONGEST=200", "-DARENA=1100u", "-DSHORT_BITS=1", "-DMANY_WORDS=128",
+    "-DBPE_RADIX_FROM=1", "-DTAG_BITS=1",
+)  # fmt: skip
+ALWAYS = ("-DMOST_SKIPPED=0",)  # pieces are looked up by words, whether it is worth it or not
 COUNTERS = ("-Wl,--wrap=bpe_merge,--wrap=bpe_merge_many,--wrap=bpe_merge_columns,--wrap=memchr",)
 
 
 @pytest.mark.parametrize("sizes", [(), TINY], ids=["usual caches", "tiny caches"])
 @pytest.mark.parametrize(("options", "needs"), [(("-O3",), ()), (("-O1",), ADDRESS)], ids=["optimized", "sanitized"])
 def test_harness(options: tuple[str, ...], needs: tuple[str, ...], sizes: tuple[str, ...], tmp_path: Path) -> None:
-    harness = build(tmp_path / "harness", [ROOT / "tests/bpe_harness.c", *SOURCES], "-Wpedantic", *options, *sizes, *INCLUDES, needs=needs)
+    sources, flags = [ROOT / "tests/bpe_harness.c", *SOURCES], (*options, *sizes, *ALWAYS, *INCLUDES)
+    harness = build(tmp_path / "harness", sources, "-Wpedantic", *flags, needs=needs)
     texts = "200000" if not needs and not sizes else "30000"
     assert "no difference" in run(harness, "200" if needs else "600", "1" if sizes else "2", texts)
     if not sizes:
