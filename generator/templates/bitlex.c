@@ -508,9 +508,10 @@ static int look_ahead(bitlex_cursor *c, uint64_t wanted, uint64_t most, uint32_t
     uint32_t size;
     uint16_t set[SET];
     if (c->stage->backward_states > SET) return 0;
-    for (ahead = 16; ahead <= (c->memory != NULL ? 1024u : 256u) && ahead < BITLEX_BLOCK; ahead *= ahead == 16 ? 16 : 4) {
-        if (ahead == 256 && c->memory != NULL && c->memory->far > 0) { /* so few did not tell of late: vectors look at more at once */
-            c->memory->far--;
+    for (ahead = 4; ahead <= (c->memory != NULL ? 1024u : 256u) && ahead < BITLEX_BLOCK; ahead *= 4) {
+        /* So few did not tell of late: vectors look at more at once. */
+        if (ahead > 16 && ahead <= 256 && c->memory != NULL && c->memory->far > 0) {
+            c->memory->far -= ahead == 256;
             continue;
         }
         to = border(c, from + ahead);
