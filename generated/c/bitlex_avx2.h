@@ -302,10 +302,10 @@ BITLEX_INLINE M NAME(of)(uint64_t bits) { return NAME(pair)(NAME(of_half)((uint3
 #define EACH_SIZE(CASE) \
     CASE(17) CASE(18) CASE(19) CASE(20) CASE(21) CASE(22) CASE(24) CASE(28) CASE(32) \
     CASE(38) CASE(39) CASE(41) CASE(42) CASE(48) CASE(54) CASE(57) CASE(59) CASE(64) CASE(80)
+#define EACH_AGAIN_SIZE EACH_SIZE
 #define MANY_SIZES 0
 #define MOST_BACKWARD 80
 #define TERMS
-#define MASKED 1
 #define SPARE 1
 #define PACKS 1
 #define POINTS 1

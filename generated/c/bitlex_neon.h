@@ -120,9 +120,9 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
 }
 
 #define EACH_SIZE(CASE) CASE(4) CASE(8) CASE(12) CASE(16) CASE(24) CASE(32) CASE(40) CASE(48) CASE(64)
+#define EACH_AGAIN_SIZE EACH_SIZE
 #define MANY_SIZES 0
 #define MOST_BACKWARD (8 * BITLEX_BACKWARD_PAGES)
-#define MASKED 1
 #define SPARE 0
 #define PACKS 0
 #define TWICE 0

@@ -40,12 +40,19 @@ BITLEX_INLINE V NAME(entry128)(const uint8_t *table, V index)
 {
     return _mm512_permutex2var_epi8(_mm512_loadu_si512(table), index, _mm512_loadu_si512(table + 64));
 }
-BITLEX_INLINE V NAME(any)(V a, V b, V c) { return _mm512_ternarylogic_epi32(a, b, c, 0xFE); }
 
 /* As entry128, and 0 elsewhere. */
 BITLEX_INLINE V NAME(if_there)(M there, const uint8_t *table, V index)
 {
     return _mm512_maskz_permutex2var_epi8(there, NAME(load)(table), index, NAME(load)(table + 64));
+}
+
+/* The bytes of the bits that are set, side by side. The register that takes them is cleared before: processors wait for what it held. */
+BITLEX_INLINE V NAME(compress)(M bits, V bytes)
+{
+    V zero = _mm512_setzero_si512();
+    __asm__("" : "+v"(zero) : "v"(bytes));
+    return _mm512_mask_compress_epi8(zero, bits, bytes);
 }
 
 /* A bit of each byte: not by a comparison with a constant, which compilers would make anew for each. */
@@ -67,22 +74,17 @@ BITLEX_INLINE V NAME(of_two)(const uint8_t (*table)[BITLEX_PAGE], V index, M sec
     return _mm512_mask_mov_epi8(NAME(entry128)(table[0], index), second, NAME(entry128)(table[1], index));
 }
 
-/* Of more pages than eight, by the page in the low five bits of `place`: eight at a time. With `other`, of eight for two indices: that is
- * the second, and becomes what is found. */
-BITLEX_INLINE V NAME(entries_many)(const uint8_t (*table)[BITLEX_PAGE], V index, V place, const uint32_t rows, V *other)
+/* Of more pages than eight, by the page in the low five bits of `place`: eight at a time. */
+BITLEX_INLINE V NAME(entries_many)(const uint8_t (*table)[BITLEX_PAGE], V index, V place, const uint32_t rows)
 {
     const M odd = NAME(bit)(place, 0), upper = NAME(bit)(place, 1), half = NAME(bit)(place, 2);
-    V found = index, answer[2], answers[2];
+    V found = index, answer[2];
     uint32_t i, k;
     for (i = 0; 64 * i + 64 < rows; i++) {
         for (k = 0; k < 2; k++, table += 4) {
-            answer[k] = NAME(of_two)(table, index, odd);
-            if (other) answers[k] = NAME(of_two)(table, *other, odd);
-            answer[k] = _mm512_mask_mov_epi8(answer[k], upper, NAME(of_two)(table + 2, index, odd));
-            if (other) answers[k] = _mm512_mask_mov_epi8(answers[k], upper, NAME(of_two)(table + 2, *other, odd));
+            answer[k] = _mm512_mask_mov_epi8(NAME(of_two)(table, index, odd), upper, NAME(of_two)(table + 2, index, odd));
         }
         answer[0] = _mm512_mask_mov_epi8(answer[0], half, answer[1]);
-        if (other) *other = _mm512_mask_mov_epi8(answers[0], half, answers[1]);
         if (rows == 128) return answer[0];
         answer[1] = _mm512_and_si512(place, NAME(all)(0x18));
         found = _mm512_mask_mov_epi8(found, _mm512_cmpeq_epi8_mask(answer[1], _mm512_set1_epi8((char)(8 * i))), answer[0]);
@@ -90,25 +92,22 @@ BITLEX_INLINE V NAME(entries_many)(const uint8_t (*table)[BITLEX_PAGE], V index,
     return found;
 }
 
+/* Of up to eight pages: which, bit 7 of the code says of two, and bits 4 to 6 of more. */
 BITLEX_INLINE V NAME(entries)(const uint8_t (*table)[BITLEX_PAGE], V index, V code, const uint32_t rows)
 {
-    V found, page, answer[8];
-    uint32_t i;
-    if (rows > 64) return NAME(entries_many)(table, index, code, rows, NULL);
-    found = NAME(entry128)(table[0], index);
-    if (rows <= 8) return found;
-    if (rows <= 16) return _mm512_mask_mov_epi8(found, _mm512_movepi8_mask(code), NAME(entry128)(table[1], index));
-    page = _mm512_and_si512(code, NAME(all)(0x70));
-    for (i = 0; i < (rows <= 48 ? rows / 8 : 8); i++) { /* what is not on a page adds nothing: three are put together by one instruction */
-        const M there = _mm512_cmpeq_epi8_mask(page, NAME(all)(i << 4));
-        answer[i] = NAME(if_there)(there, table[i], index);
-    }
-    found = NAME(any)(answer[0], answer[1], answer[2]);
-    if (rows <= 24) return found;
-    if (rows <= 32) return _mm512_or_si512(found, answer[3]);
-    if (rows <= 40) return NAME(any)(found, answer[3], answer[4]);
-    if (rows <= 48) return NAME(any)(found, _mm512_or_si512(answer[3], answer[4]), answer[5]);
-    return NAME(any)(found, NAME(any)(answer[3], answer[4], answer[5]), _mm512_or_si512(answer[6], answer[7]));
+    M odd, upper;
+    V low, high;
+    if (rows > 64) return NAME(entries_many)(table, index, code, rows);
+    if (rows <= 8) return NAME(entry128)(table[0], index);
+    if (rows <= 16) return NAME(of_two)(table, index, _mm512_movepi8_mask(code));
+    odd = _mm512_test_epi8_mask(code, NAME(all)(0x10));
+    upper = _mm512_test_epi8_mask(code, NAME(all)(0x20));
+    low = rows <= 24 ? NAME(entry128)(table[2], index) : NAME(of_two)(table + 2, index, odd);
+    low = _mm512_mask_mov_epi8(NAME(of_two)(table, index, odd), upper, low);
+    if (rows <= 32) return low;
+    high = rows <= 40 ? NAME(entry128)(table[4], index) : NAME(of_two)(table + 4, index, odd);
+    if (rows > 48) high = _mm512_mask_mov_epi8(high, upper, NAME(of_two)(table + 6, index, odd));
+    return _mm512_mask_mov_epi8(low, _mm512_test_epi8_mask(code, NAME(all)(0x40)), high);
 }
 
 BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const uint8_t (*second)[BITLEX_PAGE], V index, V code,
@@ -116,14 +115,6 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
 {
     *other = NAME(entries)(second, index, code, rows);
     return NAME(entries)(first, index, code, rows);
-}
-
-BITLEX_INLINE V NAME(entries_both)(const uint8_t (*table)[BITLEX_PAGE], V index, V index_other, V code, const uint32_t rows, V *other)
-{
-    *other = index_other;
-    if (rows == 128) return NAME(entries_many)(table, index, code, rows, other);
-    *other = NAME(entries)(table, index_other, code, rows);
-    return NAME(entries)(table, index, code, rows);
 }
 
 /* Kept out of mask registers, where compilers would go on: those share their ports with permutations and comparisons. */
@@ -135,11 +126,10 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 }
 
 #define EACH_SIZE(CASE) CASE(8) CASE(16) CASE(24) CASE(32) CASE(40) CASE(48) CASE(64) CASE(128)
-#define EACH_COARSE_SIZE(CASE) CASE(8) CASE(16) CASE(32) CASE(64) CASE(128)
+#define EACH_AGAIN_SIZE(CASE) CASE(16) CASE(64)
 #define MANY_SIZES 1
 #define MOST_BACKWARD 128
 #define TWICE 1
-#define MASKED 0
 #define SPARE 0
 #define PACKS 1
 #define POINTS 0
@@ -158,7 +148,6 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 #define v_entry NAME(entry128)
 #define v_entries NAME(entries)
 #define v_entries_twice NAME(entries_twice)
-#define v_entries_both NAME(entries_both)
 #define v_class NAME(class)
 #define v_permute(table, index) _mm512_permutexvar_epi8(index, _mm512_loadu_si512(table))
 #define v_offset v_permute
@@ -217,7 +206,7 @@ BITLEX_INLINE M NAME(followed_four)(V here, V second)
 BITLEX_INLINE void NAME(pack)(uint8_t *to, uint64_t places, const uint8_t *p, V here)
 {
     (void)p; /* is where it has been loaded from */
-    v_store(to, _mm512_maskz_compress_epi8(places, here));
+    v_store(to, NAME(compress)(places, here));
 }
 BITLEX_INLINE void NAME(pack_three)(uint8_t *to, uint8_t *to_second, uint8_t *to_third, uint64_t places, const uint8_t *p, V here, V second,
                                     V third)
@@ -268,8 +257,8 @@ BITLEX_INLINE V NAME(two_bytes)(const bitlex_lanes *lanes, V row, V low)
 {
     const V place = v_permute(lanes->two_bytes_place, row);
     const V index = _mm512_ternarylogic_epi32(v_all(0x40), place, v_and(low, v_all(0x3F)), 0xCA);
-    if (lanes->two_bytes_rows == 128) return NAME(entries_many)(lanes->two_bytes, index, place, 128, NULL);
-    return NAME(entries_many)(lanes->two_bytes, index, place, 192, NULL);
+    if (lanes->two_bytes_rows == 128) return NAME(entries_many)(lanes->two_bytes, index, place, 128);
+    return NAME(entries_many)(lanes->two_bytes, index, place, 192);
 }
 
 /* Where a text jumps about, each row of the BMP and of the plane behind it has a number: equal rows have the same, and BITLEX_UNKNOWN
@@ -295,7 +284,7 @@ BITLEX_ONCE void number_rows_avx512(bitlex_lanes *lanes)
 BITLEX_INLINE V NAME(numbers)(const bitlex_lanes *lanes, const uint32_t plane, V chunk, V row, V *only)
 {
     const V index = _mm512_ternarylogic_epi32(v_all(0x3F), row, v_left(chunk, 6), 0xCA);
-    const V number = NAME(entries_many)(lanes->row_number[plane], index, v_right(v_and(chunk, v_all(0x0F)), 1), 128, NULL);
+    const V number = NAME(entries_many)(lanes->row_number[plane], index, v_right(v_and(chunk, v_all(0x0F)), 1), 128);
     const uint8_t *table = lanes->row_only[plane];
     *only = v_choose(m_high(number), v_entry(table + 128, number), v_entry(table, number));
     return number;
@@ -356,8 +345,8 @@ static __attribute__((noinline)) V NAME(jump)(const bitlex_lanes *lanes, V code,
     code = v_choose(wanted, only, code);
     wanted = m_without(m_and(wanted, m_equal(only, v_all(BITLEX_LOOK_DEEPER))), unknown);
     count = (uint32_t)__builtin_popcountll(m_bits(wanted));
-    high = _mm512_maskz_compress_epi8(wanted, v_or(v_and(v_right(number, 2), v_all(0x3F)), high));
-    only = _mm512_maskz_compress_epi8(wanted, _mm512_ternarylogic_epi32(v_all(0x3F), low, v_left(number, 6), 0xCA));
+    high = NAME(compress)(wanted, v_or(v_and(v_right(number, 2), v_all(0x3F)), high));
+    only = NAME(compress)(wanted, _mm512_ternarylogic_epi32(v_all(0x3F), low, v_left(number, 6), 0xCA));
     for (i = 0; i < count; i += 16) { /* behind the last is the first of all */
         if (i % 32 == 0) {
             v_store(places, v_or(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(only)),
@@ -432,7 +421,7 @@ static size_t ends32_avx512(const uint64_t *words, uint32_t *word, uint32_t last
     size_t done = 0;
     uint32_t w;
     for (w = *word; w < last && room - done >= 64; w++) {
-        const V found = _mm512_maskz_compress_epi8(words[w], places), from = _mm512_set1_epi32((int)(uint32_t)(base + 64 * (uint64_t)w));
+        const V found = NAME(compress)(words[w], places), from = _mm512_set1_epi32((int)(uint32_t)(base + 64 * (uint64_t)w));
         const uint32_t count = (uint32_t)__builtin_popcountll(words[w]);
         /* The second store is made whether it is needed or not: no branch could be predicted there. */
         _mm512_storeu_si512(out + done, _mm512_add_epi32(from, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(found))));
@@ -459,7 +448,7 @@ static size_t ends64_avx512(const uint64_t *words, uint32_t *word, uint32_t last
     size_t done = 0;
     uint32_t w;
     for (w = *word; w < last && room - done >= 64; w++) {
-        const V found = _mm512_maskz_compress_epi8(words[w], places), from = _mm512_set1_epi64((long long)(base + 64 * (uint64_t)w));
+        const V found = NAME(compress)(words[w], places), from = _mm512_set1_epi64((long long)(base + 64 * (uint64_t)w));
         const uint32_t count = (uint32_t)__builtin_popcountll(words[w]);
         NAME(sixteen)(out + done, from, _mm512_castsi512_si128(found));
         NAME(sixteen)(out + done + 16, from, _mm512_extracti32x4_epi32(found, 1));

@@ -7,7 +7,7 @@
  *     v_*, m_*              what is done with them (m_bits: a mask as a word of bits)
  *     W, WIDTH, w_*         the vector that matrices are turned with, and its bytes
  *     NAME(x)               the name of x for this instruction set
- *     EACH_SIZE, EACH_COARSE_SIZE, MANY_SIZES, MOST_BACKWARD, MASKED, SPARE, TERMS    see below
+ *     EACH_SIZE, EACH_AGAIN_SIZE, MANY_SIZES, MOST_BACKWARD, SPARE, TERMS    see below
  *     PACKS                 whether characters of UTF-8 are packed: m_inside (bytes that are inside a character), m_followed (leads of
  *                           two or three bytes to which the next byte belongs), m_followed_four (of four bytes), m_of (a word of
  *                           bits as a mask), v_pack (store the bytes of the bits that are set side by side), v_pack_three (and those
@@ -16,7 +16,7 @@
  *     POINTS                whether that is done by bitlex_points.h, where the codes of characters are looked up one by one
  *     DEEP                  whether it has a way of its own to look up characters that are not ASCII, named `deep`; if not, v_stretch
  *                           (the code of characters of the BMP in large stretches of one column, or LOOK_DEEPER)
- *     TWICE                 whether passes are run with two guesses: v_entries_both (one table, two indices of one code)
+ *     TWICE                 whether two runs go side by side: both halves of all lanes, or all lanes with two guesses
  *     v_class               where machines of more than eight pages are run: the classes of states, by what tells the pages
  *
  * Tables are in memory, as v_prepare and, where there is one, prepare_tables left them. v_entry looks up in 128 bytes by an index
@@ -26,10 +26,10 @@
  *
  * v_entries looks up in pages: `index` is the offset of a symbol on its page plus a state. With two pages at most, the page
  * is bit 7 of `code`, and of `index`; with more, it is bits 4 to 6 of `code`. The last argument, a constant, says how
- * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made, and where TWICE, EACH_COARSE_SIZE fewer,
- * for what takes few steps. MANY_SIZES: whether all others are run, too, in a loop by classes (bitlex_classes.h). MOST_BACKWARD is
- * the largest listed for a backward automaton. MASKED: whether index must come without the flags of a state. These are bits 7 and 6, or
- * SPARE bits below. Where TERMS is defined, tables are terms (bitlex_terms.h) instead, and NAME(backward_step), NAME(backward_next) and
+ * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made, and EACH_AGAIN_SIZE those for passes
+ * that are run again. MANY_SIZES: whether all others are run, too, in a loop by classes (bitlex_classes.h). MOST_BACKWARD is
+ * the largest listed for a backward automaton. The flags of a state are bits 7 and 6, or SPARE bits below.
+ * Where TERMS is defined, tables are terms (bitlex_terms.h) instead, and NAME(backward_step), NAME(backward_next) and
  * NAME(forward_step) are there already. m_at_least compares with a constant other than 0.
  */
 
@@ -454,6 +454,27 @@ static void NAME(turn)(const uint8_t *codes, uint8_t *turned, uint32_t steps)
     }
 }
 
+#if WIDTH == 64
+/* The same straight from units of one byte, as many as there are steps of all lanes: 0, if not all are ASCII. */
+static int NAME(turn_ascii)(const bitlex_lanes *restrict lanes, const uint8_t *text, uint8_t *turned, uint32_t steps)
+{
+    uint32_t at, i;
+    for (at = 0; at < steps; at += 16, turned += 16 * 64) {
+        const uint8_t *from = text + at;
+        V row[16], all = v_all(0);
+        for (i = 0; i < 16; i++, from += steps) {
+            row[i] = w_gather(from, 16 * (size_t)steps);
+            all = v_or(all, row[i]);
+            PREFETCH(text + 64 * (size_t)(at + i));
+        }
+        if (m_any(m_high(all))) return 0;
+        NAME(transpose)(row);
+        for (i = 0; i < 16; i++) v_store(turned + 64 * (size_t)i, v_entry(lanes->direct, row[i]));
+    }
+    return 1;
+}
+#endif
+
 /* The high bits of eight steps, the first one lowest; or those `below` places below. */
 BITLEX_INLINE V NAME(eight)(const uint8_t *states, const int below)
 {
@@ -526,15 +547,16 @@ BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, c
 }
 #endif
 
-/* Run all lanes from right to left, entering in `state`: writes the state behind each unit and its label. With `again`, stop
- * where nothing is new: 0, and the exits stay as they were. Guesses are made so, too, over few steps, which a full run writes again. */
-BITLEX_INLINE int NAME(backward_run)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V state, int again,
+/* Run all lanes from right to left over `steps` steps, entering in `state`: writes the state behind each unit and its label. With `again`,
+ * stop where nothing is new: 0, and the exits stay as they were. Guesses are made so, too, over few steps, which a full run writes again. */
+BITLEX_INLINE int NAME(backward_run)(const bitlex_lanes *restrict lanes, bitlex_lane_memory *memory, uint32_t steps, V state, int again,
                                      const uint32_t rows)
 {
     uint32_t i = steps;
     while (i-- > 0) {
         V code = v_load(memory->turned + (size_t)i * 64), label;
         uint8_t *behind = memory->states + (size_t)i * 64;
+        __asm__("" : "+r"(again)); /* one loop is enough */
         if (again && m_all(m_equal(v_load(behind), state))) return 0;
         v_store(behind, state);
         state = NAME(backward_step)(lanes, code, state, rows, &label);
@@ -545,14 +567,15 @@ BITLEX_INLINE int NAME(backward_run)(const bitlex_lanes *lanes, bitlex_lane_memo
 }
 
 /* Run all lanes from left to right over their labels: writes the state after each unit, with what it put out. */
-BITLEX_INLINE int NAME(forward_run)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t from, uint32_t to, V state,
-                                    int again, const uint32_t rows, const int masked)
+BITLEX_INLINE int NAME(forward_run)(const bitlex_lanes *restrict lanes, bitlex_lane_memory *memory, uint32_t from, uint32_t to,
+                                    V state, int again, const uint32_t rows)
 {
     const V flags = v_all((lanes->machine->drops ? 0x3F : 0x7F) >> SPARE);
     uint32_t i;
     for (i = from; i < to; i++) {
-        uint8_t *states = memory->states + (size_t)i * 64;
-        state = NAME(forward_step)(lanes, v_load(memory->codes + (size_t)i * 64), state, rows, flags, masked);
+        uint8_t *states = memory->turned + (size_t)i * 64;
+        state = NAME(forward_step)(lanes, v_load(memory->codes + (size_t)i * 64), state, rows, flags, 1);
+        __asm__("" : "+r"(again));
         if (again && m_all(m_equal(v_load(states), state))) return 0;
         v_store(states, state);
     }
@@ -561,41 +584,59 @@ BITLEX_INLINE int NAME(forward_run)(const bitlex_lanes *lanes, bitlex_lane_memor
 }
 
 #if TWICE
-/* Both passes with two guesses at once, which takes little longer than with one, as a step waits for the one before. What the second
- * leads to has a place of its own, and choose takes it from there for the lanes in which the second was right. */
-BITLEX_INLINE int NAME(backward_twice)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V one, V two,
-                                       const uint32_t rows)
+/* Two runs side by side, which take little longer than one, as a step waits for the one before. They are of all lanes with two guesses each,
+ * or of the two halves of all lanes. Each has its input and its output, and its state, which becomes the one in which it leaves. */
+typedef struct {
+    const uint8_t *from[2];
+    uint8_t *to[2];
+    V state[2];
+    uint32_t steps;
+} NAME(pair);
+
+BITLEX_INLINE void NAME(backward_pair)(const bitlex_lanes *restrict lanes, NAME(pair) *pair, const uint32_t rows)
 {
-    while (steps-- > 0) {
-        const V code = v_load(memory->turned + (size_t)steps * 64);
-        V label, other;
-        one = NAME(backward_step)(lanes, code, one, rows, &label);
-        two = NAME(backward_step)(lanes, code, two, rows, &other);
-        v_store(memory->codes + (size_t)steps * 64, label);
-        v_store(memory->fourth + (size_t)steps * 64, other);
+    const uint8_t *code = pair->from[0], *code_of_two = pair->from[1];
+    uint8_t *to = pair->to[0], *to_of_two = pair->to[1];
+    V one = pair->state[0], two = pair->state[1], label;
+    size_t i = (size_t)pair->steps * 64;
+    while (i > 0) {
+        i -= 64;
+        one = NAME(backward_step)(lanes, v_load(code + i), one, rows, &label);
+        v_store(to + i, label);
+        two = NAME(backward_step)(lanes, v_load(code_of_two + i), two, rows, &label);
+        v_store(to_of_two + i, label);
     }
-    v_store(memory->exits, one);
-    v_store(memory->others, two);
-    return 1;
+    pair->state[0] = one;
+    pair->state[1] = two;
 }
 
-BITLEX_INLINE int NAME(forward_twice)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, V one, V two,
-                                      const uint32_t rows, const int masked)
+BITLEX_INLINE void NAME(forward_pair)(const bitlex_lanes *restrict lanes, NAME(pair) *pair, const uint32_t rows, const int masked)
 {
     const V flags = v_all(lanes->machine->drops ? 0x3F : 0x7F);
-    uint32_t i;
-    for (i = 0; i < steps; i++) {
-        const V code = v_load(memory->codes + (size_t)i * 64);
-        V place = code, place_of_two = code;
-        one = NAME(index)(&lanes->labels, &place, masked ? v_and(one, flags) : one, rows);
-        two = NAME(index)(&lanes->labels, &place_of_two, masked ? v_and(two, flags) : two, rows); /* which are the same */
-        one = v_entries_both(lanes->forward_next, one, two, place, rows, &two);
-        v_store(memory->states + (size_t)i * 64, one);
-        v_store(memory->turned + (size_t)i * 64, two);
+    const uint8_t *code = pair->from[0], *code_of_two = pair->from[1];
+    uint8_t *to = pair->to[0], *to_of_two = pair->to[1];
+    V one = pair->state[0], two = pair->state[1];
+    const size_t end = (size_t)pair->steps * 64;
+    size_t i;
+    for (i = 0; i < end; i += 64) {
+        one = NAME(forward_step)(lanes, v_load(code + i), one, rows, flags, masked);
+        v_store(to + i, one);
+        two = NAME(forward_step)(lanes, v_load(code_of_two + i), two, rows, flags, masked);
+        v_store(to_of_two + i, two);
     }
-    v_store(memory->exits, v_and(one, flags));
-    v_store(memory->others, v_and(two, flags));
-    return 1;
+    pair->state[0] = v_and(one, flags);
+    pair->state[1] = v_and(two, flags);
+}
+
+/* How far the half that is entered as lanes are is from the other one; 0: lanes are too short to guess how the middle is entered, and both
+ * runs do the same. */
+static uint32_t NAME(half)(uint32_t steps) { return steps < 2 * BITLEX_WARMUP ? 0 : steps / 2; }
+
+/* Whether the second half was entered as the first one was left, in all lanes that have a part of the text there. */
+static int NAME(fits_together)(const bitlex_lane_memory *memory, V left, int last_too)
+{
+    const uint64_t lanes = ~UINT64_C(0) >> (BITLEX_LANES - memory->used), last = UINT64_C(1) << (memory->used - 1);
+    return (~m_bits(m_equal(left, v_load(memory->middle))) & lanes & ~(last_too ? 0 : last)) == 0;
 }
 
 /* Four runs of the backward automaton over the steps from..to-1, side by side: lanes are entered as `states` says, and left so. */
@@ -624,20 +665,9 @@ static void NAME(backward_four)(const bitlex_lanes *lanes, const uint8_t *turned
         NAME(backward_side)(lanes, turned, from, to, states, rows); \
         return; \
     }
-    EACH_COARSE_SIZE(CASE)
+    EACH_AGAIN_SIZE(CASE)
     CASE(many)
 #undef CASE
-}
-
-/* The states in which the lanes are left, if they are entered `warmup` steps before as they are. Three runs more take no longer than one,
- * which waits for itself. */
-static void NAME(backward_guess)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t warmup)
-{
-    uint8_t states[4][BITLEX_LANES];
-    uint32_t i;
-    for (i = 0; i < 4; i++) v_store(states[i], v_load(memory->entries));
-    NAME(backward_four)(lanes, memory->turned, 0, warmup, states);
-    v_store(memory->exits, v_load(states[0]));
 }
 
 /* What a block leads to from each of some states of the backward automaton: where each lane leads from any state is found, and followed.
@@ -646,7 +676,7 @@ static void NAME(map)(const bitlex_lanes *lanes, const bitlex_lane_memory *memor
 {
     uint8_t near[BITLEX_SYMBOLS][BITLEX_LANES], met[BITLEX_SYMBOLS][BITLEX_LANES];
     uint8_t leads[BITLEX_SYMBOLS][BITLEX_LANES], left[4][BITLEX_LANES];
-    const uint32_t size = lanes->machine->stages->backward_states, from = steps < WARMUP ? 0 : steps - WARMUP;
+    const uint32_t size = lanes->machine->stages->backward_states, from = steps < BITLEX_WARMUP ? 0 : steps - BITLEX_WARMUP;
     uint32_t different = 0, state, i, k;
     for (state = 0; state < size; state += 4) {
         for (k = 0; k < 4; k++) v_store(near[state + k], v_all((int)(state + k)));
@@ -690,20 +720,48 @@ static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory,
 {
     const V entries = v_load(memory->entries);
     const uint32_t many = lanes->backward_rows;
+    uint32_t count = mode == BITLEX_GUESS ? warmup : steps;
+    V state = entries;
+    int again;
 #if TWICE
-    if (mode == BITLEX_GUESS) return NAME(backward_guess)(lanes, memory, warmup), 1;
+    const uint32_t half = NAME(half)(steps);
     if (mode == BITLEX_CHOOSE) return NAME(choose)(memory->codes, memory->fourth, steps, memory->chosen);
+    if (mode <= BITLEX_TWICE && many <= 128) {
+        NAME(pair) pair;
+        pair.state[0] = pair.state[1] = entries;
+        pair.from[0] = pair.from[1] = memory->turned;
+        pair.to[0] = pair.to[1] = memory->codes;
+        pair.steps = count;
+        if (mode == BITLEX_TWICE) {
+            pair.state[1] = v_load(memory->others);
+            pair.to[1] = memory->fourth;
+        } else if (half > 0) { /* the upper one is entered as lanes are, the lower one, or its neighbour, by a guess */
+            const int at = mode == BITLEX_GUESS;
+            pair.from[at] += 64 * (size_t)half;
+            pair.to[at] += 64 * (size_t)half;
+            if (mode == BITLEX_FIRST) {
+                pair.state[1] = v_load(memory->middle);
+                pair.steps = half;
+            }
+        }
 #define CASE(rows) \
-    if (mode == BITLEX_TWICE && many <= rows) return NAME(backward_twice)(lanes, memory, steps, entries, v_load(memory->others), rows);
-    EACH_SIZE(CASE)
+    if (many <= rows) { \
+        NAME(backward_pair)(lanes, &pair, rows); \
+    } else
+        EACH_SIZE(CASE) {}
 #undef CASE
+        v_store(memory->exits, pair.state[mode == BITLEX_FIRST]);
+        v_store(mode == BITLEX_GUESS ? memory->middle : memory->others, pair.state[1]);
+        if (mode != BITLEX_FIRST || half == 0 || NAME(fits_together)(memory, pair.state[0], 1)) return 1;
+        state = pair.state[0];
+        count = half;
+    }
 #endif
     if (mode == BITLEX_TWICE) return 0; /* the loop for all others is made for one guess */
+    again = mode == BITLEX_AGAIN || (!TWICE && mode == BITLEX_SECOND);
 #define CASE(rows) \
-    if ((MANY_SIZES || rows <= MOST_BACKWARD) && many <= rows) { \
-        return NAME(backward_run)(lanes, memory, mode == BITLEX_GUESS ? warmup : steps, entries, mode == BITLEX_AGAIN, rows); \
-    }
-    EACH_SIZE(CASE)
+    if ((MANY_SIZES || rows <= MOST_BACKWARD) && many <= rows) return NAME(backward_run)(lanes, memory, count, state, again, rows);
+    EACH_AGAIN_SIZE(CASE)
 #if MANY_SIZES
     CASE(many)
 #endif
@@ -714,26 +772,51 @@ static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory,
 static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t warmup, int mode)
 {
     const V entries = v_load(memory->entries);
-    const uint32_t from = mode == BITLEX_GUESS ? steps - warmup : 0, many = lanes->forward_rows;
-    const int again = mode == BITLEX_AGAIN, masked = MASKED || lanes->machine->drops;
+    const uint32_t many = lanes->forward_rows;
+    uint32_t from = mode == BITLEX_GUESS ? steps - warmup : 0;
+    int again = mode >= BITLEX_SECOND;
+    V state = entries;
 #if TWICE
-    if (mode == BITLEX_CHOOSE) return NAME(choose)(memory->states, memory->turned, steps, memory->chosen);
-#define CASE(rows) \
-    if (mode == BITLEX_TWICE && many <= rows) { \
-        return NAME(forward_twice)(lanes, memory, steps, entries, v_load(memory->others), rows, masked); \
-    }
-    EACH_SIZE(CASE)
+    const uint32_t half = NAME(half)(steps);
+    if (mode == BITLEX_CHOOSE) return NAME(choose)(memory->turned, memory->states, steps, memory->chosen);
+    if (mode <= BITLEX_TWICE && many <= 128) {
+        NAME(pair) pair;
+        pair.state[0] = pair.state[1] = entries;
+        pair.from[0] = pair.from[1] = memory->codes + 64 * (size_t)from;
+        pair.to[0] = pair.to[1] = memory->turned + 64 * (size_t)from;
+        pair.steps = steps - from;
+        if (mode == BITLEX_TWICE) {
+            pair.state[1] = v_load(memory->others);
+            pair.to[1] = memory->states;
+        } else if (half > 0 && mode == BITLEX_GUESS) {
+            pair.from[1] -= 64 * (size_t)(steps - half);
+            pair.to[1] -= 64 * (size_t)(steps - half);
+        } else if (half > 0) {
+            pair.state[1] = v_load(memory->middle);
+            pair.from[1] += 64 * (size_t)half;
+            pair.to[1] += 64 * (size_t)half;
+            pair.steps = half;
+        }
+#define CASE(rows, masks) \
+    if (many <= rows && (lanes->machine->drops != 0) == masks) { \
+        NAME(forward_pair)(lanes, &pair, rows, masks); \
+    } else
+#define EACH(rows) CASE(rows, 0)
+        CASE(16, 1) CASE(64, 1) CASE(128, 1) EACH_SIZE(EACH) {}
+#undef EACH
 #undef CASE
+        v_store(memory->exits, pair.state[mode == BITLEX_FIRST]);
+        v_store(mode == BITLEX_GUESS ? memory->middle : memory->others, pair.state[1]);
+        if (mode != BITLEX_FIRST || half == 0 || NAME(fits_together)(memory, pair.state[0], memory->rest > half)) return 1;
+        state = pair.state[0];
+        from = half;
+        again = 1;
+    }
 #endif
     if (mode == BITLEX_TWICE) return 0;
-    if (!MASKED && masked) {
-        if (many <= 16) return NAME(forward_run)(lanes, memory, from, steps, entries, again, 16, 1);
-        if (many <= 64) return NAME(forward_run)(lanes, memory, from, steps, entries, again, 64, 1);
-        return NAME(forward_run)(lanes, memory, from, steps, entries, again, many, 1);
-    }
 #define CASE(rows) \
-    if (many <= rows) return NAME(forward_run)(lanes, memory, from, steps, entries, again, rows, MASKED);
-    EACH_SIZE(CASE)
+    if (many <= rows) return NAME(forward_run)(lanes, memory, from, steps, state, again, rows);
+    EACH_AGAIN_SIZE(CASE)
 #if MANY_SIZES
     CASE(many)
 #endif
@@ -749,12 +832,21 @@ static uint32_t NAME(read)(const bitlex_lanes *lanes, bitlex_lane_memory *memory
 {
     uint32_t steps, count = units;
     memory->words = 0;
+#if WIDTH == 64
+    if (encoding <= BITLEX_LATIN1 && units % (16 * BITLEX_LANES) == 0 && (memory->mixed == 0 || --memory->mixed == 0)) {
+        memory->used = BITLEX_LANES;
+        memory->rest = units / BITLEX_LANES;
+        if (NAME(turn_ascii)(lanes, text, memory->turned, memory->rest)) return memory->rest;
+        memory->mixed = MIXED;
+    }
+#endif
     switch (encoding) {
     case BITLEX_UTF8:
 #if PACKS
         if (lanes->machine->continuation == NULL) {
             count = NAME(pack_utf8)(lanes, memory, text, end, units);
             if (count != units) memory->words = (units + 63) / 64;
+            else memory->mixed = 0;
             break;
         }
 #endif
@@ -780,11 +872,11 @@ static uint32_t NAME(put_out)(bitlex_lane_memory *memory, uint64_t *words, uint3
     uint32_t i, found = 0;
 #if PACKS
     if (memory->words) { /* of characters */
-        NAME(turn_back)(memory->states, memory->turned, steps, below);
-        NAME(spread)(memory->turned, memory->places, words, memory->words);
+        NAME(turn_back)(memory->turned, memory->states, steps, below);
+        NAME(spread)(memory->states, memory->places, words, memory->words);
     } else
 #endif
-        NAME(turn_back)(memory->states, (uint8_t *)words, steps, below);
+        NAME(turn_back)(memory->turned, (uint8_t *)words, steps, below);
     for (i = 0; i < (memory->words ? memory->words : steps); i++) found += (uint32_t)__builtin_popcountll(words[i]);
     return found;
 }
@@ -809,7 +901,7 @@ static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, c
     const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units), flags = (lanes->machine->drops ? 0x3F : 0x7F) >> SPARE;
     settle(lanes, memory, steps, lanes->backward_number[backward], NAME(backward), -1);
     settle(lanes, memory, steps, lanes->forward_number[*forward], NAME(forward), 1);
-    *forward = lanes->forward_state[memory->states[(size_t)(memory->rest - 1) * 64 + memory->used - 1] & flags];
+    *forward = lanes->forward_state[memory->turned[(size_t)(memory->rest - 1) * 64 + memory->used - 1] & flags];
     memory->started = NAME(put_out)(memory, memory->starts, steps, SPARE);
     memory->dropped = lanes->machine->drops ? NAME(put_out)(memory, memory->drops, steps, SPARE + 1) : 0;
     if (memory->words == 0) memory->words = steps; /* of BITLEX_LANES bits */

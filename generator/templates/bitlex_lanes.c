@@ -11,6 +11,7 @@
  *   guesses    the states in which lanes are entered are guessed: by running every lane's neighbour for its last few
  *              steps. After the pass they are compared with the states in which neighbours were left. Where one differs,
  *              all lanes run again, entered rightly, until no state differs from the one before (automata forget quickly).
+ *   halves     with AVX-512 the second half of all lanes runs beside the first, entered by another guess.
  *   twice      some machines do not forget: in some patterns a quote changes the meaning of all that follows. When one is
  *              caught at it, each lane is run with two guesses side by side, until one guess is right again.
  *   settle     a text can be made on which they forget nothing. Then each turn teaches what one more state leads to, lane by
@@ -71,8 +72,11 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 #define BITLEX_ONCE static __attribute__((cold)) /* of what runs when a lexer is made, the code is to be small */
 #define PREFETCH(p) __builtin_prefetch((const void *)((uintptr_t)(p) + BITLEX_BLOCK)) /* of the next block, or of nothing */
 #define PATIENCE 3 /* blocks in which the first of two guesses proves right, until the second is no longer made */
+#define MIXED 8    /* blocks that are not tried as ASCII after one that was not; a try takes a fiftieth of a block */
 #define TURNS 3    /* runs with two guesses, at most */
-#define WARMUP 12 /* a multiple of 1, 2, 3, 4, 6, 12: a run of equal characters is then guessed right even by a counter */
+#ifndef BITLEX_WARMUP
+#define BITLEX_WARMUP 12 /* a multiple of 1, 2, 3, 4, 6, 12: a run of equal characters is then guessed right even by a counter */
+#endif
 
 typedef int (*pass)(const bitlex_lanes *, bitlex_lane_memory *, uint32_t steps, uint32_t warmup, int mode);
 
@@ -174,7 +178,7 @@ static void guess(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_
                   int direction)
 {
     memset(memory->entries, (int)start, BITLEX_LANES);
-    run(lanes, memory, steps, steps < WARMUP ? steps : WARMUP, BITLEX_GUESS);
+    run(lanes, memory, steps, steps < BITLEX_WARMUP ? steps : BITLEX_WARMUP, BITLEX_GUESS);
     enter_as_left(memory, direction);
     memory->entries[lane_at(memory, 0, direction)] = (uint8_t)state;
 }
@@ -271,7 +275,7 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
         if (exit != entry) one = exit, two = entry;
     }
     enter_as_left(memory, direction);
-    run(lanes, memory, steps, 0, BITLEX_AGAIN);
+    run(lanes, memory, steps, 0, BITLEX_SECOND);
     if (!is_settled(memory, direction)) {
         doubt(of, one, two);
         of->blocks = PATIENCE;

@@ -51,15 +51,17 @@ typedef struct {
 /* The memory in which a block is worked off; rows of 64 are aligned. */
 typedef struct bitlex_lane_memory {
     uint8_t codes[BITLEX_LANE_UNITS + 64]; /* of the column of each unit, in the order of the text; later, [step][lane], of labels */
-    uint8_t turned[BITLEX_LANE_UNITS]; /* [step][lane]: codes of columns */
-    uint8_t states[BITLEX_LANE_UNITS]; /* [step][lane]: the backward state behind; later the forward state, with what is put out */
+    uint8_t turned[BITLEX_LANE_UNITS]; /* [step][lane]: codes of columns; later the forward state, with what is put out */
+    uint8_t states[BITLEX_LANE_UNITS]; /* [step][lane]: the backward state behind, where a pass is run again */
     uint8_t fourth[BITLEX_LANE_UNITS]; /* bytes of characters, while UTF-8 is read */
     bitlex_recent recent;
     uint8_t entries[BITLEX_LANES], exits[BITLEX_LANES]; /* of the pass at hand */
     uint8_t others[BITLEX_LANES]; /* entries, then exits, of a second run beside it */
+    uint8_t middle[BITLEX_LANES]; /* entries of its second half, guessed */
     uint32_t used, rest; /* lanes that have a part of the text, and what the last of them has */
     uint64_t chosen; /* lanes in which that run was right */
     bitlex_doubt doubts[2]; /* of the backward pass, and of the forward pass */
+    uint32_t mixed; /* for how many blocks more it is not tried to read them as ASCII */
     uint32_t far; /* how often to look far ahead at once: see bitlex.c */
     uint64_t starts[BITLEX_LANE_UNITS / 64 + 2], drops[BITLEX_LANE_UNITS / 64 + 2]; /* a bit for each unit */
     uint64_t places[BITLEX_LANE_UNITS / 64 + 2]; /* where characters start, if they were packed */
@@ -67,7 +69,8 @@ typedef struct bitlex_lane_memory {
     uint32_t words, started, dropped; /* their words in use, and how many bits these have */
 } bitlex_lane_memory;
 
-typedef enum { BITLEX_FIRST, BITLEX_AGAIN, BITLEX_GUESS, BITLEX_TWICE, BITLEX_CHOOSE } bitlex_mode;
+/* How a pass is run; the second time, states of the first may not have been kept. */
+typedef enum { BITLEX_FIRST, BITLEX_GUESS, BITLEX_TWICE, BITLEX_CHOOSE, BITLEX_SECOND, BITLEX_AGAIN } bitlex_mode;
 
 /* Entries of a table that are looked up at once, where that is 16 at a time: see bitlex_terms.h. */
 typedef struct {
@@ -203,7 +206,7 @@ static inline void bitlex_forget(bitlex_recent *recent)
 static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
 {
     bitlex_forget(&memory->recent);
-    memory->doubts[0].blocks = memory->doubts[1].blocks = memory->far = 0;
+    memory->doubts[0].blocks = memory->doubts[1].blocks = memory->mixed = memory->far = 0;
 }
 
 /* What a cursor is to have of scratch memory. */

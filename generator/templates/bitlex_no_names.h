@@ -1,10 +1,9 @@
 /* bitlex_no_names.h - private: what bitlex_kernel.h was given is taken back, for the next instruction set. */
 #undef DEEP
-#undef EACH_COARSE_SIZE
+#undef EACH_AGAIN_SIZE
 #undef EACH_SIZE
 #undef M
 #undef MANY_SIZES
-#undef MASKED
 #undef MOST_BACKWARD
 #undef NAME
 #undef PACKS
@@ -38,7 +37,6 @@
 #undef v_choose
 #undef v_class
 #undef v_entries
-#undef v_entries_both
 #undef v_entries_twice
 #undef v_entry
 #undef v_left
