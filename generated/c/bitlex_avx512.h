@@ -431,6 +431,7 @@ static size_t ends32_avx512(const uint64_t *words, uint32_t *word, uint32_t last
             _mm512_storeu_si512(out + done + 48, _mm512_add_epi32(from, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(found, 3))));
         }
         done += count;
+        PREFETCH_OFFSETS(out + done);
     }
     *word = w;
     return done;
@@ -457,6 +458,7 @@ static size_t ends64_avx512(const uint64_t *words, uint32_t *word, uint32_t last
             NAME(sixteen)(out + done + 48, from, _mm512_extracti32x4_epi32(found, 3));
         }
         done += count;
+        PREFETCH_OFFSETS(out + done);
     }
     *word = w;
     return done;

@@ -71,6 +71,9 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 #endif
 #define BITLEX_ONCE static __attribute__((cold)) /* of what runs when a lexer is made, the code is to be small */
 #define PREFETCH(p) __builtin_prefetch((const void *)((uintptr_t)(p) + BITLEX_BLOCK)) /* of the next block, or of nothing */
+/* Of where the offsets of the next block will be, two lines for each word of bits: they take as much memory as a text of short pieces. */
+#define FETCH_TO_WRITE(place) __builtin_prefetch((const void *)(place), 1)
+#define PREFETCH_OFFSETS(out) (FETCH_TO_WRITE((uintptr_t)(out) + 8192), FETCH_TO_WRITE((uintptr_t)(out) + 8192 + 64))
 #define PATIENCE 3 /* blocks in which the first of two guesses proves right, until the second is no longer made */
 #define MIXED 8    /* blocks that are not tried as ASCII after one that was not; a try takes a fiftieth of a block */
 #define TURNS 3    /* runs with two guesses, at most */

@@ -371,6 +371,7 @@ static size_t ends32_avx2(const uint64_t *words, uint32_t *word, uint32_t last, 
         for (; w < last && room - done >= 64; w++) {
             NAME(ends_of_word)(words[w], (uint32_t)(base + 64 * (uint64_t)w), out + done);
             done += (uint32_t)__builtin_popcountll(words[w]);
+            PREFETCH_OFFSETS(out + done);
         }
     }
     for (; w < last && room - done >= 64; w++) {
@@ -383,6 +384,7 @@ static size_t ends32_avx2(const uint64_t *words, uint32_t *word, uint32_t last, 
             for (i = 0; i < FEW; i++, left &= left - 1) out[done + i] = from + (uint32_t)_tzcnt_u64(left);
         }
         done += count;
+        PREFETCH_OFFSETS(out + done);
     }
     *word = w;
     return done;
@@ -404,6 +406,7 @@ static size_t ends64_avx2(const uint64_t *words, uint32_t *word, uint32_t last, 
             done += (uint32_t)__builtin_popcount((uint32_t)(left & 0xFF));
             from = _mm256_add_epi64(from, _mm256_set1_epi64x(8));
         }
+        PREFETCH_OFFSETS(out + done);
     }
     *word = w;
     return done;
