@@ -556,7 +556,7 @@ BITLEX_INLINE int NAME(backward_run)(const bitlex_lanes *restrict lanes, bitlex_
     while (i-- > 0) {
         V code = v_load(memory->turned + (size_t)i * 64), label;
         uint8_t *behind = memory->states + (size_t)i * 64;
-        __asm__("" : "+r"(again)); /* one loop is enough */
+        if (TWICE) __asm__("" : "+r"(again)); /* then this is rare, and one loop is enough */
         if (again && m_all(m_equal(v_load(behind), state))) return 0;
         v_store(behind, state);
         state = NAME(backward_step)(lanes, code, state, rows, &label);
@@ -575,7 +575,7 @@ BITLEX_INLINE int NAME(forward_run)(const bitlex_lanes *restrict lanes, bitlex_l
     for (i = from; i < to; i++) {
         uint8_t *states = memory->turned + (size_t)i * 64;
         state = NAME(forward_step)(lanes, v_load(memory->codes + (size_t)i * 64), state, rows, flags, 1);
-        __asm__("" : "+r"(again));
+        if (TWICE) __asm__("" : "+r"(again));
         if (again && m_all(m_equal(v_load(states), state))) return 0;
         v_store(states, state);
     }
