@@ -182,7 +182,8 @@ static size_t distinct_sorted(uint64_t *found, size_t n)
     return kept;
 }
 
-/* An automaton of any steps, which do anything to open places. Some columns forget what was before, or do after two of them. */
+/* An automaton of any steps, which do anything to open places. Some columns forget what was before, or do after two of them, or count to
+ * three. */
 static void make_walk(bitlex_walk *walk, const bitlex_lanes *lanes, uint32_t states, uint32_t columns)
 {
     const uint32_t each = BITLEX_PAGE / states;
@@ -190,14 +191,16 @@ static void make_walk(bitlex_walk *walk, const bitlex_lanes *lanes, uint32_t sta
     memset(walk, 0, sizeof *walk);
     walk->pages = (columns + each - 1) / each;
     for (column = 0; column < columns; column++) {
-        const uint32_t page = column / each, offset = column % each * states, kind = random_below(4), often = random_below(3);
-        const uint32_t one = random_below(states), two = random_below(states), leaves = random_below(40) == 0;
+        const uint32_t page = column / each, offset = column % each * states, kind = random_below(states < 3 ? 4 : 5), often = random_below(3);
+        const uint32_t one = random_below(states), two = kind == 4 ? (one + 1) % states : random_below(states), three = (one + 2) % states;
+        const uint32_t leaves = random_below(40) == 0;
         walk->page[column] = (uint8_t)page;
         walk->offset[column] = (uint8_t)offset;
         walk->guess[column] = (uint8_t)random_below(states);
-        walk->lasts[column] = kind == 0 && !leaves;
+        walk->lasts[column] = leaves ? 0 : kind == 0 ? BITLEX_LASTS : kind == 4 ? BITLEX_COUNTS : 0;
         for (state = 0; state < states; state++) {
-            const uint32_t to = kind == 0 ? (state == one || state == two ? two : one) : kind == 1 ? one : random_below(states);
+            const uint32_t counted = state == one ? two : state == two ? three : one;
+            const uint32_t to = kind == 0 ? (state == one || state == two ? two : one) : kind == 1 ? one : kind == 4 ? counted : random_below(states);
             const uint32_t starts = random_below(256) & (BITLEX_FIRST_STARTS | BITLEX_SECOND_STARTS);
             const uint32_t moves = random_below(3) << 5 | (random_below(2) ? BITLEX_SECOND_IS_HERE : 0); /* the first, and the second */
             walk->next[page][offset + state] = (uint8_t)(to | (random_below(3) == 0 ? 0x80 : 0));
@@ -221,21 +224,21 @@ static size_t walk_slowly(const bitlex_walk *walk, const bitlex_lanes *lanes, co
         point = bitlex_decode(text + at, text + length, &taken);
         cell = m->stage2[((uint32_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1))];
         column = walk->column[BITLEX_CODES][lanes->cell_code[cell]];
-        index = walk->offset[column] + (w->state & 0x7Fu);
+        index = walk->offset[column] + w->stream->configuration;
         does = walk->does[walk->page[column]][index];
         next = walk->next[walk->page[column]][index];
         if (does & BITLEX_LEAVES) {
             w->left = 1;
             break;
         }
-        if (does & BITLEX_FIRST_STARTS) out[n++] = w->open[0] >> 6;
-        if (does & BITLEX_SECOND_STARTS) out[n++] = w->open[1] >> 6;
-        if (does & BITLEX_FIRST_IS_SECOND) w->open[0] = w->open[1];
-        if (does & BITLEX_FIRST_IS_HERE) w->open[0] = w->length << 6;
-        if (does & BITLEX_SECOND_IS_HERE) w->open[1] = w->length << 6;
-        if (next & 0x80) out[n++] = w->length;
-        w->state = (uint8_t)next;
-        w->length += taken;
+        if (does & BITLEX_FIRST_STARTS) out[n++] = w->stream->open[0] >> 6;
+        if (does & BITLEX_SECOND_STARTS) out[n++] = w->stream->open[1] >> 6;
+        if (does & BITLEX_FIRST_IS_SECOND) w->stream->open[0] = w->stream->open[1];
+        if (does & BITLEX_FIRST_IS_HERE) w->stream->open[0] = w->stream->length << 6;
+        if (does & BITLEX_SECOND_IS_HERE) w->stream->open[1] = w->stream->length << 6;
+        if (next & 0x80) out[n++] = w->stream->length;
+        w->stream->configuration = next & 0x3F;
+        w->stream->length += taken;
         at += taken;
     }
     return n;
@@ -252,6 +255,7 @@ static void check_walk(uint32_t turns)
     void *memory = malloc(bitlex_lanes_size());
     void *recent = malloc(sizeof(bitlex_recent) + 64);
     bitlex_recent *rows = (bitlex_recent *)(void *)(((uintptr_t)recent + 63) & ~(uintptr_t)63);
+    size_t completed = 0, refused = 0;
     bitlex_accelerate(&machine, memory, BITLEX_AVX512);
     bitlex_forget(rows);
     while (machine.lanes != NULL && machine.lanes->walk != NULL && turns-- > 0) {
@@ -260,22 +264,41 @@ static void check_walk(uint32_t turns)
         make_walk(walk, machine.lanes, states, columns);
         while (times-- > 0) {
             const size_t length = 1 + make_text(text, random_below(4) ? 64 : sizeof text - 1) % (sizeof text - 1);
-            uint64_t open[2] = {3 << 6, 5 << 6}, opened[2] = {3 << 6, 5 << 6};
-            const uint8_t state = (uint8_t)random_below(states);
-            bitlex_walker w = {machine.lanes, walk, rows, found, found + 3 * length + 8, open, 10, 0, 0, {0}, state, 0}, slow = w;
-            size_t expected, have;
-            slow.open = opened;
-            machine.lanes->walk(&w, text, length, BITLEX_UTF8);
+            bitlex_stream stream = {0}, other;
+            bitlex_walker w = {machine.lanes, walk, rows, &stream, found, found + 3 * length + 8, 0, 0}, slow = w;
+            size_t expected, have, kept = random_below(4);
+            uint32_t taken;
+            while (kept > 0 && (kept >= length || unfinished(text, kept) != kept)) kept--; /* what the part before left of a character */
+            stream.length = 10;
+            stream.open[0] = 3 << 6;
+            stream.open[1] = 5 << 6;
+            stream.configuration = (uint16_t)random_below(states);
+            other = stream;
+            slow.stream = &other;
+            memcpy(stream.tail, text, kept);
+            stream.tail_length = (uint8_t)kept;
+            machine.lanes->walk(&w, text + kept, length - kept, BITLEX_UTF8);
+            if (stream.length == 10 && w.left && kept > 0) { /* that is left to others where it is ill-formed, or more of it may come */
+                const uint32_t point = bitlex_decode(text, text + length, &taken);
+                if (stream.tail_length != kept || memcmp(stream.tail, text, kept) != 0) fail("walk", "another tail");
+                if (w.out != found || stream.configuration != other.configuration) fail("walk", "another state");
+                walk_slowly(walk, machine.lanes, text, length, &slow, want);
+                if (length - kept > 3 && point != 0xFFFD && !(slow.left && other.length == 10)) fail("walk", "a character is not read");
+                refused++;
+                continue;
+            }
+            completed += kept > 0;
             expected = distinct_sorted(want, walk_slowly(walk, machine.lanes, text, length, &slow, want));
             have = distinct_sorted(found, (size_t)(w.out - found));
             if (have != expected || memcmp(want, found, have * sizeof *want) != 0) fail("walk", "other offsets");
-            if (w.length != slow.length || ((w.state ^ slow.state) & 0x7F) != 0 || w.left != slow.left) fail("walk", "another state");
-            if (memcmp(open, opened, sizeof open) != 0) fail("walk", "other places are open");
+            if (stream.length != other.length || stream.configuration != other.configuration || w.left != slow.left) fail("walk", "another state");
+            if (memcmp(stream.open, other.open, sizeof stream.open) != 0) fail("walk", "other places are open");
             if (w.left) continue;
-            if (w.tail_length != 10 + length - w.length) fail("walk", "a tail of another length");
-            if (memcmp(w.tail, text + (w.length - 10), w.tail_length) != 0) fail("walk", "another tail");
+            if (stream.tail_length != 10 + length - stream.length) fail("walk", "a tail of another length");
+            if (memcmp(stream.tail, text + (stream.length - 10), stream.tail_length) != 0) fail("walk", "another tail");
         }
     }
+    if (machine.lanes != NULL && machine.lanes->walk != NULL && (completed == 0 || refused == 0)) fail("walk", "no character was cut");
     free(memory);
     free(recent);
 }

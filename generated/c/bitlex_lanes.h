@@ -2,7 +2,7 @@
 #ifndef BITLEX_LANES_H
 #define BITLEX_LANES_H
 
-#include "bitlex.h"
+#include "bitlex_stream.h"
 
 #include <string.h>
 
@@ -113,6 +113,10 @@ typedef struct {
     uint32_t pages;                          /* in use */
 } bitlex_walk;
 
+/* What a run of a column does: from its third on always the same; from its fourth on the same as three before. */
+#define BITLEX_LASTS 1u
+#define BITLEX_COUNTS 2u
+
 /* What is done to open places. The order in which it is done is this one. */
 #define BITLEX_LEAVES 0x04u         /* nobody knows: the state is not in the table */
 #define BITLEX_FIRST_STARTS 0x08u   /* a piece starts at the first place that is open, and at the second */
@@ -121,17 +125,14 @@ typedef struct {
 #define BITLEX_FIRST_IS_HERE 0x40u
 #define BITLEX_SECOND_IS_HERE 0x80u
 
-/* What it is run with, and where it stands in a text. */
+/* What it is run with. The stream's `length`, `open`, `configuration` and tail are where it stands in a text. */
 typedef struct {
     const bitlex_lanes *lanes;
     const bitlex_walk *walk;
-    bitlex_recent *recent;  /* NULL: units that are not below U+0100 are not read */
-    uint64_t *out, *limit;  /* where offsets are stored, and where there is no more room */
-    uint64_t *open;         /* the places that are open, in the upper 58 bits; nobody looks at those that are not */
-    uint64_t length, start; /* units that were read, and where the piece at hand starts */
-    uint32_t tail_length;
-    uint8_t tail[4];     /* the beginning of a character of UTF-8 with which the text ends */
-    uint8_t state, left; /* bit 7 does not matter; whether it would have left the table */
+    bitlex_recent *recent; /* NULL: units that are not below U+0100 are not read */
+    bitlex_stream *stream;
+    uint64_t *out, *limit; /* where offsets are stored, and where there is no more room */
+    uint32_t kept, left;   /* bytes of the first character that came before `length`; whether something is not read by vectors */
 } bitlex_walker;
 
 /* Units of a short text: bytes, of which those that are not ASCII mean nothing, or are code points; or the columns of characters. */

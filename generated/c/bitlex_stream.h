@@ -42,7 +42,7 @@ typedef struct {
     uint64_t length;    /* units that were read */
     uint64_t start;     /* of the piece at hand */
     uint64_t dropping;  /* the backward states with which no piece is at hand now */
-    uint32_t room, count, forward;
+    uint32_t forward, count, room;
     uint8_t opened, full, tail_length, set_count, tail[4];
     uint16_t configuration; /* which of the table this is: then sets are those that the table has */
     uint64_t open[BITLEX_STREAM_OPEN]; /* places that are not settled: offset << 6 | number of the set << 1 | whether it is of dropped text */

@@ -14,7 +14,8 @@
  * as there are characters nothing can change.
  *
  * In a run of one character, such as of blanks, turns would pass a state from one to the next. Where the third of equal columns and all
- * behind it do the same, whatever was before, these take the state from the second at once.
+ * behind it do the same, whatever was before, these take the state from the second at once; and where they count to three, as in a number,
+ * the fourth and those behind it take it from one of the first three.
  *
  * A place that is open is in one of two registers, first and second. What each character does to these are bits, by which it is found which
  * places are handed out, for all characters at once: there are no branches on it, since no line of code is like the one before.
@@ -71,49 +72,62 @@ BITLEX_INLINE V NAME(sources)(M repeated)
                                         _mm512_maskz_compress_epi8(~repeated, v_load(numbers)));
 }
 
-/* Which columns last, of at most 64: a bit each. */
-BITLEX_INLINE M walk_lasting(const bitlex_walk *walk, V columns)
+/* Of columns that count, the fourth of a run and those behind it, of which each takes the state before it from one of the first three: they
+ * took it from the third. */
+static const int8_t counted[64] = {0, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1,
+                                   0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0,
+                                   -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1};
+BITLEX_INLINE V NAME(sources_counted)(V from, M counting)
 {
-    return _mm512_test_epi8_mask(v_permute(walk->lasts, columns), _mm512_set1_epi8(1));
+    return _mm512_mask_add_epi8(from, counting, from, _mm512_permutexvar_epi8(_mm512_sub_epi8(v_load(numbers), from), v_load(counted)));
 }
 
-/* The states behind characters, guessed at first; what is done to open places; and the states before them. */
-BITLEX_INLINE V NAME(walk_pages)(const bitlex_walk *walk, V columns, M all, V entry, V *did, V *before, const uint32_t pages)
+/* The states behind characters, guessed at first; and what is done to open places. */
+BITLEX_INLINE V NAME(walk_pages)(const bitlex_walk *walk, V columns, M all, V entry, V *did, const uint32_t pages)
 {
     const V offset = v_permute(walk->offset, columns), page = v_permute(walk->page, columns);
     V from = v_load(previous), behind = v_permute(walk->guess, columns), index, last;
-    const M repeated = NAME(repeated)(columns, walk_lasting(walk, columns));
+    const V kind = v_permute(walk->lasts, columns);
+    const uint64_t same = m_bits(m_equal(columns, _mm512_permutexvar_epi8(from, columns))) & ~UINT64_C(1), third = same & same << 1;
+    const uint64_t counting = third & third << 1 & m_bits(_mm512_test_epi8_mask(kind, _mm512_set1_epi8(BITLEX_COUNTS)));
+    const uint64_t repeated = (third & m_bits(_mm512_test_epi8_mask(kind, _mm512_set1_epi8(BITLEX_LASTS)))) | counting;
     M there[BITLEX_PAGES];
     uint32_t i;
     for (i = 0; i < pages; i++) there[i] = _mm512_cmpeq_epi8_mask(page, _mm512_set1_epi8((char)i));
     for (i = 0; i < WALK_TURNS; i++) {
         behind = NAME(walk_step)(walk->next, v_add(offset, _mm512_mask_permutexvar_epi8(entry, ~UINT64_C(1), from, behind)), there, pages);
     }
-    if (repeated) from = NAME(sources)(repeated);
+    if (repeated) from = NAME(sources_counted)(NAME(sources)(repeated), counting);
     do {
         last = behind;
-        *before = _mm512_mask_permutexvar_epi8(entry, ~UINT64_C(1), from, behind);
-        index = v_add(offset, *before);
+        index = v_add(offset, _mm512_mask_permutexvar_epi8(entry, ~UINT64_C(1), from, behind));
         behind = NAME(walk_step)(walk->next, index, there, pages);
     } while ((_mm512_cmpneq_epi8_mask(behind, last) & all) != 0);
     *did = NAME(walk_step)(walk->does, index, there, pages);
     return behind;
 }
 
+/* Bytes of UTF-8 and those behind them. A character that the part before left begins in no byte of these: it is put where its next byte is,
+ * which begins none. `free`: all places but that one; `inner`: its bytes behind that. */
+typedef struct {
+    V here, second, third, fourth;
+    uint64_t free, inner;
+} bitlex_bytes;
+
 /* The codes of UTF-8 that is not all ASCII, which begins with a character: `units` are those of whole characters. Where they start comes
- * back. */
-static __attribute__((noinline)) V NAME(walk_any_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, V here, uint32_t *units,
-                                                       uint64_t *places)
+ * back; or no units, if what the part before left is not gone on with. */
+static __attribute__((noinline)) V NAME(walk_any_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, const bitlex_bytes *f,
+                                                       uint32_t *units, uint64_t *places)
 {
     const uint32_t size = *units;
     const uint64_t last = UINT64_C(1) << (size - 1);
-    const V second = NAME(further)(here, 1), third = NAME(further)(here, 2), fourth = NAME(further)(here, 3);
+    const V here = f->here, second = f->second, third = f->third;
     const uint64_t beyond = m_bits(m_high(here)), threes = m_bits(m_at_least(here, v_all(0xE0)));
     const uint64_t leads = m_bits(m_at_least(here, v_all(0xC2)) & ~m_at_least(here, v_all(0xF5)));
     const uint64_t one = m_bits(NAME(followed)(here, second)), next = m_bits(NAME(followed_four)(here, second));
     const uint64_t inside_third = m_bits(m_inside(third)), two = one & threes & inside_third, next_two = next & inside_third;
-    const uint64_t next_three = next_two & m_bits(m_inside(fourth));
-    const uint64_t inside = one << 1 | two << 2 | next << 1 | next_two << 2 | next_three << 3;
+    const uint64_t next_three = next_two & m_bits(m_inside(f->fourth));
+    const uint64_t inside = ((one | next) & f->free) << 1 | ((two | next_two) & f->free) << 2 | (next_three & f->free) << 3 | f->inner;
     const uint64_t cut = (leads & last) | (((one & threes) | next) & last >> 1) | (next_two & last >> 2); /* of which more may come */
     uint64_t starts, odd;
     V first, seconds, thirds;
@@ -123,6 +137,7 @@ static __attribute__((noinline)) V NAME(walk_any_utf8)(const bitlex_lanes *lanes
     seconds = _mm512_maskz_compress_epi8(starts, second);
     thirds = _mm512_maskz_compress_epi8(starts, third);
     odd = beyond & starts & ~((one & ~threes) | two | next_three);
+    if (odd & ~f->free) *units = 0;
     if (odd) {
         const M wrong = m_gather(odd, starts);
         first = v_choose(wrong, v_all(0xEF), first);
@@ -130,16 +145,17 @@ static __attribute__((noinline)) V NAME(walk_any_utf8)(const bitlex_lanes *lanes
         thirds = v_choose(wrong, v_all(0xBD), thirds);
     }
     *places = starts;
-    return NAME(points)(lanes, recent, first, seconds, thirds, _mm512_maskz_compress_epi8(starts, fourth), v_entry(lanes->direct, first),
+    return NAME(points)(lanes, recent, first, seconds, thirds, _mm512_maskz_compress_epi8(starts, f->fourth), v_entry(lanes->direct, first),
                         m_high(first));
 }
 
 /* The same, where nothing is ill-formed and no character has four bytes; 0 if that is not so. As bytes inside characters are then all that
  * look so, nothing waits for the proof. */
-BITLEX_INLINE int NAME(walk_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, V here, uint32_t *units, uint64_t *places, V *codes)
+BITLEX_INLINE int NAME(walk_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, const bitlex_bytes *f, uint32_t *units,
+                                  uint64_t *places, V *codes)
 {
     const uint64_t last = UINT64_C(1) << (*units - 1);
-    const V second = NAME(further)(here, 1), third = NAME(further)(here, 2);
+    const V here = f->here, second = f->second, third = f->third;
     const M within = _mm512_cmplt_epi8_mask(here, _mm512_set1_epi8((char)0xC0)), three = m_at_least(here, _mm512_set1_epi8((char)0xE0));
     const M pairs = NAME(followed)(here, second), triples = pairs & three & _mm512_cmplt_epi8_mask(third, _mm512_set1_epi8((char)0xC0));
     const uint64_t continues = m_bits(within), beyond = m_bits(m_high(here));
@@ -149,7 +165,8 @@ BITLEX_INLINE int NAME(walk_utf8)(const bitlex_lanes *lanes, bitlex_recent *rece
     const uint64_t known = ((cut & (0 - cut)) - 1) & (last | (last - 1));
     const V first = _mm512_maskz_compress_epi8(~within, here), seconds = _mm512_maskz_compress_epi8(~within, second);
     const M above = m_at_least(first, _mm512_set1_epi8((char)0xE0));
-    const uint64_t ill = (((one << 1 | two << 2) ^ continues) | (beyond & ~continues & ~((one & ~threes) | two))) & known;
+    const uint64_t inside = (one & f->free) << 1 | (two & f->free) << 2 | f->inner;
+    const uint64_t ill = ((inside ^ continues) | (beyond & ~continues & ~((one & ~threes) | two))) & known;
     const V chunk = _mm512_maskz_and_epi32(0xFFFF, _mm512_maskz_mov_epi8(above, first), _mm512_set1_epi8(0x0F));
     if ((ill | m_bits(m_at_least(here, _mm512_set1_epi8((char)0xF0)))) != 0 || known == 0) return 0;
     *units = 64 - (uint32_t)__builtin_clzll(known);
@@ -161,11 +178,6 @@ BITLEX_INLINE int NAME(walk_utf8)(const bitlex_lanes *lanes, bitlex_recent *rece
 
 #define BITS(flag) m_bits(_mm512_mask_test_epi8_mask(all, did, _mm512_set1_epi8((char)(flag))))
 
-/* What is done to places that are open, as bits of the characters at which it is done. */
-typedef struct {
-    uint64_t first_starts, second_starts, first_is_second, first_is_here, second_is_here;
-} changes;
-
 /* Each use is of what was written last before it. Which writes are used; *initial: whether what was there before is. From a write up to the
  * next one is a number; adding ones to it carries to its top if it has a bit. */
 BITLEX_INLINE uint64_t used(uint64_t writes, uint64_t uses, uint64_t *initial)
@@ -176,69 +188,71 @@ BITLEX_INLINE uint64_t used(uint64_t writes, uint64_t uses, uint64_t *initial)
     return _pdep_u64(_pext_u64(found, tops) >> (~writes & 1), writes);
 }
 
-/* The unit at which the character of the highest bit starts. */
-BITLEX_INLINE uint64_t last_unit(uint64_t bits, uint64_t places)
+/* An open place: where the character of the highest bit starts, of characters that start at these places. */
+BITLEX_INLINE uint64_t last_place(const bitlex_walker *w, uint64_t bits, uint64_t places)
 {
-    return first_bit(_pdep_u64(UINT64_C(1) << (63 - __builtin_clzll(bits)), places));
+    const uint64_t unit = first_bit(_pdep_u64(UINT64_C(1) << (63 - __builtin_clzll(bits)), places));
+    return (w->stream->length + unit + (unit == 0 ? 0 : w->kept)) << 6;
 }
 
 /* Hand out places that were open before, and have the others: which of these characters start pieces comes back. */
-BITLEX_INLINE uint64_t walk_open(const changes *c, uint64_t places, bitlex_walker *w)
+BITLEX_INLINE uint64_t NAME(walk_open)(bitlex_walker *w, V did, uint64_t all, uint64_t places)
 {
-    const uint64_t writes = c->first_is_second | c->first_is_here;
+    uint64_t *open = w->stream->open;
+    const uint64_t first_starts = BITS(BITLEX_FIRST_STARTS), second_starts = BITS(BITLEX_SECOND_STARTS);
+    const uint64_t first_is_second = BITS(BITLEX_FIRST_IS_SECOND), first_is_here = BITS(BITLEX_FIRST_IS_HERE);
+    const uint64_t second_is_here = BITS(BITLEX_SECOND_IS_HERE), writes = first_is_second | first_is_here;
     uint64_t first, second, initial, initial_second;
-    first = used(writes, c->first_starts, &initial);
-    second = used(c->second_is_here, c->second_starts | (first & c->first_is_second), &initial_second);
-    if (initial) *w->out++ = w->start = w->open[0] >> 6;
-    if (initial_second) *w->out++ = w->start = w->open[1] >> 6;
+    first = used(writes, first_starts, &initial);
+    second = used(second_is_here, second_starts | (first & first_is_second), &initial_second);
+    if (initial) *w->out++ = open[0] >> 6;
+    if (initial_second) *w->out++ = open[1] >> 6;
     if (writes != 0) {
-        const uint64_t last = UINT64_C(1) << (63 - __builtin_clzll(writes)), earlier = c->second_is_here & (last - 1);
-        if (c->first_is_here & last) w->open[0] = (w->length + last_unit(last, places)) << 6;
-        else w->open[0] = earlier != 0 ? (w->length + last_unit(earlier, places)) << 6 : w->open[1];
+        const uint64_t last = UINT64_C(1) << (63 - __builtin_clzll(writes)), earlier = second_is_here & (last - 1);
+        if (first_is_here & last) open[0] = last_place(w, last, places);
+        else open[0] = earlier != 0 ? last_place(w, earlier, places) : open[1];
     }
-    if (c->second_is_here != 0) w->open[1] = (w->length + last_unit(c->second_is_here, places)) << 6;
-    return (first & c->first_is_here) | second;
+    if (second_is_here != 0) open[1] = last_place(w, second_is_here, places);
+    return (first & first_is_here) | second;
 }
 
 /* Store units, where there is room for them. */
 BITLEX_INLINE void store_units(uint64_t units, bitlex_walker *w)
 {
     const uint32_t count = (uint32_t)__builtin_popcountll(units);
-    const V from = _mm512_set1_epi64((long long)w->length);
-    V found = _mm512_maskz_compress_epi8(units, v_load(numbers));
+    const V from = _mm512_set1_epi64((long long)(w->stream->length + w->kept));
+    V found = _mm512_maskz_compress_epi8(units, _mm512_sub_epi8(v_load(numbers), _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)w->kept))));
     uint64_t *to = w->out, *end = to + count;
     w->out = end;
-    if (units != 0) w->start = w->length + 63 - (uint64_t)__builtin_clzll(units);
     if (w->limit - to >= 24 && count <= 24) { /* no branch on how many of these there are */
         const __m128i some = _mm512_castsi512_si128(found);
-        v_store(to, _mm512_add_epi64(from, _mm512_cvtepu8_epi64(some)));
-        v_store(to + 8, _mm512_add_epi64(from, _mm512_cvtepu8_epi64(_mm_srli_si128(some, 8))));
-        v_store(to + 16, _mm512_add_epi64(from, _mm512_cvtepu8_epi64(_mm512_extracti32x4_epi32(found, 1))));
+        v_store(to, _mm512_add_epi64(from, _mm512_cvtepi8_epi64(some)));
+        v_store(to + 8, _mm512_add_epi64(from, _mm512_cvtepi8_epi64(_mm_srli_si128(some, 8))));
+        v_store(to + 16, _mm512_add_epi64(from, _mm512_cvtepi8_epi64(_mm512_extracti32x4_epi32(found, 1))));
         return;
     }
     for (; to < end; to += 8) {
         const uint32_t left = (uint32_t)(end - to);
         _mm512_mask_storeu_epi64(to, (__mmask8)(0xFFu >> (left < 8 ? 8 - left : 0)),
-                                 _mm512_add_epi64(from, _mm512_cvtepu8_epi64(_mm512_castsi512_si128(found))));
+                                 _mm512_add_epi64(from, _mm512_cvtepi8_epi64(_mm512_castsi512_si128(found))));
         found = _mm512_permutexvar_epi64(_mm512_set_epi64(7, 7, 6, 5, 4, 3, 2, 1), found);
     }
 }
 
 /* Run the automaton over characters, and hand out what starts. `places`: the bits of units at which they start. How many units were read:
  * fewer where it leaves the table. */
-BITLEX_INLINE uint32_t NAME(walk_columns)(bitlex_walker *w, V columns, uint64_t places, uint32_t count, uint32_t units)
+static __attribute__((noinline)) uint32_t NAME(walk_columns)(bitlex_walker *w, V columns, uint64_t places, uint32_t units)
 {
     const bitlex_walk *walk = w->walk;
-    const V entry = _mm512_set1_epi8((char)w->state);
-    M all = ~UINT64_C(0) >> (64 - count);
-    V behind, did, before;
-    uint64_t starts;
-#define CASE(most) if (walk->pages <= most) behind = NAME(walk_pages)(walk, columns, all, entry, &did, &before, most); else
-    CASE(1) CASE(2) CASE(4) CASE(8) behind = NAME(walk_pages)(walk, columns, all, entry, &did, &before, BITLEX_PAGES);
+    const V entry = _mm512_set1_epi8((char)w->stream->configuration);
+    uint32_t count = (uint32_t)__builtin_popcountll(places);
+    uint64_t all = ~UINT64_C(0) >> (64 - count), starts;
+    V behind, did;
+#define CASE(most) if (walk->pages <= most) behind = NAME(walk_pages)(walk, columns, all, entry, &did, most); else
+    CASE(1) CASE(2) CASE(4) CASE(8) behind = NAME(walk_pages)(walk, columns, all, entry, &did, BITLEX_PAGES);
 #undef CASE
-    starts = m_bits(m_high(behind) & all);
+    starts = m_bits(m_high(behind)) & all;
     if (_mm512_mask_test_epi8_mask(all, did, did)) {
-        changes c;
         const uint64_t leaves = BITS(BITLEX_LEAVES);
         if (leaves) {
             w->left = 1;
@@ -248,16 +262,12 @@ BITLEX_INLINE uint32_t NAME(walk_columns)(bitlex_walker *w, V columns, uint64_t 
             all = (UINT64_C(1) << count) - 1;
             starts &= all;
         }
-        c.first_starts = BITS(BITLEX_FIRST_STARTS);
-        c.second_starts = BITS(BITLEX_SECOND_STARTS);
-        c.first_is_second = BITS(BITLEX_FIRST_IS_SECOND);
-        c.first_is_here = BITS(BITLEX_FIRST_IS_HERE);
-        c.second_is_here = BITS(BITLEX_SECOND_IS_HERE);
-        starts |= walk_open(&c, places, w);
+        starts |= NAME(walk_open)(w, did, all, places);
     }
     store_units(_pdep_u64(starts, places), w);
-    w->state = (uint8_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(_mm512_permutexvar_epi8(_mm512_set1_epi8((char)(count - 1)), behind)));
-    w->length += units;
+    behind = _mm512_permutexvar_epi8(_mm512_set1_epi8((char)(count - 1)), behind);
+    w->stream->configuration = (uint16_t)(_mm_cvtsi128_si32(_mm512_castsi512_si128(behind)) & 0x3F);
+    w->stream->length += units + w->kept;
     return units;
 }
 
@@ -266,35 +276,44 @@ BITLEX_INLINE V NAME(columns_of)(const uint8_t *column, V symbols)
     return v_choose(m_high(symbols), v_entry(column + 128, symbols), v_entry(column, symbols));
 }
 
-static __attribute__((noinline)) uint32_t NAME(walk_ascii)(bitlex_walker *w, V symbols, uint32_t size)
-{
-    return NAME(walk_columns)(w, v_entry(w->walk->column[BITLEX_LOW], symbols), ~UINT64_C(0) >> (64 - size), size, size);
-}
-
-/* A copy of that for all that is not ASCII: there is much of it. */
-static __attribute__((noinline)) uint32_t NAME(walk_others)(bitlex_walker *w, V columns, uint64_t places, uint32_t count, uint32_t units)
-{
-    return NAME(walk_columns)(w, columns, places, count, units);
-}
-
 /* UTF-8, `last` if nothing follows: how many bytes are read, or kept as the beginning of a character. */
 static __attribute__((noinline)) uint32_t NAME(walk_bytes)(bitlex_walker *w, V bytes, uint32_t size, int last)
 {
-    uint32_t units = size, tail;
+    bitlex_stream *s = w->stream;
+    bitlex_bytes b = {bytes, NAME(further)(bytes, 1), NAME(further)(bytes, 2), v_all(0), ~UINT64_C(0), 0};
+    const uint32_t kept = s->tail_length;
+    uint32_t units = size, tail = 0;
     uint64_t places;
     V codes;
-    if (!NAME(walk_utf8)(w->lanes, w->recent, bytes, &units, &places, &codes)) {
-        codes = NAME(walk_any_utf8)(w->lanes, w->recent, bytes, &units, &places);
+    if (kept > 0) {
+        memcpy(&tail, s->tail, 4);
+        tail = (tail & ((1u << 8 * kept) - 1)) | (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(bytes)) << 8 * kept;
+        b.here = _mm512_mask_set1_epi8(b.here, 1, (char)tail);
+        b.second = _mm512_mask_set1_epi8(b.second, 1, (char)(tail >> 8));
+        b.third = _mm512_mask_set1_epi8(b.third, 1, (char)(tail >> 16));
+        b.free = ~UINT64_C(1);
+        b.inner = (UINT64_C(1) << ((s->tail[0] < 0xE0 ? 2u : s->tail[0] < 0xF0 ? 3u : 4u) - kept)) - 2;
     }
-    if (places != 0) {
-        units = NAME(walk_others)(w, NAME(columns_of)(w->walk->column[BITLEX_CODES], codes), places,
-                                  (uint32_t)__builtin_popcountll(places), units);
+    if (!NAME(walk_utf8)(w->lanes, w->recent, &b, &units, &places, &codes)) {
+        bitlex_bytes all = b;
+        all.fourth = _mm512_mask_set1_epi8(NAME(further)(bytes, 3), ~b.free, (char)(tail >> 24));
+        codes = NAME(walk_any_utf8)(w->lanes, w->recent, &all, &units, &places);
     }
+    if (units > 0) {
+        w->kept = kept;
+        units = NAME(walk_columns)(w, NAME(columns_of)(w->walk->column[BITLEX_CODES], codes), places, units);
+        w->kept = 0;
+    }
+    if (units == 0 && kept > 0) {
+        w->left = 1;
+        return 0;
+    }
+    s->tail_length = 0;
     if (!last || w->left) return units;
-    w->tail_length = size - units;
+    s->tail_length = (uint8_t)(size - units);
     tail = (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(
         _mm512_permutexvar_epi8(v_add(v_load(numbers), _mm512_set1_epi8((char)units)), bytes)));
-    memcpy(w->tail, &tail, 4);
+    memcpy(s->tail, &tail, 4);
     return size;
 }
 
@@ -307,28 +326,30 @@ static __attribute__((noinline)) uint32_t NAME(walk_wide)(bitlex_walker *w, cons
     if (encoding == BITLEX_UCS2) NAME(read_wide)(w->lanes, w->recent, symbols, text, size, 2);
     else if (encoding == BITLEX_UCS4) NAME(read_wide)(w->lanes, w->recent, symbols, text, size, 4);
     else v_store(symbols, _mm512_maskz_loadu_epi8(places, text));
-    return NAME(walk_others)(w, NAME(columns_of)(column, v_load(symbols)), places, size, size);
+    return NAME(walk_columns)(w, NAME(columns_of)(column, v_load(symbols)), places, size);
 }
 
 static size_t walk_avx512(bitlex_walker *w, const uint8_t *text, size_t length, bitlex_encoding encoding)
 {
-    const uint8_t *p = text, *end = text + length * (encoding == BITLEX_UTF8 ? 1 : (size_t)encoding);
-    while (p < end && !w->left) {
-        uint32_t size;
+    size_t done = 0;
+    while (done < length && !w->left) {
+        const uint32_t size = length - done < 64 ? (uint32_t)(length - done) : 64;
         if (encoding == BITLEX_UTF8) {
-            V bytes;
-            size = end - p < 64 ? (uint32_t)(end - p) : 64;
-            bytes = _mm512_maskz_loadu_epi8(~UINT64_C(0) >> (64 - size), p);
-            if (!m_any(m_high(bytes))) p += NAME(walk_ascii)(w, bytes, size);
-            else if (w->recent == NULL) break;
-            else p += NAME(walk_bytes)(w, bytes, size, size == end - p);
+            const uint64_t places = ~UINT64_C(0) >> (64 - size);
+            const V bytes = _mm512_maskz_loadu_epi8(places, text + done);
+            if (!m_any(m_high(bytes)) && w->stream->tail_length == 0) {
+                done += NAME(walk_columns)(w, v_entry(w->walk->column[BITLEX_LOW], bytes), places, size);
+            } else if (w->recent == NULL) {
+                break;
+            } else {
+                done += NAME(walk_bytes)(w, bytes, size, size == length - done);
+            }
         } else {
-            size = (size_t)(end - p) / encoding < 64 ? (uint32_t)((size_t)(end - p) / encoding) : 64;
             if (w->recent == NULL && encoding != BITLEX_LATIN1) break;
-            p += (size_t)encoding * NAME(walk_wide)(w, p, size, encoding);
+            done += NAME(walk_wide)(w, text + done * encoding, size, encoding);
         }
     }
-    return (size_t)(p - text) / (encoding == BITLEX_UTF8 ? 1 : (size_t)encoding);
+    return done;
 }
 #undef BITS
 #undef WALK_TURNS

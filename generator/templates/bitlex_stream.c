@@ -20,8 +20,6 @@
  * Invariant: sets are sets of states behind the last unit read. A place is handed out when it and all before it are settled. In a
  * configuration of the table, `forward`, `count` and places are as they would be, and sets and their numbers of places are not kept.
  */
-#include "bitlex_stream.h"
-
 #include "bitlex_lanes.h"
 
 #define STATES 64
@@ -58,6 +56,7 @@
 
 struct bitlex_stream_table {
     uint32_t shift, count;
+    size_t (*by_vectors)(bitlex_walker *w, const uint8_t *text, size_t length, bitlex_encoding encoding); /* of the machine's lanes, or NULL */
     struct {
         uint32_t forward, count;
         uint64_t sets[PLACES];
@@ -310,6 +309,19 @@ static int lasts(const bitlex_stream_table *t, uint32_t column, uint32_t guess)
     return all != 0;
 }
 
+/* Whether the fourth of equal columns and all behind it lead to where the third before them did, whatever was before; and not all to one. */
+static int counts(const bitlex_stream_table *t, uint32_t column)
+{
+    uint32_t i, first, second, all = 0;
+    for (i = 0; i < t->count; i++) {
+        first = t->next[i << t->shift | column];
+        second = t->next[first | column];
+        if (t->next[t->next[second | column] | column] != first || (t->does[i << t->shift | column] & LEAVES) != 0) return 0;
+        all |= first ^ second;
+    }
+    return all != 0;
+}
+
 /* The configuration to which a column leads from most of so many. */
 static uint8_t usual(const bitlex_stream_table *t, uint32_t column, const uint8_t *from, uint32_t count)
 {
@@ -330,7 +342,9 @@ static void prepare_walk(bitlex_stream_table *t, const bitlex_machine *machine)
     bitlex_walk *walk = walk_of(t);
     uint8_t every[CONFIGURATIONS], one[STATES];
     uint32_t column, i;
-    if (machine->lanes == NULL || machine->lanes->walk == NULL) return;
+    if (machine->continuation != NULL || machine->lanes == NULL) return; /* bytes are not to be left inside a character */
+    t->by_vectors = machine->lanes->walk;
+    if (t->by_vectors == NULL) return;
     walk->pages = (columns + each - 1) / each;
     for (i = 0; i < t->count; i++) every[i] = (uint8_t)i;
     for (column = 0; column < columns; column++) one[column] = usual(t, column, every, t->count);
@@ -338,7 +352,7 @@ static void prepare_walk(bitlex_stream_table *t, const bitlex_machine *machine)
         const uint32_t page = column / each, offset = column % each * t->count;
         walk->guess[column] = usual(t, column, one, columns);
         walk->page[column] = (uint8_t)page;
-        walk->lasts[column] = (uint8_t)lasts(t, column, walk->guess[column]);
+        walk->lasts[column] = (uint8_t)(lasts(t, column, walk->guess[column]) ? BITLEX_LASTS : counts(t, column) ? BITLEX_COUNTS : 0);
         walk->offset[column] = (uint8_t)offset;
         for (i = 0; i < t->count; i++) {
             const uint32_t at = i << t->shift | column, does = t->does[at];
@@ -417,27 +431,6 @@ static inline uint32_t read_columns(bitlex_stream *s, const uint8_t *columns, co
     return i;
 }
 
-/* As read_columns, by vector instructions, 64 units at a time, up to what leads out of the table: how many units. What is left of a
- * character at the end is kept. `recent`: NULL, or for what is not ASCII. */
-static inline size_t walk(bitlex_stream *s, bitlex_recent *recent, const uint8_t *text, size_t length, bitlex_encoding encoding,
-                          uint64_t *out, size_t room, size_t *stored)
-{
-    const bitlex_stream_table *t = s->table;
-    bitlex_walker w = {s->machine->lanes, walk_of(t), recent, out, out + room, s->open, s->length, s->start, 0, {0},
-                       (uint8_t)s->configuration, 0};
-    const size_t done = w.lanes->walk(&w, text, length, encoding);
-    *stored = (size_t)(w.out - out);
-    if (s->length == 0 && *stored > 0 && out[0] == 0) memmove(out, out + 1, --*stored * sizeof *out); /* as take_starts */
-    s->length = w.length;
-    s->start = w.start;
-    s->tail_length = (uint8_t)w.tail_length;
-    memcpy(s->tail, w.tail, sizeof s->tail);
-    s->configuration = w.state & (CONFIGURATIONS - 1);
-    s->forward = t->configurations[s->configuration].forward;
-    s->count = t->configurations[s->configuration].count;
-    return done;
-}
-
 /* The start of the text is handed out like others, but not told. How many offsets are there. */
 static size_t take_starts(bitlex_stream *s, uint64_t *out, size_t n)
 {
@@ -446,13 +439,6 @@ static size_t take_starts(bitlex_stream *s, uint64_t *out, size_t n)
     if (out[0] > 0) return n;
     memmove(out, out + 1, --n * sizeof *out);
     return n;
-}
-
-/* Whether walk reads any: bytes of machines that read bytes it does not, as they may be left inside a character. */
-static inline int can_walk(const bitlex_stream *s)
-{
-    return s->configuration != NOT_TABLED && s->machine->continuation == NULL && s->machine->lanes != NULL &&
-           s->machine->lanes->walk != NULL;
 }
 
 /* Read some characters by the table: how many units. Where each byte is a character, its column is looked up as it is needed: the chain
@@ -658,6 +644,23 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
     return done;
 }
 
+/* Read a part of bytes or characters by vector instructions, 64 units at a time, up to what leads out of the table: how many units. What is
+ * left of a character at the end is kept. */
+static inline size_t walk(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const void *text, size_t length, bitlex_encoding encoding,
+                          uint64_t *out, size_t room, size_t *stored)
+{
+    const bitlex_stream_table *t = s->table;
+    bitlex_walker w = {s->machine->lanes, walk_of(t), NULL, s, out, out + room, 0, 0};
+    size_t done;
+    if (scratch != NULL && cursor->memory == NULL) cursor->memory = bitlex_memory_in(scratch);
+    if (cursor->memory != NULL) w.recent = &cursor->memory->recent;
+    done = t->by_vectors(&w, text, length, encoding);
+    s->forward = t->configurations[s->configuration].forward;
+    s->count = t->configurations[s->configuration].count;
+    *stored = take_starts(s, out, (size_t)(w.out - out));
+    return done;
+}
+
 /* What of a part is left, behind `done` units with n offsets. */
 static NOT_INLINE size_t feed_rest(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const uint8_t *p, size_t length,
                                    bitlex_encoding encoding, size_t *used, uint64_t *out, size_t n, size_t room)
@@ -666,6 +669,12 @@ static NOT_INLINE size_t feed_rest(bitlex_stream *s, bitlex_cursor *cursor, void
     size_t done = *used, stored, body;
     uint32_t tail = 0;
     uint8_t last[3];
+    if (done == 0 && room < s->count + BITLEX_STREAM_ROOM) return 0;
+    if (length > room - s->count - 8) length = room - s->count - 8; /* each unit ends a piece at most, and each place does */
+    if (s->tail_length > 0) {
+        done += finish_character(s, p, length, out + n, &stored);
+        n += stored;
+    }
     if (done < length && s->tail_length == 0) {
         if (encoding == BITLEX_UTF8) tail = unfinished(p + done, length - done);
         if (tail > 0) {
@@ -688,23 +697,16 @@ static NOT_INLINE size_t feed_rest(bitlex_stream *s, bitlex_cursor *cursor, void
 size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const void *text, size_t length,
                           bitlex_encoding encoding, size_t *used, uint64_t *out, size_t room)
 {
-    const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding;
-    const uint8_t *p = text;
-    size_t done = 0, n = 0, stored;
-    *used = 0;
+    size_t done = 0, n = 0;
     s->full = 0;
-    if (length == 0 || room < s->count + BITLEX_STREAM_ROOM) return 0;
-    if (length > room - s->count - 8) length = room - s->count - 8; /* each unit ends a piece at most, and each place does */
-    if (s->tail_length > 0) done = finish_character(s, p, length, out, &n);
-    if (length - done >= WALK && length - done <= WALKED && can_walk(s)) {
-        if (scratch != NULL && cursor->memory == NULL) cursor->memory = bitlex_memory_in(scratch);
-        done += walk(s, cursor->memory == NULL ? NULL : &cursor->memory->recent, p + done * width, length - done, encoding, out + n,
-                     room - n, &stored);
-        n += stored;
+    /* No length is computed from `count`, or it would have to wait for the part before. */
+    if (length >= WALK && length <= WALKED && room >= length + s->count + 8 && s->configuration != NOT_TABLED && s->table->by_vectors != NULL &&
+        (s->tail_length == 0 || encoding == BITLEX_UTF8)) {
+        done = walk(s, cursor, scratch, text, length, encoding, out, room, &n);
     }
     *used = done;
-    if (done == length) return s->machine->drops ? n / 2 : n;
-    return feed_rest(s, cursor, scratch, p, length, encoding, used, out, n, room);
+    if (done == length) return n;
+    return feed_rest(s, cursor, scratch, text, length, encoding, used, out, n, room);
 }
 
 size_t bitlex_stream_finish(bitlex_stream *s, uint64_t *out)
