@@ -313,7 +313,7 @@ static uint32_t load(bitlex_cursor *c, uint64_t from, uint64_t to)
         for (; i < n; i++) column[i] = direct[p[i]];
     } else {
         c->plain = 0;
-        i = has_pairs(c) && BITLEX_BLOCK >= CHUNK && n >= LEAST_WALKS ? load_by_walks(c, c->text + from, n) : 0;
+        i = has_pairs(c) && BITLEX_BLOCK >= CHUNK && n >= LEAST_WALKS ? load_by_walks(c, c->text + from, n, c->length - to) : 0;
         n = i > 0 ? i : load_utf8(c, from, to);
         if (c->machine->continuation != NULL) n = spread(c, from, n, (uint32_t)(to - from));
     }

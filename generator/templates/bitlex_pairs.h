@@ -18,9 +18,17 @@
  * if the last one tells. Those are looked at one by one, and if it is the text that is wrong, the block is loaded by bitlex.c.
  */
 #define NO_COLUMN 0xFF
+/* Of a code point, in a byte: of four pairs the first is the highest, as the others are added behind. */
+#define PLACE_OF_BIT(number) ((number) % 8 ^ 6)
 #define UNKNOWN_COLUMN 0xFE
 
 /* --- making the tables ------------------------------------------------------------------------------------------- */
+
+#ifdef __GNUC__
+#define ONCE __attribute__((cold)) /* as little code as can be */
+#else
+#define ONCE
+#endif
 
 /* What becomes of two columns, the right one first, for every state. */
 static int fill_backward_pairs(bitlex_pairs *pairs, const bitlex_stage *stage)
@@ -151,7 +159,7 @@ static uint32_t second_of_ascii(walks *w, uint32_t point)
 }
 
 /* Both tables begin with 256 entries that tell nothing. */
-static void fill_walks(bitlex_pairs *pairs, const bitlex_machine *m)
+ONCE static void fill_walks(bitlex_pairs *pairs, const bitlex_machine *m)
 {
     uint32_t lead, i;
     walks w;
@@ -194,7 +202,7 @@ int bitlex_fill_pairs(bitlex_pairs *pairs, const bitlex_machine *m)
     memset(pairs->places, 0, sizeof pairs->places);
     memset(pairs->count, 0, sizeof pairs->count);
     for (i = 0; i < 256 * 8; i++) {
-        if (i / 8 >> i % 8 & 1) pairs->places[i / 8][pairs->count[i / 8]++] = (uint16_t)(i % 8);
+        if (i / 8 >> PLACE_OF_BIT(i) & 1) pairs->places[i / 8][pairs->count[i / 8]++] = (uint16_t)(i % 8);
     }
     return 1;
 }
@@ -219,32 +227,38 @@ static inline uint32_t count_inside(const uint8_t *text)
 /* The character at a place, as number `to` of a part: where the next one is. */
 #define WALK(at, k) \
     (lead = text[at], unit[to + (k) * MOST] = (uint16_t)(at), \
-     column[to + (k) * MOST] = third[first[lead][text[(at) + 1]] + text[(at) + 2]], (at) += lengths[lead])
+     column[to + (k) * MOST] = third[(size_t)first[lead][text[(at) + 1]] + text[(at) + 2]], (at) += lengths[lead])
 
-/* Columns and units of a part of a text, a block at most; 0 where load_utf8 must do it. It is copied first, to where labels come later:
- * another thread may be writing, and no byte may change between two looks at it. A walk goes wrong on what is ill-formed, though it takes no
- * more steps than characters are counted, of four bytes at most: so it stays in the copy and the zeros behind. */
-static uint32_t load_by_walks(bitlex_cursor *c, const uint8_t *from, uint32_t length)
+/* Columns and units of a part of a text, a block at most; 0 where load_utf8 must do it. A walk goes wrong on what is ill-formed, or is
+ * written by another thread just now. But it takes no more steps than characters are counted, of four bytes at most: so it stays in the
+ * text, if there is as much again `behind`, or else in a copy and zeros, where labels come later. Walks that end where they must have gone
+ * from one unit to a later one, whatever the bytes were, and all that is looked up by a byte has an entry for each. */
+static uint32_t load_by_walks(bitlex_cursor *c, const uint8_t *text, uint32_t length, uint64_t behind)
 {
     const bitlex_pairs *pairs = &c->machine->lanes->pairs;
     const uint8_t *third = pairs->third, *lengths = pairs->length;
     const uint16_t *const *first = pairs->first;
-    uint8_t *text = (uint8_t *)c->labels, *column = c->columns;
+    uint8_t *copy = (uint8_t *)c->labels, *column = c->columns, last[CHUNK];
     uint16_t *unit = c->units, chars[BITLEX_BLOCK / CHUNK + 2];
     uint32_t n = 0, i, k, lead, seen;
     size_t start[PARTS], at0, at1, at2, at3, part, to, rest;
     uint64_t all = 0, word;
-    memcpy(text, from, length);
-    memset(text + length, 0, length < BITLEX_BLOCK / 2 ? length + CHUNK : sizeof c->labels - length);
-    for (i = 0; i < length; i += CHUNK) chars[i / CHUNK] = (uint16_t)(n += CHUNK - count_inside(text + i));
+    if (behind < length + CHUNK) {
+        memcpy(copy, text, length);
+        memset(copy + length, 0, length < BITLEX_BLOCK / 2 ? length + CHUNK : sizeof c->labels - length);
+        text = copy;
+    }
+    memset(last, 0, CHUNK);
+    memcpy(last, text + length / CHUNK * CHUNK, length % CHUNK);
+    for (i = 0; i < length; i += CHUNK) chars[i / CHUNK] = (uint16_t)(n += CHUNK - count_inside(i + CHUNK > length ? last : text + i));
     n -= i - length;
     chars[i / CHUNK - 1] = (uint16_t)n;
-    if (n == 0 || length - n < length / MOSTLY_ASCII) return 0;
+    if (n < PARTS || length - n < length / MOSTLY_ASCII) return 0;
     part = n / PARTS;
     for (i = k = 0; i < PARTS; i++) { /* each starts with character number i * part */
         while (chars[k] <= i * part) k++;
         seen = k == 0 ? 0 : chars[k - 1];
-        for (start[i] = k * CHUNK; (seen += (text[start[i]] & 0xC0) != 0x80) <= i * part; start[i]++) {}
+        for (start[i] = k * CHUNK; start[i] < length && (seen += (text[start[i]] & 0xC0) != 0x80) <= i * part; start[i]++) {}
     }
     at0 = start[0], at1 = start[1], at2 = start[2], at3 = start[3];
     for (to = 0; to < part; to++) {
@@ -255,9 +269,10 @@ static uint32_t load_by_walks(bitlex_cursor *c, const uint8_t *from, uint32_t le
     }
     for (rest = n - part * PARTS; rest > 0; rest--, to++) WALK(at3, 3);
     if (start[0] != 0 || at0 != start[1] || at1 != start[2] || at2 != start[3] || at3 != length) return 0;
-    for (i = 1; i < PARTS; i++) {
-        memmove(column + part * i, column + MOST * i, i + 1 < PARTS ? part : n - part * i);
-        memmove(unit + part * i, unit + MOST * i, (i + 1 < PARTS ? part : n - part * i) * sizeof *unit);
+    for (i = MOST, to = part; to < part * PARTS; i += MOST, to += part) {
+        rest = i < (PARTS - 1) * MOST ? part : n - to;
+        memmove(column + to, column + i, rest);
+        memmove(unit + to, unit + i, rest * sizeof *unit);
     }
     for (i = 0; i < n; i += 8) { /* and what is behind, of no account */
         memcpy(&word, column + i, 8);
@@ -333,9 +348,10 @@ static inline void backward_pairs(bitlex_cursor *c, size_t n, uint32_t state, co
 }
 
 #define FORWARD_PAIR(state, at) (index = labels[at] + state, state = next[index], starts[index])
+#define NEXT_PAIR(state, at) (bits = 4 * bits + FORWARD_PAIR(state, at))
 #define FOUR_PAIRS(state, at) \
-    (bits = FORWARD_PAIR(state, at), bits |= FORWARD_PAIR(state, (at) + 1) << 2, bits |= FORWARD_PAIR(state, (at) + 2) << 4, \
-     bits |= FORWARD_PAIR(state, (at) + 3) << 6, out[(at) / 4] = (uint8_t)bits)
+    (bits = FORWARD_PAIR(state, at), NEXT_PAIR(state, (at) + 1), NEXT_PAIR(state, (at) + 2), NEXT_PAIR(state, (at) + 3), \
+     out[(at) / 4] = (uint8_t)bits)
 
 static uint32_t forward_pairs_chain(const bitlex_cursor *c, uint8_t *out, size_t from, size_t to, uint32_t state)
 {
@@ -344,7 +360,7 @@ static uint32_t forward_pairs_chain(const bitlex_cursor *c, uint8_t *out, size_t
     uint32_t bits;
     size_t index;
     for (; from + 4 <= to; from += 4) FOUR_PAIRS(state, from);
-    for (bits = 0; from < to; from++) bits |= (uint32_t)FORWARD_PAIR(state, from) << from % 4 * 2, out[from / 4] = (uint8_t)bits;
+    for (bits = 0; from < to; from++) bits |= (uint32_t)FORWARD_PAIR(state, from) << PLACE_OF_BIT(from * 2), out[from / 4] = (uint8_t)bits;
     return state;
 }
 
@@ -413,7 +429,7 @@ static void run_pairs(bitlex_cursor *c, uint32_t n, uint32_t state)
     state = forward_pairs(c, bits, n / 2, c->forward / stage->label_count) * stage->label_count;
     if (odd) {
         at = state + last;
-        bits[n / 8] |= (uint8_t)(stage->output[at] << (n - 1) % 8);
+        bits[n / 8] |= (uint8_t)(stage->output[at] << PLACE_OF_BIT(n - 1));
         state = stage->forward_next[at];
     }
     c->forward = state;
