@@ -28,16 +28,16 @@
 
 typedef struct {
     size_t count, other_count, hard_count;
-    uint64_t ids[MANY_WORDS];                    /* two of each piece, with THERE; zeros where there is none, or none is known */
-    uint16_t others[MANY_WORDS + 32];     /* pieces that are not in the table */
-    uint16_t hard[MANY_WORDS + 32];       /* others of which not all ids are among the two */
-    uint16_t longer[MANY_WORDS + SIXTEEN]; /* others of more than BPE_KEY bytes, */
-    uint64_t hashes[MANY_WORDS + SIXTEEN]; /* and their hashes */
+    uint64_t ids[MANY_WORDS];                              /* two of each piece, with THERE; zeros where there is none, or none is known */
+    uint16_t others[MANY_WORDS + 32];                      /* pieces that are not in the table */
+    uint16_t hard[MANY_WORDS + 32];                        /* others of which not all ids are among the two */
+    uint16_t longer[MANY_WORDS + SIXTEEN];                 /* others of more than BPE_KEY bytes, */
+    uint64_t hashes[MANY_WORDS + SIXTEEN];                 /* and their hashes */
     uint32_t starts[MANY_WORDS + SIXTEEN], ends[MANY_WORDS + SIXTEEN]; /* of others, */
     key keys[MANY_WORDS + SIXTEEN];
     const entry *buckets[MANY_WORDS + SIXTEEN];
     uint64_t first[MANY_WORDS + SIXTEEN], last[MANY_WORDS + SIXTEEN]; /* the four ids in their entries; no PLAIN where none are found, */
-    uint64_t two[MANY_WORDS + SIXTEEN];   /* and two of them, as above */
+    uint64_t two[MANY_WORDS + SIXTEEN];                    /* and two of them, as above */
 } found_pieces;
 
 /* The entry where a word is, if it is in the table. */

@@ -26,7 +26,10 @@ def build_tiers(
     by: str, options: tuple[str, ...], block: int, families: tuple[str, ...], folder: Path, lanes_from: int = 1, warmup: int = 12
 ) -> Path:
     (folder / "families.h").write_text("".join(f"X({name})\n" for name in families))
-    sizes = (f"-DBITLEX_BLOCK={block}", "-DBITLEX_CHECKPOINTS=2048", f"-DBITLEX_LANES_FROM={lanes_from}", "-DBITLEX_WHOLE_FROM=1", f"-DBITLEX_WARMUP={warmup}")
+    sizes = (
+        f"-DBITLEX_BLOCK={block}", "-DBITLEX_CHECKPOINTS=2048", f"-DBITLEX_LANES_FROM={lanes_from}", "-DBITLEX_WHOLE_FROM=1",
+        f"-DBITLEX_WARMUP={warmup}",
+    )  # fmt: skip
     sources = [ROOT / "tests/tiers.c", *LOOPS, *(C / f"{name}.c" for name in families)]
     return build(folder / "tiers", sources, "-Wpedantic", *options, *sizes, f"-I{folder}", f"-I{C}", by=by)
 
