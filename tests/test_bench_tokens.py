@@ -237,3 +237,12 @@ def test_readme_has_the_markers() -> None:
         summary(Result({}))
     readme = (Path(command.__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     assert [readme.count(marker) for marker in MARKERS] == [1, 1]
+
+
+def test_warm_texts_are_the_same_words_in_another_text(tmp_path: Path) -> None:
+    text = Text("lines", "".join(f"line {number}\n" for number in range(100)))
+    sample = Samples(tmp_path).turned(text)
+    turned = json.loads(Path(sample.path).read_text(encoding="utf-8"))
+    assert len(set(turned)) == sample.texts == len(turned)
+    assert {tuple(sorted(one.splitlines())) for one in turned} == {tuple(sorted(text.text.splitlines()))}
+    assert sample.bytes == len(text.data)

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -95,13 +96,16 @@ class Worker:
     def turn(self, texts: str, output: str, seconds: float) -> dict[str, Any]:
         """The times of as many calls as there is time for, one at least, after one that is not timed, since others have had the caches.
         Each is given another of the texts, as a str that is made for it."""
-        run, known, times = self.function(output), self.texts(texts), list[float]()
-        for number in range(-1, 1_000_000):
-            given = [made_anew(text) for text in known] if output == "batch" else made_anew(known[number % len(known)])
-            time_of_one = timed(partial(run, given), 0)
-            times += time_of_one if number >= 0 else []
-            if times and sum(times) >= seconds:
-                break
+        run, by_turns = self.function(output), cycle(self.texts(texts))
+        times: list[float] = []
+
+        def time_one() -> list[float]:
+            given = [made_anew(text) for text in self.texts(texts)] if output == "batch" else made_anew(next(by_turns))
+            return timed(partial(run, given), 0)
+
+        time_one()
+        while not times or sum(times) < seconds:
+            times += time_one()
         return {"times": times}
 
     def again(self, texts: str, output: str, seconds: float) -> dict[str, Any]:
