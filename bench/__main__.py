@@ -38,7 +38,7 @@ from .machine import code_size
 from .measure import measure
 from .native import Unavailable
 from .plots import plots
-from .report import END, START, Result, by_length, by_parts, by_subject, by_threads, full, summary
+from .report import END, START, STREAMS, Result, by_length, by_parts, by_subject, by_threads, full, streams_summary, summary
 from .special import lengths, short, threads
 from .streams import VOCABULARIES, of_c, of_lexer, of_tokenizer, streams, vocabularies
 from .subject import Subject
@@ -47,6 +47,7 @@ HERE = Path(__file__).resolve().parent
 FAMILIES = ("cl100k", "o200k", "gpt2", "llama3", "qwen2", "deepseek_v3")
 PARTS = ("corpora", "short", "hard", "lengths", "threads", "streams", "size")
 MEGABYTE = 1_000_000
+PAGES = Pages(full, summary, (START, END), plots, [(HERE.parent / "docs" / "streams.md", streams_summary, STREAMS)])
 UNCLOSED = "/* "  # whoever goes back to the last match reads to the end of the text from each of them
 
 
@@ -189,7 +190,7 @@ def main(given: list[str] | None = None) -> int:
         from .compare import main as compare
 
         return compare(given[1:])
-    return conduct(arguments(given), run, Pages(full, summary, (START, END), plots))
+    return conduct(arguments(given), run, PAGES)
 
 
 if __name__ == "__main__":

@@ -22,17 +22,23 @@ from .report import Result, load, reasons, save, splice
 __all__ = ["Pages", "add_options", "conduct", "read"]
 
 HERE = Path(__file__).resolve().parent
+README = HERE.parent / "README.md"
 Run = Callable[[argparse.Namespace, Result, Callable[[str], None]], None]
 
 
 @dataclass(frozen=True)
 class Pages:
-    """How a result is shown: a page with everything, a summary and the markers it goes between, plots (ImportError without matplotlib)."""
+    """How a result is shown: a page with everything, a summary and the markers it goes between, plots (ImportError without matplotlib).
+
+    `others` are further pages, each with what it has between which markers. They are written with README.md, and not with another page
+    that was named; what makes nothing of the result leaves its page as it was.
+    """
 
     full: Callable[[Result], str]
     summary: Callable[[Result], str]
     markers: tuple[str, str]
     plots: Callable[[Result, Path, str], list[Path]]
+    others: Sequence[tuple[Path, Callable[[Result], str], tuple[str, str]]] = ()
 
 
 def add_options(parser: argparse.ArgumentParser, *, name: str, rounds: int, quick: str) -> None:
@@ -42,8 +48,8 @@ def add_options(parser: argparse.ArgumentParser, *, name: str, rounds: int, quic
     how.add_argument("--quick", action="store_true", help=f"{quick}: does it work here?")
     how.add_argument("--out", type=Path, default=HERE / "results", metavar="FOLDER", help="default: %(default)s")
     how.add_argument("--name", default=name, help="of the files: NAME.csv, NAME.json, NAME.md ... (default: %(default)s)")
-    how.add_argument("--readme", type=Path, nargs="?", const=HERE.parent / "README.md", metavar="FILE",
-                     help="put the summary between the markers of README.md, or of FILE")  # fmt: skip
+    how.add_argument("--readme", type=Path, nargs="?", const=README, metavar="FILE",
+                     help="put the summary between the markers of README.md, and more of it into pages of docs; or of FILE")  # fmt: skip
     how.add_argument("--from", type=Path, dest="source", metavar="JSON", help="measure nothing: take an earlier result")
 
 
@@ -78,8 +84,12 @@ def conduct(options: argparse.Namespace, run: Run, pages: Pages) -> int:
         result.absent["plots"] = "matplotlib is not installed"
         save(result, options.out, options.name, pages.full)
     if options.readme and not stopped:
-        splice(options.readme, pages.summary(load(paths[1])), pages.markers)
-        paths.append(options.readme)
+        shown = load(paths[1])
+        wanted = [(options.readme, pages.summary, pages.markers), *(pages.others if options.readme == README else ())]
+        for page, make, markers in wanted:
+            if text := make(shown):
+                splice(page, text, markers)
+                paths.append(page)
     print(*(f"not measured: {line}" for line in reasons(result.absent)), sep="\n")
     print("written:", *paths)
     for row in result.wrong:

@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from .measure import Row
+from .streams import JOINED, WHOLE
 
 START, END = "<!-- bench:start -->", "<!-- bench:end -->"
+STREAMS = "<!-- bench-streams:start -->", "<!-- bench-streams:end -->"
 
 
 @dataclass
@@ -149,6 +151,31 @@ def by_parts(rows: Sequence[Row]) -> str:
             ratios = (f"{found[whole].median / found[part].median:.2f}" + "*" * (not found[part].agrees) for part in parts)
             lines.append([text, number(found[whole].megabytes_a_second), *ratios])
         made.append(f"### {subject}: {output}\n\n{table(['', f'{whole}, MB/s', *(f'{part}, of that' for part in parts)], lines)}\n")
+    return "\n".join(made)
+
+
+TITLES = {"ends in C": "offsets in C", "spans": "offsets", "split": "pieces", "list": "ids, list", "array": "ids, array"}
+GOALS = {"4 KB": 0.9, "64 bytes": 0.3, JOINED: 0.3}  # of the speed of the whole text
+
+
+def streams_summary(result: Result) -> str:
+    """A page's worth of parts: what those of 4 KB and of 64 bytes reach of the whole text, of the first lexer and its vocabulary."""
+    rows = result.of("streams")
+    if not rows:
+        return ""
+    lexer = rows[0].subject
+    own = [row for row in rows if row.subject == lexer or (row.subject.startswith(lexer) and row.output in ("list", "array"))]
+    best = next((row.engine for row in result.of("corpora") if row.subject == lexer and row.engine.startswith("bitlex")), "bitlex")
+    about = result.about
+    made = [f"{lexer}, {best}, one thread of {about['processor']}, {str(about['date'])[:10]}; medians of {rows[0].rounds} rounds."]
+    for part, goal in GOALS.items():
+        outputs = [output for output in TITLES if any((row.engine, row.output) == (part, output) for row in own)]
+        lines = []
+        for text in dict.fromkeys(row.text for row in own):
+            found = {(row.engine, row.output): row.median for row in own if row.text == text}
+            ratios = [found[WHOLE, output] / found[part, output] for output in outputs]
+            lines.append([text, *(f"**{ratio:.2f}**" if ratio >= goal else f"{ratio:.2f}" for ratio in ratios)])
+        made += ["", f"In parts of {part}:", "", table(["", *(TITLES[output] for output in outputs)], lines)]
     return "\n".join(made)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
 import csv
 import json
@@ -15,13 +16,14 @@ import pytest
 
 import bitlex
 from bench import __main__ as command
+from bench import conduct
 from bench import engines as engines_module
 from bench.corpora import Text, corpora, hard
 from bench.engines import Engine, engines
 from bench.measure import measure, take_turns
 from bench.native import TableDfa, Unavailable, clock, compiler, library
 from bench.offsets import digest, of_ends, of_pieces
-from bench.report import END, START, Result, by_threads, load, save, splice, summary
+from bench.report import END, START, STREAMS, Result, by_threads, load, save, splice, streams_summary, summary
 from bench.special import AGAIN, OBJECTS, lengths, short, threads
 from bench.streams import JOINED, PARTS, in_python, streams
 from bench.subject import Subject
@@ -89,6 +91,9 @@ def test_streams(tmp_path: Path) -> None:
     assert {row["engine"] for row in rows} == {"whole", *PARTS, JOINED}
     assert all(row["agrees"] == "True" for row in rows)
     assert "4 KB, of that" in (tmp_path / "small.md").read_text(encoding="utf-8")
+    shown = streams_summary(load(tmp_path / "small.json"))
+    assert shown.count("\n| a | ") == 3  # a table for each size of parts that has a goal
+    assert ("| | offsets in C | offsets | pieces |" if compiler() else "| | offsets | pieces |") in shown.replace("|  |", "| |")
     lexer = bitlex.lexer("gpt2")
     wrong = streams("gpt2", TEXT, {"split": in_python(lexer.split, bitlex.lexer("cl100k").stream)}, 1)
     assert [row.agrees for row in wrong] == [True, False, False, False, False]
@@ -307,3 +312,21 @@ def test_readme_markers(tmp_path: Path) -> None:
     assert save(Result({}), tmp_path, "none")[1].exists()
     readme = (Path(command.__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     assert readme.count(START) == readme.count(END) == 1
+    for other, make, markers in command.PAGES.others:
+        assert [other.read_text(encoding="utf-8").count(marker) for marker in markers] == [1, 1]
+        assert make(Result({})) == ""
+
+
+def test_readme_and_other_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """README.md brings the pages that show more; another page is written alone."""
+    readme, other = tmp_path / "README.md", tmp_path / "other.md"
+    monkeypatch.setattr(conduct, "README", readme)
+    pages = replace(command.PAGES, summary=lambda result: "new", others=[(other, lambda result: "also new", STREAMS)])
+    source = save(Result({}), tmp_path, "none")[1]
+    for page, expected in ((tmp_path / "third.md", "old"), (readme, "also new")):
+        page.write_text(f"{START}\nold\n{END}\n", encoding="utf-8")
+        other.write_text(f"{STREAMS[0]}\nold\n{STREAMS[1]}\n", encoding="utf-8")
+        options = argparse.Namespace(source=source, out=tmp_path, name="none", readme=page)
+        assert conduct.conduct(options, command.run, pages) == 0
+        assert "\nnew\n" in page.read_text(encoding="utf-8")
+        assert f"\n{expected}\n" in other.read_text(encoding="utf-8")
