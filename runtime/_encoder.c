@@ -495,6 +495,7 @@ static int set_decoded(Encoder *self, PyObject *decoded, PyObject *special)
         PyErr_NoMemory();
         failed = 1;
     }
+    self->decoder.vectors = self->machine->tier == BITLEX_AVX512;
     PyMem_Free(others);
     return failed ? -1 : 0;
 }

@@ -144,6 +144,8 @@ typedef struct {
     uint32_t *own;
     bpe_other *others;     /* in order of their ids */
     size_t other_count;
+    uint32_t plain_from, plain_count; /* the longest run of ids of the vocabulary that decode to their tokens */
+    int vectors;           /* with AVX-512, which the processor must have; not at first */
 } bpe_decoder;
 
 /* -1 if memory is short, 0 if not. The vocabulary must stay. No two others have the same id. */

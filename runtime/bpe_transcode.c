@@ -4,10 +4,10 @@
  *
  * With AVX-512, 64 bytes at a time: masks say what each byte is, and whether they follow one another as they must. What a byte brings to
  * its character are its lower bits. The vector of these is moved up by one, two and three places, so that in the place of the last byte
- * of a character all its parts lie over one another; these places are compressed, widened and put together. Bytes of ASCII alone are
- * only widened, here and where there is no AVX-512, and everything else goes one character after the other.
- *
- * Rejected: characters of four bytes by way of their lower 16 bits (a third fewer instructions, and no faster: storing takes the time).
+ * of a character all its parts lie over one another. There they are put together to the lowest bytes of all characters, those above, and
+ * those above these; each of these vectors is compressed, and characters are picked from two or three of them. No branch asks how many there
+ * are, or of how many bytes. Bytes of ASCII alone are only spread, here and where there is no AVX-512, and everything else goes one
+ * character after the other.
  *
  * Invariant: what is stored is what bytes.decode() gives, or SIZE_MAX comes back.
  */
@@ -116,9 +116,20 @@ static const uint8_t MOVED[64 + 3] = {
     0,  0,  0,  0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30,
     31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
-typedef struct {
-    __mmask64 above, two, three, four; /* bytes above ASCII; first ones of characters of so many bytes and more */
-} kinds;
+/* Where the bytes of numbers of two bytes come from, and of those of four: the lowest from one vector, those above from another, and the
+ * third from a third one. */
+#define TWO(n) (n), (n) + 64
+#define EIGHT_TIMES_TWO(n) TWO(n), TWO((n) + 1), TWO((n) + 2), TWO((n) + 3), TWO((n) + 4), TWO((n) + 5), TWO((n) + 6), TWO((n) + 7)
+#define FOUR(n) (n), (n) + 64, (n), 0
+#define FOUR_TIMES_FOUR(n) FOUR(n), FOUR((n) + 1), FOUR((n) + 2), FOUR((n) + 3)
+static const uint8_t PAIRS[2][64] = {{EIGHT_TIMES_TWO(0), EIGHT_TIMES_TWO(8), EIGHT_TIMES_TWO(16), EIGHT_TIMES_TWO(24)},
+                                     {EIGHT_TIMES_TWO(32), EIGHT_TIMES_TWO(40), EIGHT_TIMES_TWO(48), EIGHT_TIMES_TWO(56)}};
+static const uint8_t FOURS[4][64] = {{FOUR_TIMES_FOUR(0), FOUR_TIMES_FOUR(4), FOUR_TIMES_FOUR(8), FOUR_TIMES_FOUR(12)},
+                                     {FOUR_TIMES_FOUR(16), FOUR_TIMES_FOUR(20), FOUR_TIMES_FOUR(24), FOUR_TIMES_FOUR(28)},
+                                     {FOUR_TIMES_FOUR(32), FOUR_TIMES_FOUR(36), FOUR_TIMES_FOUR(40), FOUR_TIMES_FOUR(44)},
+                                     {FOUR_TIMES_FOUR(48), FOUR_TIMES_FOUR(52), FOUR_TIMES_FOUR(56), FOUR_TIMES_FOUR(60)}};
+#define LOWER_TWO 0x3333333333333333
+#define THIRD 0x4444444444444444
 
 /* Up to where there are whole characters: 64, or where the one starts that goes on behind. Asked of bytes in memory, since the next
  * step waits for the answer, and a mask takes twice as long. */
@@ -128,56 +139,55 @@ static inline unsigned whole_characters(const uint8_t *p)
     return 32 + _lzcnt_u32(third << 2 | second << 1 | last);
 }
 
-/* Bits where the first `used` bytes are not UTF-8, or not of what fits the width. */
-static inline uint64_t ill_formed(__m512i v, kinds k, unsigned used, const int width)
-{
-    const uint64_t mask = _bzhi_u64(UINT64_MAX, used);
-    const uint64_t following = _mm512_cmplt_epi8_mask(v, _mm512_set1_epi8(-64)) & mask, two = k.two & mask, three = k.three & mask;
-    const uint64_t four = k.four & mask, from_a0 = _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)0xA0));
-    uint64_t wrong = ((two | following) ^ (k.above & mask)) | ((two << 1 | three << 2 | four << 3) ^ following);
-    if (width == 1) return wrong | (_mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)0xC4)) & mask);
-    wrong |= (uint64_t)_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xE0)) << 1 & ~from_a0 & mask;
-    wrong |= (uint64_t)_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xED)) << 1 & from_a0 & mask;
-    if (width == 2 || four == 0) return wrong | four;
-    wrong |= _mm512_cmpgt_epu8_mask(v, _mm512_set1_epi8((char)0xF4)) & mask;
-    wrong |= (uint64_t)_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xF0)) << 1 & ~_mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)0x90)) & mask;
-    return wrong | ((uint64_t)_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xF4)) << 1 & _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)0x90)) & mask);
-}
+static inline __m512i bytes_of(int value) { return _mm512_set1_epi8((char)value); }
 
-static inline __m512i widened_to_2(__m512i bytes, const int half)
-{
-    return _mm512_cvtepu8_epi16(half ? _mm512_extracti64x4_epi64(bytes, 1) : _mm512_castsi512_si256(bytes));
-}
+/* `a` where there are bits in `mask`, and `b` where there are none. */
+static inline __m512i chosen(__m512i mask, __m512i a, __m512i b) { return _mm512_ternarylogic_epi64(mask, a, b, 0xCA); }
 
-static inline __m512i widened_to_4(__m512i bytes, int quarter)
+/* Store up to 64 characters: their lowest bytes, those above, and those above these. */
+static inline void store(uint8_t *out, __m512i low, __m512i middle, __m512i high, const int width)
 {
-    const __m512i moved = quarter == 0   ? bytes
-                          : quarter == 1 ? _mm512_alignr_epi64(bytes, bytes, 2)
-                          : quarter == 2 ? _mm512_alignr_epi64(bytes, bytes, 4)
-                                         : _mm512_alignr_epi64(bytes, bytes, 6);
-    return _mm512_cvtepu8_epi32(_mm512_castsi512_si128(moved));
-}
-
-/* Store so many characters, of which these are the lower bits of the last byte, the one before it and so on. */
-static inline void store(uint8_t *out, const __m512i parts[4], unsigned count, const int width)
-{
-    unsigned i;
-    if (width == 1) {
-        const __m512i upper = _mm512_and_si512(_mm512_slli_epi16(parts[1], 6), _mm512_set1_epi8((char)0xC0));
-        _mm512_storeu_si512(out, _mm512_or_si512(parts[0], upper));
-    } else if (width == 2) {
-        for (i = 0; i < 2 && 32 * i < count; i++) {
-            const __m512i low = _mm512_or_si512(widened_to_2(parts[0], (int)i), _mm512_slli_epi16(widened_to_2(parts[1], (int)i), 6));
-            _mm512_storeu_si512(out + 64 * i, _mm512_or_si512(low, _mm512_slli_epi16(widened_to_2(parts[2], (int)i), 12)));
-        }
-    } else {
-        for (i = 0; i < 4 && 16 * i < count; i++) {
-            const __m512i low = _mm512_or_si512(widened_to_4(parts[0], (int)i), _mm512_slli_epi32(widened_to_4(parts[1], (int)i), 6));
-            const __m512i high = _mm512_or_si512(_mm512_slli_epi32(widened_to_4(parts[2], (int)i), 12),
-                                                 _mm512_slli_epi32(widened_to_4(parts[3], (int)i), 18));
-            _mm512_storeu_si512(out + 64 * i, _mm512_or_si512(low, high));
-        }
+    int i;
+    if (width == 1) _mm512_storeu_si512(out, low);
+    for (i = 0; width == 2 && i < 2; i++) _mm512_storeu_si512(out + 64 * i, _mm512_permutex2var_epi8(low, _mm512_loadu_si512(PAIRS[i]), middle));
+    for (i = 0; width == 4 && i < 4; i++) {
+        const __m512i places = _mm512_loadu_si512(FOURS[i]), lower = _mm512_maskz_permutex2var_epi8(LOWER_TWO, low, places, middle);
+        _mm512_storeu_si512(out + 64 * i, _mm512_mask_permutexvar_epi8(lower, THIRD, places, high));
     }
+}
+
+/* Store the characters that the first `used` of these bytes spell: how many, or 0 if they are not UTF-8, or not of what fits the width. */
+static inline unsigned store_characters(__m512i v, uint64_t above, unsigned used, uint8_t *out, const int width)
+{
+    const uint64_t mask = _bzhi_u64(UINT64_MAX, used), ascii = ~above & mask;
+    const uint64_t two = _mm512_cmpge_epu8_mask(v, bytes_of(0xC2)) & mask, three = _mm512_cmpge_epu8_mask(v, bytes_of(0xE0)) & mask;
+    const uint64_t four = _mm512_cmpge_epu8_mask(v, bytes_of(0xF0)) & mask, following = _mm512_cmplt_epi8_mask(v, bytes_of(0xC0)) & mask;
+    const uint64_t last_of_three = (three & ~four) << 2, last_of_four = four << 3;
+    const uint64_t last = (two & ~three) << 1 | last_of_three | last_of_four, ends = last | ascii;
+    const __m512i six = _mm512_mask_mov_epi8(v, above, _mm512_and_si512(v, bytes_of(0x3F)));
+    const __m512i own = _mm512_mask_mov_epi8(six, three, _mm512_and_si512(v, bytes_of(0x0F)));
+    const __m512i before = _mm512_maskz_permutexvar_epi8(last, _mm512_loadu_si512(MOVED + 2), own);
+    const __m512i low = _mm512_ternarylogic_epi64(own, _mm512_slli_epi16(before, 6), bytes_of(0xC0), 0xF8);
+    uint64_t wrong = ((two | following) ^ (above & mask)) | ((two << 1 | three << 2 | four << 3) ^ following);
+    __m512i third, fourth, middle = low, high = low;
+    if (width == 1) {
+        wrong |= _mm512_cmpge_epu8_mask(v, bytes_of(0xC4)) & mask;
+    } else {
+        third = _mm512_maskz_permutexvar_epi8(last_of_three | last_of_four, _mm512_loadu_si512(MOVED + 1), own);
+        middle = chosen(bytes_of(0x0F), _mm512_srli_epi16(before, 2), _mm512_slli_epi16(third, 4));
+        wrong |= _mm512_mask_cmplt_epu8_mask(last_of_three, middle, bytes_of(0x08));
+        wrong |= _mm512_mask_cmpeq_epi8_mask(last_of_three, _mm512_and_si512(middle, bytes_of(0xF8)), bytes_of(0xD8));
+        middle = _mm512_maskz_compress_epi8(ends, middle);
+    }
+    if (width == 2) wrong |= four;
+    if (width == 4) {
+        fourth = _mm512_maskz_permutexvar_epi8(last_of_four, _mm512_loadu_si512(MOVED), own);
+        high = chosen(bytes_of(0x03), _mm512_srli_epi16(third, 4), _mm512_slli_epi16(fourth, 2));
+        wrong |= _mm512_mask_cmpge_epu8_mask(last_of_four, _mm512_sub_epi8(high, bytes_of(1)), bytes_of(0x10));
+        high = _mm512_maskz_compress_epi8(ends, high);
+    }
+    store(out, _mm512_maskz_compress_epi8(ends, low), middle, high, width);
+    return wrong != 0 ? 0 : (unsigned)__builtin_popcountll(ends);
 }
 
 /* As one_by_one, but as far as there are 64 bytes, and room for 64 characters. */
@@ -186,34 +196,16 @@ static inline size_t many_at_once(const uint8_t *p, size_t length, const int wid
     uint8_t *out = *to;
     size_t at = 0;
     while (length - at >= 64 && end - out >= 64 * width) {
-        __m512i v = _mm512_loadu_si512(p + at), parts[4];
-        const kinds k = {_mm512_movepi8_mask(v), _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)0xC2)),
-                         _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)0xE0)), _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)0xF0))};
-        uint64_t mask, ascii, three, four, ends;
+        const __m512i v = _mm512_loadu_si512(p + at);
+        const uint64_t above = _mm512_movepi8_mask(v);
         unsigned used = 64, count = 64;
-        parts[0] = v;
-        parts[1] = parts[2] = parts[3] = _mm512_setzero_si512();
-        if (k.above != 0) {
+        if (above == 0) {
+            store(out, v, _mm512_setzero_si512(), _mm512_setzero_si512(), width);
+        } else {
             used = whole_characters(p + at);
-            if (ill_formed(v, k, used, width) != 0) return SIZE_MAX;
-            mask = _bzhi_u64(UINT64_MAX, used);
-            ascii = ~k.above & mask;
-            four = k.four << 3 & mask;
-            three = (k.three & ~k.four) << 2 & mask;
-            ends = ascii | ((k.two & ~k.three) << 1 & mask) | three | four;
-            count = (unsigned)__builtin_popcountll(ends);
-            v = _mm512_mask_mov_epi8(v, k.above, _mm512_and_si512(v, _mm512_set1_epi8(0x3F)));
-            v = _mm512_mask_mov_epi8(v, k.three, _mm512_and_si512(v, _mm512_set1_epi8(0x0F)));
-            parts[0] = _mm512_maskz_compress_epi8(ends, v);
-            parts[1] = _mm512_maskz_compress_epi8(ends, _mm512_maskz_permutexvar_epi8(ends & ~ascii, _mm512_loadu_si512(MOVED + 2), v));
-            if (width > 1 && k.three != 0) {
-                parts[2] = _mm512_maskz_compress_epi8(ends, _mm512_maskz_permutexvar_epi8(three | four, _mm512_loadu_si512(MOVED + 1), v));
-            }
-            if (width > 2 && k.four != 0) {
-                parts[3] = _mm512_maskz_compress_epi8(ends, _mm512_maskz_permutexvar_epi8(four, _mm512_loadu_si512(MOVED), v));
-            }
+            count = store_characters(v, above, used, out, width);
+            if (count == 0) return SIZE_MAX;
         }
-        store(out, parts, count, width);
         at += used;
         out += (size_t)count * (size_t)width;
     }
