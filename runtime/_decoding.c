@@ -2,8 +2,8 @@
  *
  * The bytes of ids are measured first, with what tells how wide the characters of a str must be; then the object is made, and filled
  * by the block, the bytes of a block becoming characters while they are in the cache. Where they turn out not to be UTF-8, the bytes
- * are made, and Python decodes them as it is told to. Measuring and filling touch no object, so that several threads may do it. Many ids
- * of one text are decoded as _growing.c says.
+ * are made, and Python decodes them as it is told to. Measuring and filling touch no object, so that several threads may do it. Few ids
+ * of one text are not measured, but decoded to a block before the object is made; many are decoded as _growing.c says.
  *
  * Invariant: between the two, another thread may have changed the ids; nothing is ever written outside of the object.
  */
@@ -11,7 +11,8 @@
 #include "_threads.h"
 
 #define WORTH (1u << 20) /* ids that a thread is worth: a millisecond */
-#define MANY 32768 /* ids that are not measured first */
+#define FEW 2048   /* ids up to which, and */
+#define MANY 32768 /* from which on, they are not measured first */
 #define BLOCK 16384 /* bytes that are decoded at a time; a longer token is left to Python */
 
 /* One text. */
@@ -81,8 +82,6 @@ static int fill_bytes(const How *how, const Decoding *d, uint8_t *out)
     return out == end;
 }
 
-static int has_vectors(const How *how) { return how->encoder->machine->tier == BITLEX_AVX512; }
-
 static int fill_characters(const How *how, const Decoding *d, uint8_t *out)
 {
     const int width = d->extent.widest == 3 ? 4 : (int)d->extent.widest;
@@ -94,7 +93,7 @@ static int fill_characters(const How *how, const Decoding *d, uint8_t *out)
         const uint32_t *ids = bitlex_py_source_block(&d->source, at, &count, room);
         uint8_t *to = block + held;
         done = bpe_decode(&how->encoder->decoder, ids, count, how->skip, &to, block + BLOCK, &widest);
-        used = bpe_transcode(block, (size_t)(to - block), width, has_vectors(how), &out, end);
+        used = bpe_transcode(block, (size_t)(to - block), width, how->encoder->decoder.vectors, &out, end);
         if (used == SIZE_MAX || done == 0) return 0;
         held = (size_t)(to - block) - used;
         memmove(block, block + used, held);
@@ -131,14 +130,46 @@ static PyObject *finish(const How *how, Decoding *d)
     return made;
 }
 
+/* What a block of bytes stands for: NULL with an exception set. */
+static PyObject *of_block(const How *how, const uint8_t *bytes, size_t size, uint32_t widest)
+{
+    const int vectors = how->encoder->decoder.vectors;
+    const bpe_extent extent = {size, widest == 0 ? size : bpe_characters(bytes, size, vectors), widest};
+    Decoding d = {.extent = extent};
+    uint8_t *out, *end;
+    int width;
+    if (how->errors == NULL) return PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)size);
+    if (make(how, &d) < 0 || size == 0) return d.made;
+    width = (int)PyUnicode_KIND(d.made);
+    out = PyUnicode_DATA(d.made);
+    end = out + extent.characters * (uint64_t)width;
+    if (widest == 0) {
+        memcpy(out, bytes, size);
+    } else if (extent.characters == 0 || bpe_transcode(bytes, size, width, vectors, &out, end) != size || out != end) {
+        Py_SETREF(d.made, PyUnicode_DecodeUTF8((const char *)bytes, (Py_ssize_t)size, how->errors));
+    }
+    return d.made;
+}
+
+/* Of few ids: NULL without an exception if a block does not hold them, or one is none. */
+static PyObject *decode_few(const How *how, const Source *source)
+{
+    uint32_t room[SOURCE_BLOCK], widest = 0;
+    uint8_t block[BLOCK], *to = block;
+    size_t count;
+    const uint32_t *ids = bitlex_py_source_block(source, 0, &count, room);
+    if (bpe_decode(&how->encoder->decoder, ids, count, how->skip, &to, block + BLOCK, &widest) < count) return NULL;
+    return of_block(how, block, (size_t)(to - block), widest);
+}
+
 static PyObject *decode(const How *how, PyObject *ids)
 {
     Decoding d = {.measured = 0};
     PyObject *made = NULL;
     if (bitlex_py_source_begin(&d.source, ids) < 0) return NULL;
     if (d.source.count > MANY) {
-        made = bitlex_py_decode_growing(&how->encoder->decoder, &d.source, how->errors, how->skip, has_vectors(how));
-    } else {
+        made = bitlex_py_decode_growing(&how->encoder->decoder, &d.source, how->errors, how->skip);
+    } else if (d.source.count > FEW || ((made = decode_few(how, &d.source)) == NULL && !PyErr_Occurred())) {
         measure(how, &d);
         if (make(how, &d) == 0) {
             fill(how, &d);

@@ -205,8 +205,8 @@ PyObject *bitlex_py_find(Encoder *self, PyObject *token);
 
 /* --- _growing.c --- */
 
-/* The text of many ids, more than 32768; their bytes if `errors` is NULL: NULL with an exception set. `vectors`: as in bpe_transcode. */
-PyObject *bitlex_py_decode_growing(const bpe_decoder *decoder, const Source *source, const char *errors, int skip, int vectors);
+/* The text of many ids, more than 32768; their bytes if `errors` is NULL: NULL with an exception set. */
+PyObject *bitlex_py_decode_growing(const bpe_decoder *decoder, const Source *source, const char *errors, int skip);
 
 /* --- _merging.c: methods of an Encoder --- */
 

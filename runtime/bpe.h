@@ -174,4 +174,7 @@ size_t bpe_decode(const bpe_decoder *d, const uint32_t *ids, size_t count, int s
  * that is not complete at the end; SIZE_MAX if they are not UTF-8 or their characters do not fit. */
 size_t bpe_transcode(const uint8_t *p, size_t length, int width, int vectors, uint8_t **out, const uint8_t *end);
 
+/* How many characters begin in some bytes; `vectors` as above. */
+size_t bpe_characters(const uint8_t *p, size_t length, int vectors);
+
 #endif

@@ -156,60 +156,76 @@ static inline void store(uint8_t *out, __m512i low, __m512i middle, __m512i high
     }
 }
 
-/* Store the characters that the first `used` of these bytes spell: how many, or 0 if they are not UTF-8, or not of what fits the width. */
-static inline unsigned store_characters(__m512i v, uint64_t above, unsigned used, uint8_t *out, const int width)
+/* Bytes above the lowest of characters of three bytes, by their upper five bits, twice: overlong, and of surrogates. */
+#define NONE_OF_8 0, 0, 0, 0, 0, 0, 0, 0
+#define WRONG_OF_32 0x80, 0, 0, 0, 0, 0, 0, 0, NONE_OF_8, NONE_OF_8, 0, 0, 0, 0x80, 0, 0, 0, 0
+static const uint8_t WRONG[64] = {WRONG_OF_32, WRONG_OF_32};
+
+/* Store the characters that the first `used` of these bytes spell: how many. Bits are added to *wrongs if they are not UTF-8, or not of what
+ * fits the width; then it does not matter what is stored. */
+static inline unsigned store_characters(__m512i v, __mmask64 above, unsigned used, uint8_t *out, const int width, uint64_t *wrongs)
 {
+    const __mmask64 from_e0 = _mm512_cmpge_epu8_mask(v, bytes_of(0xE0)), from_f0 = _mm512_cmpge_epu8_mask(v, bytes_of(0xF0));
     const uint64_t mask = _bzhi_u64(UINT64_MAX, used), ascii = ~above & mask;
-    const uint64_t two = _mm512_cmpge_epu8_mask(v, bytes_of(0xC2)) & mask, three = _mm512_cmpge_epu8_mask(v, bytes_of(0xE0)) & mask;
-    const uint64_t four = _mm512_cmpge_epu8_mask(v, bytes_of(0xF0)) & mask, following = _mm512_cmplt_epi8_mask(v, bytes_of(0xC0)) & mask;
+    const uint64_t two = _mm512_cmpge_epu8_mask(v, bytes_of(0xC2)) & mask, three = from_e0 & mask;
+    const uint64_t four = from_f0 & mask, following = _mm512_cmplt_epi8_mask(v, bytes_of(0xC0)) & mask;
     const uint64_t last_of_three = (three & ~four) << 2, last_of_four = four << 3;
-    const uint64_t last = (two & ~three) << 1 | last_of_three | last_of_four, ends = last | ascii;
-    const __m512i six = _mm512_mask_mov_epi8(v, above, _mm512_and_si512(v, bytes_of(0x3F)));
-    const __m512i own = _mm512_mask_mov_epi8(six, three, _mm512_and_si512(v, bytes_of(0x0F)));
-    const __m512i before = _mm512_maskz_permutexvar_epi8(last, _mm512_loadu_si512(MOVED + 2), own);
+    const uint64_t ends = ascii | (two & ~three) << 1 | last_of_three | last_of_four;
+    const __m512i four_bits = _mm512_and_si512(v, bytes_of(0x0F)), six_bits = _mm512_and_si512(v, bytes_of(0x3F));
+    const __m512i own = _mm512_mask_mov_epi8(_mm512_mask_mov_epi8(v, above, six_bits), from_e0, four_bits);
+    const __m512i before = _mm512_maskz_permutexvar_epi8(above, _mm512_loadu_si512(MOVED + 2), own);
     const __m512i low = _mm512_ternarylogic_epi64(own, _mm512_slli_epi16(before, 6), bytes_of(0xC0), 0xF8);
-    uint64_t wrong = ((two | following) ^ (above & mask)) | ((two << 1 | three << 2 | four << 3) ^ following);
     __m512i third, fourth, middle = low, high = low;
-    if (width == 1) {
-        wrong |= _mm512_cmpge_epu8_mask(v, bytes_of(0xC4)) & mask;
-    } else {
-        third = _mm512_maskz_permutexvar_epi8(last_of_three | last_of_four, _mm512_loadu_si512(MOVED + 1), own);
+    *wrongs |= ((two | following) ^ (above & mask)) | ((two << 1 | three << 2 | four << 3) ^ following);
+    if (width == 1) *wrongs |= _mm512_cmpge_epu8_mask(v, bytes_of(0xC4)) & mask;
+    if (width == 2) *wrongs |= four;
+    if (width > 1) {
+        if (width == 2) third = _mm512_permutexvar_epi8(_mm512_loadu_si512(MOVED + 1), _mm512_maskz_mov_epi8(from_e0, four_bits));
+        else third = _mm512_maskz_permutexvar_epi8(last_of_three | last_of_four, _mm512_loadu_si512(MOVED + 1), own);
         middle = chosen(bytes_of(0x0F), _mm512_srli_epi16(before, 2), _mm512_slli_epi16(third, 4));
-        wrong |= _mm512_mask_cmplt_epu8_mask(last_of_three, middle, bytes_of(0x08));
-        wrong |= _mm512_mask_cmpeq_epi8_mask(last_of_three, _mm512_and_si512(middle, bytes_of(0xF8)), bytes_of(0xD8));
+        *wrongs |= _mm512_movepi8_mask(_mm512_permutexvar_epi8(_mm512_srli_epi16(middle, 3), _mm512_loadu_si512(WRONG))) & last_of_three;
         middle = _mm512_maskz_compress_epi8(ends, middle);
     }
-    if (width == 2) wrong |= four;
     if (width == 4) {
-        fourth = _mm512_maskz_permutexvar_epi8(last_of_four, _mm512_loadu_si512(MOVED), own);
+        fourth = _mm512_permutexvar_epi8(_mm512_loadu_si512(MOVED), _mm512_maskz_mov_epi8(from_f0, four_bits));
         high = chosen(bytes_of(0x03), _mm512_srli_epi16(third, 4), _mm512_slli_epi16(fourth, 2));
-        wrong |= _mm512_mask_cmpge_epu8_mask(last_of_four, _mm512_sub_epi8(high, bytes_of(1)), bytes_of(0x10));
+        *wrongs |= _mm512_cmpge_epu8_mask(_mm512_sub_epi8(high, bytes_of(1)), bytes_of(0x10)) & last_of_four;
         high = _mm512_maskz_compress_epi8(ends, high);
     }
     store(out, _mm512_maskz_compress_epi8(ends, low), middle, high, width);
-    return wrong != 0 ? 0 : (unsigned)__builtin_popcountll(ends);
+    return (unsigned)__builtin_popcountll(ends);
 }
 
 /* As one_by_one, but as far as there are 64 bytes, and room for 64 characters. */
 static inline size_t many_at_once(const uint8_t *p, size_t length, const int width, uint8_t **to, const uint8_t *end)
 {
     uint8_t *out = *to;
+    uint64_t wrong = 0;
     size_t at = 0;
     while (length - at >= 64 && end - out >= 64 * width) {
         const __m512i v = _mm512_loadu_si512(p + at);
-        const uint64_t above = _mm512_movepi8_mask(v);
+        const __mmask64 above = _mm512_movepi8_mask(v);
         unsigned used = 64, count = 64;
         if (above == 0) {
             store(out, v, _mm512_setzero_si512(), _mm512_setzero_si512(), width);
         } else {
             used = whole_characters(p + at);
-            count = store_characters(v, above, used, out, width);
-            if (count == 0) return SIZE_MAX;
+            count = store_characters(v, above, used, out, width, &wrong);
         }
         at += used;
         out += (size_t)count * (size_t)width;
     }
     *to = out;
+    return wrong == 0 ? at : SIZE_MAX;
+}
+
+/* As bpe_characters, of 64 bytes at a time: of how many. */
+static inline size_t count_many(const uint8_t *p, size_t length, size_t *characters)
+{
+    size_t at = 0;
+    for (; length - at >= 64; at += 64) {
+        *characters += (size_t)__builtin_popcountll(_mm512_cmpge_epi8_mask(_mm512_loadu_si512(p + at), bytes_of(0xC0)));
+    }
     return at;
 }
 
@@ -239,4 +255,16 @@ size_t bpe_transcode(const uint8_t *p, size_t length, int width, int vectors, ui
     else if (width == 2) rest = one_by_one(p + at, length - at, 2, out, end);
     else rest = one_by_one(p + at, length - at, 4, out, end);
     return rest == SIZE_MAX ? SIZE_MAX : at + rest;
+}
+
+size_t bpe_characters(const uint8_t *p, size_t length, int vectors)
+{
+    size_t characters = 0, at = 0;
+#ifdef HAS_VECTORS
+    if (vectors) at = count_many(p, length, &characters);
+#else
+    (void)vectors;
+#endif
+    for (; at < length; at++) characters += (p[at] & 0xC0) != 0x80;
+    return characters;
 }

@@ -381,6 +381,26 @@ def test_decoding_many_ids() -> None:
                     decode(wrong)
 
 
+def test_decoding_too_much_for_memory_of_its_own() -> None:
+    """More than 32 MiB, where a str grows and is copied to a wider one while it is filled."""
+    letters = {300: "x", 301: "é", 302: "中", 303: "😀"}
+    long = {number: (letter * 500).encode()[:500] for number, letter in letters.items()} | {302: ("中" * 166).encode()}
+    tokenizer = Tokenizer(describe(TRAINED, decoded={**long, 304: b"\xe4", 305: "中".encode() * 8_000}))
+    for first, later in [(300, 301), (300, 303), (301, 301), (301, 302), (301, 303), (302, 303), (303, 302), (302, 304), (303, 305), (300, 304)]:
+        for again in (1, 9_000) if later < 304 else (1,):
+            ids = np.full(80_000 + again, first, np.uint32)
+            ids[70_000 - again : 70_000] = later
+            ids[-2_000:] = 97
+            data = tokenizer.decode_bytes(ids)
+            assert data == b"".join(map(tokenizer.token_bytes, ids.tolist()))
+            found, expected = tokenizer.decode(ids), data.decode(errors="replace")
+            assert found == expected and sys.getsizeof(found) == sys.getsizeof(expected)
+    ids = np.full(80_000, 301, np.uint32)
+    ids[75_000] = 299
+    with pytest.raises(KeyError, match=r"ids\[75000\] is 299, which is no token"):
+        tokenizer.decode(ids)
+
+
 def test_batches_of_ids_that_are_wrong(tokenizer: Tokenizer) -> None:
     good = np.full(1_000_000, 97, np.uint32)
     for threads in (1, 2):
