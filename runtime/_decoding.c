@@ -11,7 +11,8 @@
 #include "_threads.h"
 
 #define WORTH (1u << 20) /* ids that a thread is worth: a millisecond */
-#define FEW 2048   /* ids up to which, and */
+#define FEW SOURCE_BLOCK /* ids up to which, if they have no more than so many bytes, and */
+#define FEW_BYTES 32768
 #define MANY 32768 /* from which on, they are not measured first */
 #define BLOCK 16384 /* bytes that are decoded at a time; a longer token is left to Python */
 
@@ -155,10 +156,10 @@ static PyObject *of_block(const How *how, const uint8_t *bytes, size_t size, uin
 static PyObject *decode_few(const How *how, const Source *source)
 {
     uint32_t room[SOURCE_BLOCK], widest = 0;
-    uint8_t block[BLOCK], *to = block;
+    uint8_t block[FEW_BYTES], *to = block;
     size_t count;
     const uint32_t *ids = bitlex_py_source_block(source, 0, &count, room);
-    if (bpe_decode(&how->encoder->decoder, ids, count, how->skip, &to, block + BLOCK, &widest) < count) return NULL;
+    if (bpe_decode(&how->encoder->decoder, ids, count, how->skip, &to, block + FEW_BYTES, &widest) < count) return NULL;
     return of_block(how, block, (size_t)(to - block), widest);
 }
 

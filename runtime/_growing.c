@@ -13,7 +13,7 @@
  * narrow, the ids that are left are measured. These characters are decoded by the block, whose bytes become characters while they are in the
  * cache.
  *
- * Invariants: what comes out is what measuring first gives (_decoding.c, which does so for few ids, and for many texts at a time, since
+ * Invariants: what comes out is what measuring first gives (_decoding.c, which does so for fewer ids, and for many texts at a time, since
  * threads must not touch objects). A str is no wider than its widest character. An array may be written to by another thread meanwhile:
  * what is stored is what was looked at.
  *
