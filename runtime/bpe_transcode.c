@@ -14,6 +14,7 @@
 #include "bpe_hash.h"
 
 #define ASCII_RUN 16 /* bytes of ASCII that are widened at once */
+#define COUNTED 64   /* bytes whose characters are counted side by side */
 
 static inline void put(uint8_t *out, uint32_t point, const int width)
 {
@@ -259,12 +260,19 @@ size_t bpe_transcode(const uint8_t *p, size_t length, int width, int vectors, ui
 
 size_t bpe_characters(const uint8_t *p, size_t length, int vectors)
 {
-    size_t characters = 0, at = 0;
+    size_t characters = 0, at = 0, i, k;
 #ifdef HAS_VECTORS
     if (vectors) at = count_many(p, length, &characters);
 #else
     (void)vectors;
 #endif
+    while (length - at >= COUNTED) {
+        uint8_t sums[COUNTED] = {0};
+        for (i = 0; i < UINT8_MAX && length - at >= COUNTED; i++, at += COUNTED) {
+            for (k = 0; k < COUNTED; k++) sums[k] = (uint8_t)(sums[k] + ((p[at + k] & 0xC0) != 0x80));
+        }
+        for (k = 0; k < COUNTED; k++) characters += sums[k];
+    }
     for (; at < length; at++) characters += (p[at] & 0xC0) != 0x80;
     return characters;
 }
