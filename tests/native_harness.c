@@ -73,6 +73,35 @@ static void coarse_stage(bitlex_stage *stage, uint32_t symbols, int letters)
     *stage = (bitlex_stage){count, labels, before, states, columns, backward, label, forward, output, below(before) * count};
 }
 
+/* What a symbol does depends on one bit of a few that are known of the state: so tables are sums of few products (bitlex_products.h). */
+static uint16_t narrow(const uint64_t *known, uint32_t bits, uint32_t state, uint32_t symbol, uint32_t salt, uint32_t limit)
+{
+    const uint32_t one = symbol * salt >> 2, other = symbol % 3 ? one : one + 1 + symbol / 3;
+    return (uint16_t)((known[(symbol + salt) % bits] >> state & 1 ? one : other) % limit);
+}
+
+static void narrow_stage(bitlex_stage *stage, uint32_t symbols, int letters)
+{
+    const uint32_t large = below(4), before = 1 + below(below(3) ? 8 : 32);
+    const uint32_t states = large > 2 ? 18 + below(15) : large > 0 ? 15 + large : 1 + below(16);
+    const uint32_t labels = 1 + below(below(2) ? 15 : 31), count = 1 + below(below(2) ? 15 : 31), salt = 1 + below(1000);
+    uint16_t *backward = exactly(before * count * 2), *label = exactly(before * count * 2), *forward = exactly(states * labels * 2);
+    uint8_t *columns = exactly(symbols), *output = exactly(states * labels);
+    uint64_t known[4];
+    uint32_t i;
+    for (i = 0; i < 4; i++) known[i] = (uint64_t)below(1u << 31) << 32 | below(1u << 31);
+    for (i = 0; i < symbols; i++) columns[i] = (uint8_t)below(count);
+    for (i = 0; i < before * count; i++) {
+        backward[i] = (uint16_t)(narrow(known, 1 + salt % 2, i / count, i % count, salt, before) * count);
+        label[i] = narrow(known, 1 + salt % 3, i / count, i % count, salt + 1, labels);
+    }
+    for (i = 0; i < states * labels; i++) {
+        forward[i] = (uint16_t)(narrow(known, 1 + salt % 4, i / labels, i % labels, salt, states) * labels);
+        output[i] = (uint8_t)narrow(known, 4, i / labels, i % labels, salt + 2, (uint32_t)letters);
+    }
+    *stage = (bitlex_stage){count, labels, before, states, columns, backward, label, forward, output, below(before) * count};
+}
+
 static void random_stage(bitlex_stage *stage, uint32_t symbols, int letters)
 {
     uint32_t i, size, large = below(3) == 0; /* as large as machines get, and larger */
@@ -118,7 +147,10 @@ static bitlex_machine *random_machine(void)
     for (i = 0; i < blocks << m->shift; i++) stage2[i] = (uint8_t)below(m->cells);
     m->stage1 = stage1;
     m->stage2 = stage2;
-    for (i = 0; i < count; i++) (below(3) ? random_stage : coarse_stage)(stages + i, m->cells * (i ? 6 : 1), m->drops || i + 1 < count ? 3 : 2);
+    for (i = 0; i < count; i++) {
+        void (*const make[])(bitlex_stage *, uint32_t, int) = {random_stage, random_stage, coarse_stage, narrow_stage, narrow_stage};
+        make[below(5)](stages + i, m->cells * (i ? 6 : 1), m->drops || i + 1 < count ? 3 : 2);
+    }
     m->stages = stages;
     m->continuation = NULL;
     m->lanes = NULL;

@@ -29,8 +29,9 @@
  * many rows of 16 entries are in use; EACH_SIZE(CASE) lists the numbers for which code is made, and EACH_AGAIN_SIZE those for passes
  * that are run again. MANY_SIZES: whether all others are run, too, in a loop by classes (bitlex_classes.h). MOST_BACKWARD is
  * the largest listed for a backward automaton. The flags of a state are bits 7 and 6, or SPARE bits below.
- * Where TERMS is defined, tables are terms (bitlex_terms.h) instead, and NAME(backward_step), NAME(backward_next) and
- * NAME(forward_step) are there already. m_at_least compares with a constant other than 0.
+ * Where TERMS is defined, tables are sums (bitlex_products.h, bitlex_terms.h) instead, and NAME(backward_step),
+ * NAME(forward_step) and v_flag (a flag of a forward state, as bit 7 and none else) are there already. m_at_least compares with a constant
+ * other than 0.
  */
 
 /* --- units -> codes ----------------------------------------------------------------------------------------------- */
@@ -475,21 +476,26 @@ static int NAME(turn_ascii)(const bitlex_lanes *restrict lanes, const uint8_t *t
 }
 #endif
 
+#ifndef v_flag
+#define v_flag(lanes, state, below) v_and((below) ? v_left(state, below) : (state), v_all(0x80))
+#endif
+
 /* The high bits of eight steps, the first one lowest; or those `below` places below. */
-BITLEX_INLINE V NAME(eight)(const uint8_t *states, const int below)
+BITLEX_INLINE V NAME(eight)(const bitlex_lanes *lanes, const uint8_t *states, const int below)
 {
     V bits = v_all(0), state;
     uint32_t i;
+    (void)lanes;
     for (i = 0; i < 8; i++) {
         state = v_load(states + 64 * (size_t)i);
-        bits = v_or(v_right(bits, 1), v_and(below ? v_left(state, below) : state, v_all(0x80)));
+        bits = v_or(v_right(bits, 1), v_flag(lanes, state, below));
     }
     return bits;
 }
 
 /* The high bits of [step][lane], or those `below` places below -> bits in the order of the text, and up to 15 bytes of anything behind.
  * Eight steps are a byte of each lane; a matrix of such bytes, 16 for each lane, is transposed as in turn. */
-static void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps, const int below)
+static void NAME(turn_back)(const bitlex_lanes *lanes, const uint8_t *states, uint8_t *bits, uint32_t steps, const int below)
 {
     const size_t stride = steps / 8;
     uint8_t bytes[16][64], lanes_of[16][WIDTH];
@@ -497,7 +503,7 @@ static void NAME(turn_back)(const uint8_t *states, uint8_t *bits, uint32_t steps
     uint32_t i, lane, k;
     memset(bytes, 0, sizeof bytes);
     for (;; at -= 16) { /* from the last on: what one stores behind its end, the next, or the lane behind, stores again */
-        for (i = 0; i < 16 && at + i < stride; i++) v_store(bytes[i], NAME(eight)(states + (at + i) * 512, below));
+        for (i = 0; i < 16 && at + i < stride; i++) v_store(bytes[i], NAME(eight)(lanes, states + (at + i) * 512, below));
         for (lane = 0; lane < 64; lane += WIDTH) {
             W row[16];
             for (i = 0; i < 16; i++) row[i] = w_load(bytes[i] + lane);
@@ -570,7 +576,7 @@ BITLEX_INLINE int NAME(backward_run)(const bitlex_lanes *restrict lanes, bitlex_
 BITLEX_INLINE int NAME(forward_run)(const bitlex_lanes *restrict lanes, bitlex_lane_memory *memory, uint32_t from, uint32_t to,
                                     V state, int again, const uint32_t rows)
 {
-    const V flags = v_all((lanes->machine->drops ? 0x3F : 0x7F) >> SPARE);
+    const V flags = v_all(lanes->forward_bits);
     uint32_t i;
     for (i = from; i < to; i++) {
         uint8_t *states = memory->turned + (size_t)i * 64;
@@ -867,16 +873,16 @@ static uint32_t NAME(read)(const bitlex_lanes *lanes, bitlex_lane_memory *memory
 }
 
 /* The high bits of the states, or those `below` places below, as bits of the units of the text; how many there are comes back. */
-static uint32_t NAME(put_out)(bitlex_lane_memory *memory, uint64_t *words, uint32_t steps, const int below)
+static uint32_t NAME(put_out)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint64_t *words, uint32_t steps, const int below)
 {
     uint32_t i, found = 0;
 #if PACKS
     if (memory->words) { /* of characters */
-        NAME(turn_back)(memory->turned, memory->states, steps, below);
+        NAME(turn_back)(lanes, memory->turned, memory->states, steps, below);
         NAME(spread)(memory->states, memory->places, words, memory->words);
     } else
 #endif
-        NAME(turn_back)(memory->turned, (uint8_t *)words, steps, below);
+        NAME(turn_back)(lanes, memory->turned, (uint8_t *)words, steps, below);
     for (i = 0; i < (memory->words ? memory->words : steps); i++) found += (uint32_t)__builtin_popcountll(words[i]);
     return found;
 }
@@ -898,11 +904,11 @@ static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, co
 static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
                         uint32_t encoding, uint32_t units, uint32_t backward, uint32_t *forward)
 {
-    const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units), flags = (lanes->machine->drops ? 0x3F : 0x7F) >> SPARE;
+    const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
     settle(lanes, memory, steps, lanes->backward_number[backward], NAME(backward), -1);
     settle(lanes, memory, steps, lanes->forward_number[*forward], NAME(forward), 1);
-    *forward = lanes->forward_state[memory->turned[(size_t)(memory->rest - 1) * 64 + memory->used - 1] & flags];
-    memory->started = NAME(put_out)(memory, memory->starts, steps, SPARE);
-    memory->dropped = lanes->machine->drops ? NAME(put_out)(memory, memory->drops, steps, SPARE + 1) : 0;
+    *forward = lanes->forward_state[memory->turned[(size_t)(memory->rest - 1) * 64 + memory->used - 1] & lanes->forward_bits];
+    memory->started = NAME(put_out)(lanes, memory, memory->starts, steps, SPARE);
+    memory->dropped = lanes->machine->drops ? NAME(put_out)(lanes, memory, memory->drops, steps, SPARE + 1) : 0;
     if (memory->words == 0) memory->words = steps; /* of BITLEX_LANES bits */
 }

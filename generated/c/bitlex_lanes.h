@@ -79,6 +79,16 @@ typedef struct {
     uint8_t from[16];            /* the code of the first entry, as a vector */
 } bitlex_term;
 
+/* A product of two such look-ups, and a sum of products: see bitlex_products.h. */
+#define BITLEX_PRODUCTS 6
+typedef struct {
+    uint8_t of_state[2][16], of_symbol[2][16];
+} bitlex_product;
+typedef struct {
+    uint8_t constant[2][16]; /* by symbol */
+    bitlex_product products[BITLEX_PRODUCTS];
+} bitlex_products;
+
 /* Tables for two code points a step, without vector instructions, on every tier: see bitlex_pairs.h. */
 #define BITLEX_BACKWARD_PAIRS 12288
 #define BITLEX_FORWARD_PAIRS 24576
@@ -141,6 +151,8 @@ typedef enum { BITLEX_ASCII, BITLEX_POINTS, BITLEX_COLUMNS } bitlex_units;
 
 struct bitlex_lanes {
     bitlex_term backward_terms[BITLEX_TERMS], forward_terms[BITLEX_TERMS]; /* instead of the pages, for some processors */
+    bitlex_products backward_products, label_products, forward_products;         /* or these */
+    uint8_t flags[2][16]; /* bits 4 to 7 of a forward state -> bit 7: a piece starts here, the unit belongs to none */
     uint8_t backward_next[BITLEX_PAGES][BITLEX_PAGE];  /* [page of column][offset of column + state] -> state */
     uint8_t backward_label[BITLEX_PAGES][BITLEX_PAGE]; /* -> code of label */
     uint8_t forward_next[BITLEX_PAGES][BITLEX_PAGE];    /* [page of label][offset of label + state] -> state and flags */
@@ -154,10 +166,11 @@ struct bitlex_lanes {
     uint8_t chunk[256];      /* 4,096 code points -> code of their one column, or LOOK_DEEPER */
     uint8_t backward_number[BITLEX_SYMBOLS], forward_number[BITLEX_SYMBOLS]; /* of states of the machine, in these tables */
     uint8_t backward_state[BITLEX_SYMBOLS], forward_state[BITLEX_SYMBOLS];   /* the other way round */
-    uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or the size of sums (fill_terms) or classes (placement) */
+    uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or the size of sums (fill_terms, PRODUCTS) or classes (placement) */
     uint32_t two_bytes_rows; /* 128 if the table has at most eight pages, else 192 */
     uint32_t packed; /* how direct and stretch are packed, if they are: see bitlex_avx2.h */
     uint8_t last_plane; /* the code of the column of U+100000 and all behind, or LOOK_DEEPER */
+    uint8_t forward_bits; /* of a forward state, without flags */
     uint32_t identity; /* the code of the column of what is no code point */
     const bitlex_machine *machine;
     uint8_t column_code[64], usual_left[256], usual_right[256]; /* column -> code; code -> where the symbol mostly leads to: bitlex_whole.h */

@@ -1,8 +1,8 @@
 /* bitlex_avx2.h - private: the lanes on AVX2 with BMI2 (Intel from Haswell, AMD from Zen on).
  *
- * There a look-up is in 16 bytes (PSHUFB), and gives 0 where bit 7 of the index is set. The tables of automata are sums of terms
- * (bitlex_terms.h). Other tables are rows: index - 16 k is looked up in row k; rows above the index give 0, and rows are stored as
- * differences (exclusive or) to the row before, so that all results put together by exclusive or are the entry. Rejected: to choose
+ * There a look-up is in 16 bytes (PSHUFB), and gives 0 where bit 7 of the index is set. The tables of automata are sums of products
+ * (bitlex_products.h), or of terms (bitlex_terms.h). Other tables are rows: index - 16 k is looked up in row k; rows above the index
+ * give 0, and rows are stored as differences (exclusive or) to the row before, so that all results put together by exclusive or are the entry. Rejected: to choose
  * between rows by the bits of the index (blends are two instructions on Intel's processors, and are as many as the rows).
  */
 #define NAME(x) x##_avx2
@@ -235,21 +235,55 @@ BITLEX_INLINE V NAME(sum)(const bitlex_term *terms, V state, V code, const uint3
     return NAME(xor)(sums[0], sums[1]);
 }
 #undef EACH_TERM
-/* The identity is what is behind the text, and none of the terms. Backward the state is kept there; forward it does not matter, and is 0. */
+
+/* A sum of products. `size`: see bitlex_products.h. */
+BITLEX_INLINE V NAME(of_symbol)(const uint8_t (*rows)[16], V code, V turned, const int both)
+{
+    const V first = NAME(look_up)(rows[0], code);
+    return both ? NAME(xor)(first, NAME(look_up)(rows[1], turned)) : first;
+}
+BITLEX_INLINE V NAME(products)(const bitlex_products *of, V state, V code, const uint32_t size)
+{
+    const uint32_t kind = (size - PRODUCTS(0, 1)) / 8, count = (size - PRODUCTS(0, 1)) % 8 + 1;
+    const V turned = kind > 0 ? NAME(xor)(code, NAME(all)(0x80)) : code, row = kind > 1 ? NAME(left)(state, 3) : state;
+    V sums[2];
+    uint32_t k;
+    sums[0] = NAME(of_symbol)(of->constant, code, turned, kind > 0);
+    for (k = 0; k < count; k++) {
+        const bitlex_product *product = of->products + k;
+        V part = NAME(look_up)(product->of_state[0], state);
+        if (kind > 2 || (kind > 1 && k == 0)) part = NAME(choose)(row, NAME(look_up)(product->of_state[1], state), part);
+        part = NAME(and)(part, NAME(of_symbol)(product->of_symbol, code, turned, kind > 1));
+        sums[k % 2] = k == 1 ? part : NAME(xor)(sums[k % 2], part);
+        KEEP(sums[k % 2]);
+    }
+    return count > 1 ? NAME(xor)(sums[0], sums[1]) : sums[0];
+}
+
+/* The identity is what is behind the text. Backward the state is kept there; forward it does not matter. */
 BITLEX_INLINE V NAME(backward_step)(const bitlex_lanes *lanes, V code, V state, const uint32_t size, V *label)
 {
     const M identity = NAME(equal)(code, NAME(all)((uint8_t)lanes->identity));
-    if (label) *label = NAME(all)(0);
-    return NAME(choose)(identity, state, NAME(sum)(lanes->backward_terms, state, code, size, label));
-}
-BITLEX_INLINE V NAME(backward_next)(const bitlex_lanes *lanes, V code, V state, const uint32_t size)
-{
-    return NAME(backward_step)(lanes, code, state, size, NULL);
+    V next;
+    if (size < PRODUCTS(0, 1)) {
+        *label = NAME(all)(0);
+        next = NAME(sum)(lanes->backward_terms, state, code, size, label);
+    } else {
+        *label = NAME(products)(&lanes->label_products, state, code, size);
+        next = NAME(products)(&lanes->backward_products, state, code, size);
+        if (size < PRODUCTS(1, 1)) return next;
+    }
+    return NAME(choose)(identity, state, next);
 }
 BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, const uint32_t size, V flags, const int masked)
 {
-    (void)flags, (void)masked;
-    return NAME(sum)(lanes->forward_terms, state, code, size, NULL);
+    (void)masked;
+    if (size < PRODUCTS(0, 1)) return NAME(sum)(lanes->forward_terms, state, code, size, NULL);
+    return NAME(products)(&lanes->forward_products, size < PRODUCTS(1, 1) ? state : NAME(and)(state, flags), code, size);
+}
+BITLEX_INLINE V NAME(flag)(const uint8_t *flags, V state)
+{
+    return NAME(look_up)(flags, NAME(and)(NAME(right)(state, 4), NAME(all)(15)));
 }
 
 /* Where the bits of a byte are, one after the other, the first one lowest. Bit by bit from the highest: absent, present. */
@@ -300,11 +334,12 @@ BITLEX_INLINE __m256i NAME(of_half)(uint32_t bits)
 BITLEX_INLINE M NAME(of)(uint64_t bits) { return NAME(pair)(NAME(of_half)((uint32_t)bits), NAME(of_half)((uint32_t)(bits >> 32))); }
 
 #define EACH_SIZE(CASE) \
-    CASE(17) CASE(18) CASE(19) CASE(20) CASE(21) CASE(22) CASE(24) CASE(28) CASE(32) \
-    CASE(38) CASE(39) CASE(41) CASE(42) CASE(48) CASE(54) CASE(57) CASE(59) CASE(64) CASE(80)
+    CASE(18) CASE(19) CASE(20) CASE(22) CASE(24) CASE(28) CASE(32) CASE(38) CASE(42) CASE(48) CASE(57) CASE(59) CASE(64) CASE(80) \
+    CASE(PRODUCTS(0, 1)) CASE(PRODUCTS(0, 2)) CASE(PRODUCTS(0, 3)) CASE(PRODUCTS(0, 4)) CASE(PRODUCTS(1, 1)) CASE(PRODUCTS(1, 2)) \
+    CASE(PRODUCTS(1, 3)) CASE(PRODUCTS(1, 4)) CASE(PRODUCTS(2, 4)) CASE(PRODUCTS(2, 5)) CASE(PRODUCTS(3, 6))
 #define EACH_AGAIN_SIZE EACH_SIZE
 #define MANY_SIZES 0
-#define MOST_BACKWARD 80
+#define MOST_BACKWARD 128
 #define TERMS
 #define SPARE 1
 #define PACKS 1
@@ -326,6 +361,7 @@ BITLEX_INLINE M NAME(of)(uint64_t bits) { return NAME(pair)(NAME(of_half)((uint3
 #define v_permute NAME(permute)
 #define v_prepare NAME(prepare)
 #define v_all NAME(constant)
+#define v_flag(lanes, state, below) NAME(flag)((lanes)->flags[(below) - SPARE], state)
 #define v_add NAME(add)
 #define v_and NAME(and)
 #define v_or NAME(or)

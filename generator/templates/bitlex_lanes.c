@@ -297,6 +297,7 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
 
 #ifdef BITLEX_X86
 #include "bitlex_terms.h"
+#include "bitlex_products.h"
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt"))), apply_to = function)
 #else
@@ -435,6 +436,7 @@ BITLEX_ONCE void fill_pages(bitlex_lanes *lanes)
         for (state = 0; state < a.states; state++) a.does[symbol][state] = forward_next(stage, symbol, state, 0);
     }
     place(&label, &a);
+    lanes->forward_bits = lanes->machine->drops ? 0x3F : 0x7F;
     lanes->forward_rows = label.rows;
     fill_places(&lanes->labels, &label, &a);
 #ifdef BITLEX_X86
@@ -469,12 +471,109 @@ BITLEX_ONCE void fill_pages(bitlex_lanes *lanes)
 }
 
 #ifdef BITLEX_X86
+/* What the forward automaton does, with flags in bits 6 and 5; it does not matter what the identity does. */
+static void forward_automaton(const bitlex_stage *stage, automaton *a)
+{
+    uint32_t symbol, state;
+    a->states = stage->forward_states;
+    a->symbols = stage->label_count + 1;
+    for (symbol = 0; symbol < a->symbols; symbol++) {
+        for (state = 0; state < a->states; state++) {
+            a->does[symbol][state] = symbol < stage->label_count ? forward_next(stage, symbol, state, 1) : 0;
+        }
+    }
+}
+
+/* And the backward one, with the label in the upper byte. */
+static void backward_automaton(const bitlex_stage *stage, automaton *a)
+{
+    uint32_t symbol, state;
+    a->states = stage->backward_states;
+    a->symbols = stage->column_count + 1;
+    for (symbol = 0; symbol < a->symbols; symbol++) {
+        for (state = 0; state < a->states; state++) {
+            a->does[symbol][state] = (uint16_t)(backward_label(stage, symbol, state) << 8 | backward_next(stage, symbol, state));
+        }
+    }
+}
+
+static void keep_numbers(const uint8_t *numbers, uint32_t states, uint8_t *number, uint8_t *state)
+{
+    uint32_t i;
+    for (i = 0; i < states; i++) state[number[i] = numbers[i]] = (uint8_t)i;
+}
+
+/* Fill the products of a machine that drops nothing: 0 if there are too many. Backward, the identity is a symbol if all are in one row, and
+ * else for the label only. */
+BITLEX_ONCE int fill_products(bitlex_lanes *lanes)
+{
+    const bitlex_stage *stage = lanes->machine->stages;
+    uint8_t states[BITLEX_SYMBOLS], labels[BITLEX_SYMBOLS], numbers[BITLEX_SYMBOLS], codes[BITLEX_SYMBOLS], bits[4];
+    uint32_t kind, backward_kind, bit_count, symbol, number[2], i;
+    uint64_t telling;
+    automaton a;
+    mapping next = {&a, stage->label_count + 1, stage->forward_states, 0, 31, 0};
+    mapping label = {&a, stage->column_count + 1, stage->label_count + 1, 8, 63, 0};
+    mapping starts = {&a, stage->label_count + 1, 2, 6, 1, 0};
+    factors f;
+    space s;
+    if (lanes->machine->drops || label.symbols > 32 || label.values > 32) return 0;
+    if (stage->backward_states > 32 || stage->forward_states > 32) return 0;
+    forward_automaton(stage, &a);
+    telling = telling_of(&a);
+    kind = kind_of(a.symbols, telling, a.states);
+    if (kind == 1) label.first = telling;
+    bit_count = kind == 1 ? 4 : 3; /* those above the number tell whether a piece starts; if the kind is 0, without bit 7 */
+    f.count = find_numbers(&next, most_products[kind], states);
+    fill_space(&starts, 2, &s);
+    if (f.count * bit_count < s.count) f.count = (s.count + bit_count - 1) / bit_count;
+    if (f.count > most_products[kind]) return 0;
+    lanes->forward_rows = PRODUCTS(kind, f.count);
+    lanes->forward_bits = kind > 1 ? 0x1F : 0x0F;
+    keep_numbers(states, a.states, lanes->forward_number, lanes->forward_state);
+
+    backward_automaton(stage, &a);
+    telling = telling_of(&a);
+    backward_kind = kind_of(a.symbols, telling, a.states);
+    next.symbols = backward_kind == 0 ? a.symbols : a.symbols - 1;
+    next.values = a.states;
+    f.count = find_numbers(&label, most_products[backward_kind], labels);
+    i = find_numbers(&next, most_products[backward_kind], numbers);
+    if (i > f.count) f.count = i;
+    if (f.count > most_products[backward_kind]) return 0;
+    lanes->backward_rows = PRODUCTS(backward_kind, f.count);
+    keep_numbers(numbers, a.states, lanes->backward_number, lanes->backward_state);
+    number[1] = 0;
+    number[0] = backward_kind == 1 ? (uint32_t)__builtin_popcountll(telling) : 0;
+    for (symbol = 0; symbol < a.symbols; symbol++) codes[symbol] = code_of_number(number[backward_kind != 1 || telling >> symbol & 1]++);
+    f.codes = codes;
+    f.numbers = numbers;
+    f.to = &lanes->backward_products;
+    put_numbers(&f, &next, numbers, 0);
+    f.to = &lanes->label_products;
+    put_numbers(&f, &label, labels, 1);
+    fill_codes(lanes, codes);
+
+    forward_automaton(stage, &a);
+    for (symbol = 0; symbol < a.symbols; symbol++) codes[symbol] = code_of_number(labels[symbol]);
+    f.numbers = states;
+    f.count = (lanes->forward_rows - PRODUCTS(0, 1)) % 8 + 1;
+    f.to = &lanes->forward_products;
+    next.symbols = a.symbols;
+    next.values = a.states;
+    put_numbers(&f, &next, states, 0);
+    for (i = 0; i < 4; i++) bits[i] = (uint8_t)((kind == 0 ? 0x40 : 0x80) >> i);
+    put_function(&f, &starts, 2, bits);
+    for (i = 0; i < 16; i++) lanes->flags[0][i] = __builtin_parity(i & (kind > 1 ? 0xE : kind > 0 ? 0xF : 0x7)) ? 0x80 : 0;
+    return 1;
+}
+
 /* Fill the terms: 0 if there are too many. In the backward automaton the identity is a symbol for what it puts out. */
 static int fill_sums(bitlex_lanes *lanes)
 {
     const bitlex_stage *stage = lanes->machine->stages;
     uint8_t labels[BITLEX_SYMBOLS], columns[BITLEX_SYMBOLS], unused;
-    uint32_t symbol, state;
+    uint32_t symbol, state, i;
     automaton a;
     if (stage->forward_states > 32 && lanes->machine->drops) return 0; /* flags are bits 6 and 5 */
     a.states = stage->forward_states;
@@ -497,6 +596,11 @@ static int fill_sums(bitlex_lanes *lanes)
     if (lanes->backward_rows == 0) return 0;
     for (state = 0; state < a.states; state++) lanes->backward_state[lanes->backward_number[state] = a.number[state]] = (uint8_t)state;
     fill_codes(lanes, columns);
+    lanes->forward_bits = lanes->machine->drops ? 0x1F : 0x3F;
+    for (i = 0; i < 16; i++) {
+        lanes->flags[0][i] = (uint8_t)(i << 5 & 0x80);
+        lanes->flags[1][i] = (uint8_t)(i << 6 & 0x80);
+    }
     return 1;
 }
 #endif
@@ -528,7 +632,8 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
         lanes->ends64 = ends64_avx512;
         lanes->walk = walk_avx512;
         if (!m->drops && lanes->backward_rows <= MOST_BACKWARD_ROWS && lanes->forward_rows <= MOST_FORWARD_ROWS) lanes->whole = whole_avx512;
-    } else if (most >= BITLEX_AVX2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && fill_sums(lanes)) {
+    } else if (most >= BITLEX_AVX2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+               (fill_products(lanes) || fill_sums(lanes))) {
         tier = BITLEX_AVX2;
         lanes->peek = peek_avx2;
         lanes->block = block_avx2;

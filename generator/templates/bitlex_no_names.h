@@ -39,6 +39,7 @@
 #undef v_entries
 #undef v_entries_twice
 #undef v_entry
+#undef v_flag
 #undef v_left
 #undef v_load
 #undef v_narrow16

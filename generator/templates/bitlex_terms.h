@@ -1,4 +1,5 @@
-/* bitlex_terms.h - private: the table of an automaton as a sum of small look-ups, for processors that look up 16 bytes at once.
+/* bitlex_terms.h - private: the table of an automaton as a sum of small look-ups, for processors that look up 16 bytes at once, where
+ * products (bitlex_products.h) are too many.
  *
  * In: what each symbol does to each state. Out: terms, and a code for each symbol, so that
  *
