@@ -61,10 +61,11 @@ static uint32_t changing_load_part(bitlex_cursor *c, const void *text, uint64_t 
     return bitlex_load_part(c, text, length, encoding, most, units);
 }
 
-static uint64_t changing_begin_open(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch, uint32_t forward)
+static uint64_t changing_begin_open(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch, uint32_t forward,
+                                    uint64_t origin)
 {
     change();
-    return bitlex_begin_open(c, text, length, encoding, scratch, forward);
+    return bitlex_begin_open(c, text, length, encoding, scratch, forward, origin);
 }
 
 static int changing_ready(bitlex_cursor *c, uint64_t units)
@@ -73,10 +74,26 @@ static int changing_ready(bitlex_cursor *c, uint64_t units)
     return bitlex_ready(c, units);
 }
 
+static size_t changing_next(bitlex_cursor *c, uint64_t *ends, size_t room)
+{
+    change();
+    return bitlex_next(c, ends, room);
+}
+
+static size_t changing_next_pairs(bitlex_cursor *c, uint64_t *pairs, size_t room)
+{
+    change();
+    return bitlex_next_pairs(c, pairs, room);
+}
+
 #define bitlex_load_part changing_load_part
+#define bitlex_next changing_next
+#define bitlex_next_pairs changing_next_pairs
 #define bitlex_begin_open changing_begin_open
 #define bitlex_ready changing_ready
 #include "bitlex_stream.c"
+#undef bitlex_next
+#undef bitlex_next_pairs
 
 static void fail(const char *name, const char *what)
 {

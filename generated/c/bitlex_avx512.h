@@ -21,6 +21,14 @@ BITLEX_INLINE V NAME(gather)(const uint8_t *p, size_t stride)
     v = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(const void *)(p + 2 * stride)), 2);
     return _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(const void *)(p + 3 * stride)), 3);
 }
+/* The same, but that the last 16 are from elsewhere. */
+BITLEX_INLINE V NAME(gather_apart)(const uint8_t *p, size_t stride, const uint8_t *last)
+{
+    V v = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(const void *)p));
+    v = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(const void *)(p + stride)), 1);
+    v = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(const void *)(p + 2 * stride)), 2);
+    return _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(const void *)last), 3);
+}
 BITLEX_INLINE V NAME(narrow16)(const uint8_t *p, uint32_t shift)
 {
     __m128i by = _mm_cvtsi32_si128((int)shift);
@@ -136,6 +144,7 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 #define W V
 #define WIDTH 64
 #define w_gather NAME(gather)
+#define w_gather_apart NAME(gather_apart)
 #define w_load NAME(load)
 #define w_store NAME(store)
 #define w_zip_low _mm512_unpacklo_epi8

@@ -456,21 +456,38 @@ static void NAME(turn)(const uint8_t *codes, uint8_t *turned, uint32_t steps)
 }
 
 #if WIDTH == 64
-/* The same straight from units of one byte, as many as there are steps of all lanes: 0, if not all are ASCII. */
-static int NAME(turn_ascii)(const bitlex_lanes *restrict lanes, const uint8_t *text, uint8_t *turned, uint32_t steps)
+/* The same straight from units of one byte, which reach eight steps into the last sixteen lanes: 0, if not all are ASCII. Where the text ends
+ * before these lanes do, they are read from a copy, with zeros behind. */
+static int NAME(turn_ascii)(const bitlex_lanes *restrict lanes, bitlex_lane_memory *restrict memory, const uint8_t *text, const uint8_t *end,
+                            uint32_t units, uint32_t steps)
 {
+    const size_t quarter = 16 * (size_t)steps, readable = (size_t)(end - text), needed = 4 * quarter + steps % 16;
+    const uint8_t *last = text + 3 * quarter;
+    uint8_t *turned = memory->turned;
     uint32_t at, i;
+    if (readable < needed) {
+        memcpy(memory->states, last, readable - 3 * quarter);
+        memset(memory->states + readable - 3 * quarter, 0, needed - readable);
+        last = memory->states;
+    }
     for (at = 0; at < steps; at += 16, turned += 16 * 64) {
-        const uint8_t *from = text + at;
+        const uint8_t *from = text + at, *from_last = last + at;
         V row[16], all = v_all(0);
-        for (i = 0; i < 16; i++, from += steps) {
-            row[i] = w_gather(from, 16 * (size_t)steps);
+        for (i = 0; i < 16; i++, from += steps, from_last += steps) {
+            row[i] = w_gather_apart(from, quarter, from_last);
             all = v_or(all, row[i]);
             PREFETCH(text + 64 * (size_t)(at + i));
         }
         if (m_any(m_high(all))) return 0;
         NAME(transpose)(row);
         for (i = 0; i < 16; i++) v_store(turned + 64 * (size_t)i, v_entry(lanes->direct, row[i]));
+    }
+    if (units < BITLEX_LANES * steps) {
+        const M within = m_of(~UINT64_C(0) >> (BITLEX_LANES - memory->used)), before = m_of(m_bits(within) >> 1);
+        const V identity = v_all((uint8_t)lanes->identity);
+        for (at = 0, turned = memory->turned; at < steps; at++, turned += 64) {
+            v_store(turned, v_choose(at < memory->rest ? within : before, v_load(turned), identity));
+        }
     }
     return 1;
 }
@@ -493,6 +510,29 @@ BITLEX_INLINE V NAME(eight)(const bitlex_lanes *lanes, const uint8_t *states, co
     return bits;
 }
 
+/* The same as turn_back, of up to 64 steps: eight bytes of each lane. */
+BITLEX_INLINE void NAME(turn_back_few)(const bitlex_lanes *lanes, const uint8_t *states, uint8_t *bits, size_t stride, const int below)
+{
+    uint8_t bytes[8][64], lanes_of[8][WIDTH];
+    uint32_t i, lane, k, round;
+    for (i = 0; i < 8; i++) v_store(bytes[i], i < stride ? NAME(eight)(lanes, states + i * 512, below) : v_all(0));
+    for (lane = 0; lane < 64; lane += WIDTH) {
+        W row[8], next[8];
+        for (i = 0; i < 8; i++) row[i] = w_load(bytes[i] + lane);
+        for (round = 0; round < 3; round++) {
+            for (i = 0; i < 4; i++) {
+                next[2 * i] = w_zip_low(row[i], row[i + 4]);
+                next[2 * i + 1] = w_zip_high(row[i], row[i + 4]);
+            }
+            for (i = 0; i < 8; i++) row[i] = next[i];
+        }
+        for (i = 0; i < 8; i++) w_store(lanes_of[i], row[i]);
+        for (k = 0; k < WIDTH; k += 16) { /* what a lane stores behind its end, the next one stores again */
+            for (i = 0; i < 16; i++) memcpy(bits + (lane + k + i) * stride, lanes_of[i / 2] + k + i % 2 * 8, 8);
+        }
+    }
+}
+
 /* The high bits of [step][lane], or those `below` places below -> bits in the order of the text, and up to 15 bytes of anything behind.
  * Eight steps are a byte of each lane; a matrix of such bytes, 16 for each lane, is transposed as in turn. */
 static void NAME(turn_back)(const bitlex_lanes *lanes, const uint8_t *states, uint8_t *bits, uint32_t steps, const int below)
@@ -501,6 +541,10 @@ static void NAME(turn_back)(const bitlex_lanes *lanes, const uint8_t *states, ui
     uint8_t bytes[16][64], lanes_of[16][WIDTH];
     size_t at = (stride - 1) / 16 * 16;
     uint32_t i, lane, k;
+    if (stride <= 8) {
+        NAME(turn_back_few)(lanes, states, bits, stride, below);
+        return;
+    }
     memset(bytes, 0, sizeof bytes);
     for (;; at -= 16) { /* from the last on: what one stores behind its end, the next, or the lane behind, stores again */
         for (i = 0; i < 16 && at + i < stride; i++) v_store(bytes[i], NAME(eight)(lanes, states + (at + i) * 512, below));
@@ -832,6 +876,15 @@ static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, 
 
 /* --- a block ----------------------------------------------------------------------------------------------------------- */
 
+/* The steps of each lane, for so many units: how many lanes these need, and what the last has of them. */
+static uint32_t NAME(steps)(bitlex_lane_memory *memory, uint32_t count)
+{
+    const uint32_t steps = (count + 8 * BITLEX_LANES - 1) / (8 * BITLEX_LANES) * 8;
+    memory->used = (count + steps - 1) / steps;
+    memory->rest = count - (memory->used - 1) * steps;
+    return steps;
+}
+
 /* Read a block into lanes: the steps of each come back. */
 static uint32_t NAME(read)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
                            uint32_t encoding, uint32_t units)
@@ -839,10 +892,9 @@ static uint32_t NAME(read)(const bitlex_lanes *lanes, bitlex_lane_memory *memory
     uint32_t steps, count = units;
     memory->words = 0;
 #if WIDTH == 64
-    if (encoding <= BITLEX_LATIN1 && units % (16 * BITLEX_LANES) == 0 && (memory->mixed == 0 || --memory->mixed == 0)) {
-        memory->used = BITLEX_LANES;
-        memory->rest = units / BITLEX_LANES;
-        if (NAME(turn_ascii)(lanes, text, memory->turned, memory->rest)) return memory->rest;
+    steps = NAME(steps)(memory, units);
+    if (encoding <= BITLEX_LATIN1 && units >= BITLEX_LANES / 4 * 3 * steps + 8 && (memory->mixed == 0 || --memory->mixed == 0)) {
+        if (NAME(turn_ascii)(lanes, memory, text, end, units, steps)) return steps;
         memory->mixed = MIXED;
     }
 #endif
@@ -864,9 +916,7 @@ static uint32_t NAME(read)(const bitlex_lanes *lanes, bitlex_lane_memory *memory
     case BITLEX_UCS2: NAME(read_wide)(lanes, &memory->recent, memory->codes, text, units, 2); break;
     default: NAME(read_wide)(lanes, &memory->recent, memory->codes, text, units, 4);
     }
-    steps = (count + 8 * BITLEX_LANES - 1) / (8 * BITLEX_LANES) * 8;
-    memory->used = (count + steps - 1) / steps;
-    memory->rest = count - (memory->used - 1) * steps;
+    steps = NAME(steps)(memory, count);
     memset(memory->codes + count, (int)lanes->identity, (size_t)steps * BITLEX_LANES - count);
     NAME(turn)(memory->codes, memory->turned, steps);
     return steps;
@@ -897,7 +947,7 @@ static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, co
     if (count > 1) NAME(map)(lanes, memory, steps, states, count);
     else
 #endif
-        for (i = 0; i < count; i++) states[i] = (uint8_t)settle(lanes, memory, steps, states[i], NAME(backward), -1);
+        for (i = 0; i < count; i++) states[i] = (uint8_t)settle(lanes, memory, steps, states[i], states[i], NAME(backward), -1);
     for (i = 0; i < count; i++) states[i] = lanes->backward_state[states[i]];
 }
 
@@ -905,8 +955,9 @@ static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, c
                         uint32_t encoding, uint32_t units, uint32_t backward, uint32_t *forward)
 {
     const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
-    settle(lanes, memory, steps, lanes->backward_number[backward], NAME(backward), -1);
-    settle(lanes, memory, steps, lanes->forward_number[*forward], NAME(forward), 1);
+    const uint32_t entry = lanes->forward_number[*forward], start = lanes->backward_number[memory->told ? lanes->usual : backward];
+    memory->left = lanes->backward_state[settle(lanes, memory, steps, start, lanes->backward_number[backward], NAME(backward), -1)];
+    settle(lanes, memory, steps, entry, entry, NAME(forward), 1);
     *forward = lanes->forward_state[memory->turned[(size_t)(memory->rest - 1) * 64 + memory->used - 1] & lanes->forward_bits];
     memory->started = NAME(put_out)(lanes, memory, memory->starts, steps, SPARE);
     memory->dropped = lanes->machine->drops ? NAME(put_out)(lanes, memory, memory->drops, steps, SPARE + 1) : 0;

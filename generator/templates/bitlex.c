@@ -425,7 +425,7 @@ static uint32_t narrow_part(bitlex_cursor *c, uint64_t from, uint64_t to, uint16
     }
     if (near == from) return size;
     for (i = 0; i < size; i++) states[i] = (uint8_t)(set[i] / columns);
-    lanes->peek(lanes, c->memory, c->text + from * width, c->text + c->length * width, c->encoding, (uint32_t)(near - from), states, size);
+    lanes->peek(lanes, c->memory, c->text + from * width, c->text + c->readable * width, c->encoding, (uint32_t)(near - from), states, size);
     for (i = 0; i < size; i++) set[i] = (uint16_t)(states[i] * columns);
     return distinct(set, size);
 }
@@ -443,12 +443,15 @@ static uint32_t backward_block(bitlex_cursor *c, uint64_t block, uint32_t state)
     return set[0];
 }
 
+/* The backward state at the end of the text, or of what is read of one that goes on. */
+static uint32_t state_at_end(const bitlex_cursor *c) { return c->goes_on ? c->stop_state : c->stage->backward_end; }
+
 /* Whatever the backward state at an offset may be: one, at the end of the text. */
 static uint32_t every_state(const bitlex_cursor *c, uint16_t *set, uint64_t at)
 {
     uint32_t i, columns = c->stage->column_count;
     if (at == c->length) {
-        set[0] = (uint16_t)c->stage->backward_end;
+        set[0] = (uint16_t)state_at_end(c);
         return 1;
     }
     for (i = 0; i < c->stage->backward_states; i++) set[i] = (uint16_t)(i * columns);
@@ -544,7 +547,7 @@ static uint32_t state_at(bitlex_cursor *c, uint64_t wanted)
 {
     uint32_t state;
     if (wanted == c->stop) return c->stop_state;
-    if (block_start(c, wanted) == c->length) return c->stage->backward_end;
+    if (block_start(c, wanted) == c->length) return state_at_end(c);
     if (c->exact) return exact_state(c, wanted);
     if (wanted >= c->known_from && wanted < c->known_to) return c->checkpoints[0][wanted - c->known_from];
     if (look_ahead(c, wanted, 64, &state)) return state;
@@ -625,7 +628,8 @@ static void run_lanes(bitlex_cursor *c, uint64_t from, uint64_t to, uint32_t bac
     const bitlex_lanes *lanes = c->machine->lanes;
     const uint32_t width = c->encoding == BITLEX_UTF8 ? 1 : c->encoding;
     uint32_t forward = c->forward / c->stage->label_count;
-    lanes->block(lanes, c->memory, c->text + from * width, c->text + c->length * width, c->encoding, (uint32_t)(to - from),
+    c->memory->told = c->goes_on && to == c->length;
+    lanes->block(lanes, c->memory, c->text + from * width, c->text + c->readable * width, c->encoding, (uint32_t)(to - from),
                  backward / c->stage->column_count, &forward);
     c->forward = forward * c->stage->label_count;
     c->masked = 1;
@@ -706,7 +710,7 @@ static void lex_block(bitlex_cursor *c, int drops)
 {
     uint64_t from = block_start(c, c->block), to = block_start(c, c->block + 1);
     uint32_t state, n;
-    c->base = from;
+    c->base = c->origin + from;
     c->masked = 0;
     state = state_at(c, c->block + 1);
     if (c->memory != NULL && to - from >= BITLEX_LANES_FROM) {
@@ -758,7 +762,7 @@ static void begin_blocks(bitlex_cursor *c, uint64_t from, uint32_t forward, uint
     c->block = from;
     c->stop = stop;
     c->stop_state = stop_state;
-    c->base = c->looked = from == 0 ? 0 : block_start(c, from);
+    c->base = c->looked = c->origin + (from == 0 ? 0 : block_start(c, from));
     c->known_from = c->known_to = 0;
     c->forward = forward;
     c->count = c->taken = c->exact = 0;
@@ -773,10 +777,11 @@ void bitlex_restart(bitlex_cursor *c, const void *text, uint64_t length, bitlex_
     c->known = 0;
     c->memory = NULL;
     if (has_vectors(m) && length >= BITLEX_LANES_FROM && scratch != NULL) c->memory = bitlex_memory_in(scratch);
-    c->length = length;
+    c->length = c->readable = length;
     c->blocks = length / BITLEX_BLOCK + (length % BITLEX_BLOCK != 0);
     c->encoding = (uint32_t)encoding;
-    c->open = 0;
+    c->origin = c->open = 0;
+    c->goes_on = 0;
     c->opened = !m->drops && length > 0; /* in a text that is tiled the start at offset 0 goes without saying */
     c->finished = 0;
     if (c->stage_number > 0) prepare_stage(c, 0);
@@ -820,7 +825,7 @@ static void finish_inner_stages(bitlex_cursor *c)
 static void next_block(bitlex_cursor *c)
 {
     advance(c, c->machine->drops != 0);
-    if (c->base > 0 || c->machine->drops || c->count == 0 || c->finished) return;
+    if (c->base > 0 || c->machine->drops || c->count == 0) return;
     if (c->masked) {
         c->count -= (uint32_t)(c->starts[0] & 1);
         c->starts[0] &= ~UINT64_C(1);
@@ -1114,17 +1119,35 @@ void bitlex_recall(bitlex_cursor *c, uint64_t *kept)
 
 /* --- texts that go on ------------------------------------------------------------------------------------------- */
 
-/* The last place in a text of a block at most from which on what follows the text may still change the backward state: behind it, columns
- * tell. 0 if there is none but the start; *state is the state there. */
+/* The last place in a text from which on what follows the text may still change the backward state: behind it, columns tell. 0 if there is
+ * none but the start, or none in the last block; *state is the state there. */
 static uint64_t settled(bitlex_cursor *c, uint32_t *state)
 {
     const uint32_t columns = c->stage->column_count;
+    const uint64_t lowest = c->length > BITLEX_BLOCK ? border(c, c->length - BITLEX_BLOCK) : 0;
     uint64_t ahead, from, to = c->length;
     uint32_t loaded, n, i, size;
     uint16_t set[SET];
     for (size = 0; size < c->stage->backward_states; size++) set[size] = (uint16_t)(size * columns);
-    for (ahead = 16;; ahead *= 2, to = from) {
-        from = ahead < c->length ? border(c, c->length - ahead) : 0;
+    while (to > lowest && c->encoding <= BITLEX_LATIN1) { /* one by one, where it is easy to tell what there is: as a rule, the first tells */
+        const uint8_t unit = c->text[to - 1];
+        uint32_t column = c->direct[unit], size_of = 1;
+        if (c->encoding == BITLEX_UTF8 && unit >= 0x80) {
+            const uint64_t most = to - lowest < 3 ? to - lowest : 3;
+            uint32_t back = 1;
+            while (back < most && (c->text[to - back] & 0xC0) == 0x80) back++;
+            column = look_up(table_of(c), bitlex_decode(c->text + to - back, c->text + to, &size_of));
+            if (size_of != back || c->machine->continuation != NULL) break;
+        }
+        to -= size_of;
+        for (i = 0; i < size; i++) set[i] = c->stage->backward_next[set[i] + column];
+        size = distinct(set, size);
+        if (size == 1) return *state = set[0], to;
+    }
+    *state = set[0];
+    if (to == lowest) return 0;
+    for (ahead = c->length - to + 16;; ahead *= 2, to = from) {
+        from = ahead < c->length - lowest ? border(c, c->length - ahead) : lowest;
         loaded = n = load(c, from, to);
         /* Where bytes are read one by one, not inside of a character. */
         while (n > 0 && (size > 1 || (c->machine->continuation != NULL && n < loaded && border(c, from + n) != from + n))) {
@@ -1134,7 +1157,7 @@ static uint64_t settled(bitlex_cursor *c, uint32_t *state)
         }
         *state = set[0];
         if (size == 1) return n == loaded ? to : c->plain ? from + n : from + c->units[n];
-        if (from == 0) return 0;
+        if (from == lowest) return 0;
     }
 }
 
@@ -1147,22 +1170,24 @@ uint32_t bitlex_load_part(bitlex_cursor *c, const void *text, uint64_t length, b
     return load(c, 0, *units);
 }
 
-uint64_t bitlex_begin_open(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch, uint32_t forward)
+uint64_t bitlex_begin_open(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch, uint32_t forward,
+                           uint64_t origin)
 {
     bitlex_lane_memory *memory = c->memory; /* what it remembers of rows stays true: it is of the machine */
     uint32_t state;
     c->text = (const uint8_t *)text;
-    c->length = length;
-    c->blocks = 1;
+    c->length = c->readable = length;
     c->encoding = (uint32_t)encoding;
     c->letters = NULL;
     c->kept = NULL;
     c->known = 0;
     c->length = settled(c, &state);
+    c->blocks = c->length / BITLEX_BLOCK + (c->length % BITLEX_BLOCK != 0);
     if (has_vectors(c->machine) && scratch != NULL && memory == NULL) memory = bitlex_memory_in(scratch);
     c->memory = memory;
-    c->finished = 1; /* it does not end here */
-    begin_blocks(c, 0, forward, c->length > 0, state);
+    c->finished = c->goes_on = 1; /* it does not end here */
+    c->origin = origin;
+    begin_blocks(c, 0, forward, c->blocks, state);
     return c->length;
 }
 

@@ -88,9 +88,9 @@ typedef struct {
     const uint8_t *cell_column; /* cell -> what decoding stores: its column, or itself after the first stage */
     const uint8_t *text;
     uint8_t *letters;           /* scratch: what the stage before put out, at the unit where each code point starts */
-    uint64_t length, blocks, block, stop, base, open, looked, known_from, known_to, exact_from, region[BITLEX_LEVELS];
+    uint64_t length, readable, blocks, block, stop, origin, base, open, looked, known_from, known_to, exact_from, region[BITLEX_LEVELS];
     uint64_t *starts, *drops, *kept; /* bits of the block at hand; of all blocks, by bitlex_keep */
-    uint32_t encoding, stage_number, forward, stop_state, count, taken, plain, exact, opened, finished, masked, word, words, known, rowed;
+    uint32_t encoding, stage_number, forward, stop_state, count, taken, plain, exact, opened, finished, goes_on, masked, word, words, known, rowed;
     struct bitlex_lane_memory *memory; /* scratch: for blocks run by vector instructions */
     uint8_t direct[256];        /* the same as cell_column, straight from an ASCII or Latin-1 unit */
     uint8_t identity[256];

@@ -233,18 +233,19 @@ static void guess_as_left(const bitlex_lane_memory *memory, guesses *g, int dire
 
 /* Run a pass with two guesses for each lane, of which the first has been made, and take the one that proves right: 1, if each lane has
  * one. If not, lanes are entered again as their neighbours were left. */
-static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, pass run, int direction)
+static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, uint32_t entry, pass run,
+                        int direction)
 {
     const uint32_t last = lane_at(memory, memory->used - 1, direction);
     bitlex_doubt *of = memory->doubts + (direction > 0);
     guesses g;
     uint32_t state, turn;
     memcpy(g.first, memory->entries, sizeof g.first);
-    guess(lanes, memory, steps, of->states[of->states[0] == start], start, run, direction);
+    guess(lanes, memory, steps, of->states[of->states[0] == start], entry, run, direction);
     memcpy(g.second, memory->entries, sizeof g.second);
     for (turn = 0; turn < TURNS; turn++) {
         if (!run_twice(lanes, memory, steps, &g, run)) return 0;
-        state = start;
+        state = entry;
         if (follow(memory, &g, &state, direction)) {
             of->blocks = memory->chosen != 0 ? PATIENCE : of->blocks - 1;
             if (memory->exits[last] != memory->others[last]) doubt(of, memory->exits[last], memory->others[last]);
@@ -257,8 +258,9 @@ static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, u
     return 0;
 }
 
-/* Run a pass over all lanes, the first of which is entered in `state`; the state in which the last one is left. */
-static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, pass run,
+/* Run a pass over all lanes, the first of which is entered in `state`, and the others as it is guessed from `start`; the state in which the
+ * last one is left. */
+static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, uint32_t state, pass run,
                        int direction)
 {
     const uint32_t last = lane_at(memory, memory->used - 1, direction);
@@ -266,8 +268,8 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
     knowledge known;
     uint32_t lane, one = 0, two = 0;
     int sure = 0;
-    guess(lanes, memory, steps, state, state, run, direction);
-    if (of->blocks > 0 && settle_twice(lanes, memory, steps, state, run, direction)) return memory->exits[last];
+    guess(lanes, memory, steps, start, state, run, direction);
+    if (of->blocks > 0 && settle_twice(lanes, memory, steps, start, state, run, direction)) return memory->exits[last];
     run(lanes, memory, steps, 0, BITLEX_FIRST);
     if (is_settled(memory, direction)) return memory->exits[last];
     memset(known.leads, BITLEX_LOOK_DEEPER, sizeof known.leads);
@@ -419,6 +421,17 @@ static uint8_t backward_next(const bitlex_stage *stage, uint32_t column, uint32_
 static uint32_t backward_label(const bitlex_stage *stage, uint32_t column, uint32_t state)
 {
     return column == stage->column_count ? stage->label_count : stage->backward_label[state * stage->column_count + column];
+}
+
+/* The backward state to which most columns lead, from whatever state: a good guess where little is known. */
+BITLEX_ONCE uint32_t usual_backward(const bitlex_stage *stage)
+{
+    uint32_t times[BITLEX_SYMBOLS] = {0}, most = 0, column, state;
+    for (state = 0; state < stage->backward_states; state++) {
+        for (column = 0; column < stage->column_count; column++) times[backward_next(stage, column, state)]++;
+    }
+    for (state = 1; state < stage->backward_states; state++) most = times[state] > times[most] ? state : most;
+    return most;
 }
 
 BITLEX_ONCE void fill_pages(bitlex_lanes *lanes)
@@ -619,6 +632,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
     if (!fits(m)) return with_pairs(m, lanes, BITLEX_PORTABLE);
     memset(lanes, 0, offsetof(bitlex_lanes, rows)); /* the rest is large */
     lanes->machine = m;
+    lanes->usual = (uint8_t)usual_backward(m->stages);
 #ifdef BITLEX_X86
     if (most >= BITLEX_AVX512 && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {

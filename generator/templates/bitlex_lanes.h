@@ -63,6 +63,7 @@ typedef struct bitlex_lane_memory {
     bitlex_doubt doubts[2]; /* of the backward pass, and of the forward pass */
     uint32_t mixed; /* for how many blocks more it is not tried to read them as ASCII */
     uint32_t far; /* how often to look far ahead at once: see bitlex.c */
+    uint32_t told, left; /* whether a block ends where columns tell the backward state; and that state at its start */
     uint64_t starts[BITLEX_LANE_UNITS / 64 + 2], drops[BITLEX_LANE_UNITS / 64 + 2]; /* a bit for each unit */
     uint64_t places[BITLEX_LANE_UNITS / 64 + 2]; /* where characters start, if they were packed */
     uint8_t points[2 * (BITLEX_WAITING + 64 + 64)]; /* code points that are to be looked up: see bitlex_points.h */
@@ -171,6 +172,7 @@ struct bitlex_lanes {
     uint32_t packed; /* how direct and stretch are packed, if they are: see bitlex_avx2.h */
     uint8_t last_plane; /* the code of the column of U+100000 and all behind, or LOOK_DEEPER */
     uint8_t forward_bits; /* of a forward state, without flags */
+    uint8_t usual; /* the backward state to which most columns lead */
     uint32_t identity; /* the code of the column of what is no code point */
     const bitlex_machine *machine;
     uint8_t column_code[64], usual_left[256], usual_right[256]; /* column -> code; code -> where the symbol mostly leads to: bitlex_whole.h */
@@ -246,9 +248,10 @@ int bitlex_is_ascii(const uint8_t *p, size_t length);
 uint32_t bitlex_load_part(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, uint64_t most, uint64_t *units);
 
 /* And for it: point a cursor, which was begun with a machine of one stage and not used since with other scratch memory, at part of a
- * text: 1..BITLEX_BLOCK units, entered in a forward state and followed by nobody knows what. How many of them nothing that follows can
- * change comes back; bitlex_next and bitlex_next_pairs then give the starts of pieces among these, and none at their end; the first unit may
- * be one. When they are through, c->forward is the state behind. */
-uint64_t bitlex_begin_open(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch, uint32_t forward);
+ * text: a unit or more, entered in a forward state and followed by nobody knows what. How many of them nothing that follows can change comes
+ * back, as far as the last block tells; bitlex_next and bitlex_next_pairs then give the starts of pieces among these, counted from `origin`
+ * on, and none at their end; the first unit may be one, but at 0. When they are through, c->forward is the state behind. */
+uint64_t bitlex_begin_open(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch, uint32_t forward,
+                           uint64_t origin);
 
 #endif

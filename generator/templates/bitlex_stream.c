@@ -533,24 +533,45 @@ static size_t finish_character(bitlex_stream *s, const uint8_t *text, size_t len
     return taken - have;
 }
 
-/* Run what of a part nothing that follows can change: how many units. No place is open. `room`: of how many pieces at out. */
+/* Hand out the places that are open, of those at which a piece starts where this is the backward state behind what was read. */
+static size_t hand_out_by_state(bitlex_stream *s, uint32_t state, uint64_t *out)
+{
+    size_t n = 0;
+    uint32_t i;
+    leave_table(s);
+    for (i = 0; i < s->count; i++) {
+        const uint64_t open = *place(s, i);
+        if (s->sets[set_of(open)] >> state & 1) n += hand_out(s, open >> 6, (int)(open & 1), out + n);
+    }
+    s->count = 0;
+    s->set_count = 2;
+    return n;
+}
+
+/* Whether the places that are open are settled by running what follows: lanes tell the backward state before it. */
+static int runs_open(const bitlex_stream *s, const void *scratch) { return scratch != NULL && has_vectors(s->machine) && !s->machine->drops; }
+
+/* Run what of a part nothing that follows can change: how many units. No place is open, or runs_open. `room`: of how many pieces at out. */
 static size_t run(bitlex_stream *s, bitlex_cursor *c, void *scratch, const uint8_t *text, size_t length, bitlex_encoding encoding,
                   uint64_t *out, size_t room, size_t *stored)
 {
-    const size_t units = (size_t)bitlex_begin_open(c, text, length, encoding, scratch, s->forward);
-    size_t total = 0;
+    const size_t units = (size_t)bitlex_begin_open(c, text, length, encoding, scratch, s->forward, s->length);
+    size_t total = 0, handed = 0, more;
     *stored = 0;
     if (units == 0) return 0;
-    bitlex_ready(c, 0); /* the block is lexed, and its places are those of the whole text now */
-    c->base = s->length;
+    if (room > units) room = units; /* so many start a piece, also where the part changes as it is read */
+    bitlex_ready(c, 0);
+    if (s->count > 0) {
+        if (!c->masked) return 0; /* too short for lanes */
+        handed = hand_out_by_state(s, c->memory->left, out);
+    }
     c->opened = s->opened;
     c->open = s->start;
-    if (s->machine->drops) {
-        total = 2 * bitlex_next_pairs(c, out, room);
-    } else {
-        total = bitlex_next(c, out, room);
-        if (s->length == 0 && total > 0 && out[0] == 0) memmove(out, out + 1, --total * sizeof *out);
+    while ((more = s->machine->drops ? bitlex_next_pairs(c, out + 2 * total, room - total) : bitlex_next(c, out + handed + total, room - total)) > 0) {
+        total += more;
     }
+    if (s->machine->drops) total *= 2;
+    total += handed;
     s->opened = (uint8_t)c->opened;
     s->dropping = s->opened ? 0 : s->sets[ALL];
     if (s->machine->drops) s->start = c->open;
@@ -609,15 +630,20 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
                         uint64_t *out, size_t room, size_t *stored)
 {
     const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding, each = s->machine->drops ? 2 : 1;
-    size_t done = 0, slow = 0, n = 0;
+    size_t done = 0, slow = 0, n = 0, most = length;
+    const int open_too = runs_open(s, scratch);
     uint32_t taken;
     while (done < length) {
         int tabled = s->configuration != NOT_TABLED && s->machine->continuation == NULL; /* bytes are not to be left inside a character */
-        if (s->count == 0 && done >= slow && length - done > (tabled ? TABLED : SHORT)) {
-            size_t block = length - done < BITLEX_BLOCK ? length - done : BITLEX_BLOCK, units;
+        if ((s->count == 0 || open_too) && done >= slow && length - done > (tabled ? TABLED : SHORT)) {
+            size_t block = length - done < most ? length - done : most, units;
             if (block < length - done && encoding == BITLEX_UTF8) block -= unfinished(p + done, block);
             units = run(s, cursor, scratch, p + done * width, block, encoding, out + n, room - n / each, stored);
             n += *stored;
+            if (units == 0 && block > BITLEX_BLOCK) { /* the last block does not tell: those before it may */
+                most = BITLEX_BLOCK;
+                continue;
+            }
             if (units == 0) slow = done + block; /* nothing tells there; not to be tried at each of its units */
             done += units;
             if (done == length) break;
@@ -713,14 +739,10 @@ size_t bitlex_stream_finish(bitlex_stream *s, uint64_t *out)
 {
     const uint32_t end = s->machine->stages->backward_end / s->machine->stages->column_count;
     size_t n = 0;
-    uint32_t i, taken;
+    uint32_t taken;
     if (s->tail_length > 0) n = step_character(s, s->tail, s->tail + s->tail_length, BITLEX_UTF8, &taken, out);
-    leave_table(s);
-    for (i = 0; i < s->count; i++) {
-        const uint64_t open = *place(s, i);
-        if (s->sets[set_of(open)] >> end & 1) n += hand_out(s, open >> 6, (int)(open & 1), out + n);
-    }
+    n += hand_out_by_state(s, end, out + n);
     if (s->opened && s->length > 0) n += hand_out(s, s->length, 1, out + n);
-    s->count = s->tail_length = 0;
+    s->tail_length = 0;
     return s->machine->drops ? n / 2 : n;
 }
