@@ -94,6 +94,22 @@ def test_long_texts_in_even_parts(name: str, size: int) -> None:
     check(lexer, text, [text[at : at + size] for at in range(0, len(text), size)], lexer.stream(spans=True), lexer.stream())
 
 
+@pytest.mark.parametrize("name", ["cl100k", "deepseek_llm", "falcon", "tiny_aya"])
+def test_ascii_that_does_not_fill_all_lanes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of ASCII go straight into lanes, whatever their size: around where lanes end, and where there is more text behind, or none."""
+    lexer, source = bitlex.lexer(name), random.Random(name)
+    monkeypatch.setenv("BITLEX_TIER", "portable")
+    portable = bitlex.lexer(name)
+    words = ["word", " some", " Other", "\n", " 12", "345", "        ", "it's", "):\n", "\t"]
+    text = "".join(source.choice(words) for _ in range(5_000)).encode()
+    for steps in range(8, 104, 8):
+        for size in {48 * steps + 7, 48 * steps + 8, 63 * steps + 1, 64 * steps - 1, 64 * steps}:
+            want = portable.spans(text[:size]).tolist()
+            assert lexer.spans(text[:size]).tolist() == want, size
+            for at in (0, 1, size // 2, max(0, size - 400)):
+                assert offsets(lexer.stream(spans=True), [text[:at], text[at:size]]) == want, (size, at)
+
+
 def test_what_is_settled_comes_out_at_once() -> None:
     """Nothing is held back that no continuation could change: what comes out is what all continuations have in common."""
     for name in ("cl100k", "o200k", "gpt2"):

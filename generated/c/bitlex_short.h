@@ -59,27 +59,22 @@ BITLEX_INLINE M NAME(repeated)(V symbols, M lasting)
     return same & same << 1 & lasting;
 }
 
-/* From where each character takes the state before it: the one before, or where a column that lasts is repeated, from the third on, the
- * second. That is the last one that is not such a third or later one: the n-th of these, if n are up to here. They are counted eight by
- * eight. */
-BITLEX_INLINE V NAME(sources)(M repeated)
-{
-    const V sums = _mm512_set1_epi64(0x0101010101010101), others = _mm512_mullo_epi64(_mm512_maskz_set1_epi8(~repeated, 1), sums);
-    const V eights = _mm512_mullo_epi64(_mm512_permutexvar_epi8(_mm512_set1_epi64(0x3F372F271F170F07), others), sums);
-    const V eighth = _mm512_srli_epi16(v_and(v_load(numbers), _mm512_set1_epi8(0x38)), 3);
-    const V before = _mm512_permutexvar_epi8(eighth, _mm512_slli_epi64(eights, 8));
-    return _mm512_mask_permutexvar_epi8(v_load(previous), repeated, v_add(v_add(others, before), _mm512_set1_epi8(-1)),
-                                        _mm512_maskz_compress_epi8(~repeated, v_load(numbers)));
-}
-
-/* Of columns that count, the fourth of a run and those behind it, of which each takes the state before it from one of the first three: they
- * took it from the third. */
+/* From where each character takes the state before it: of the character before; but where that is repeated, of one that it is equal to, the
+ * second of the run where a column lasts, one of the first three where it counts. The last one before that is not repeated is the n-th of
+ * these, if n are before; they are counted eight by eight. */
 static const int8_t counted[64] = {0, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1,
                                    0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0,
                                    -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1, 0, -2, -1};
-BITLEX_INLINE V NAME(sources_counted)(V from, M counting)
+BITLEX_INLINE V NAME(sources)(M repeated, M counting)
 {
-    return _mm512_mask_add_epi8(from, counting, from, _mm512_permutexvar_epi8(_mm512_sub_epi8(v_load(numbers), from), v_load(counted)));
+    const V sums = _mm512_set1_epi64(0x0101010101010101), here = _mm512_maskz_set1_epi8(~repeated, 1);
+    const V others = _mm512_mullo_epi64(here, sums);
+    const V eights = _mm512_mullo_epi64(_mm512_permutexvar_epi8(_mm512_set1_epi64(0x3F372F271F170F07), others), sums);
+    const V eighth = _mm512_srli_epi16(v_and(v_load(numbers), _mm512_set1_epi8(0x38)), 3);
+    const V before = _mm512_permutexvar_epi8(eighth, _mm512_slli_epi64(eights, 8));
+    const V number = v_add(_mm512_sub_epi8(others, here), v_add(before, _mm512_set1_epi8(-1)));
+    const V from = _mm512_permutexvar_epi8(number, _mm512_maskz_compress_epi8(~repeated, v_load(numbers)));
+    return _mm512_mask_add_epi8(from, counting << 1, from, _mm512_permutexvar_epi8(_mm512_sub_epi8(v_load(numbers), from), v_load(counted)));
 }
 
 /* The states behind characters, guessed at first; and what is done to open places. */
@@ -91,18 +86,21 @@ BITLEX_INLINE V NAME(walk_pages)(const bitlex_walk *walk, V columns, M all, V en
     const uint64_t same = m_bits(m_equal(columns, _mm512_permutexvar_epi8(from, columns))) & ~UINT64_C(1), third = same & same << 1;
     const uint64_t counting = third & third << 1 & m_bits(_mm512_test_epi8_mask(kind, _mm512_set1_epi8(BITLEX_COUNTS)));
     const uint64_t repeated = (third & m_bits(_mm512_test_epi8_mask(kind, _mm512_set1_epi8(BITLEX_LASTS)))) | counting;
-    M there[BITLEX_PAGES];
+    M there[BITLEX_PAGES], watched = all;
     uint32_t i;
     for (i = 0; i < pages; i++) there[i] = _mm512_cmpeq_epi8_mask(page, _mm512_set1_epi8((char)i));
     for (i = 0; i < WALK_TURNS; i++) {
         behind = NAME(walk_step)(walk->next, v_add(offset, _mm512_mask_permutexvar_epi8(entry, ~UINT64_C(1), from, behind)), there, pages);
     }
-    if (repeated) from = NAME(sources_counted)(NAME(sources)(repeated), counting);
+    if (repeated) { /* nobody takes the state of these, so they are right when the others are */
+        from = NAME(sources)(repeated, counting);
+        watched &= ~repeated;
+    }
     do {
         last = behind;
         index = v_add(offset, _mm512_mask_permutexvar_epi8(entry, ~UINT64_C(1), from, behind));
         behind = NAME(walk_step)(walk->next, index, there, pages);
-    } while ((_mm512_cmpneq_epi8_mask(behind, last) & all) != 0);
+    } while ((_mm512_cmpneq_epi8_mask(behind, last) & watched) != 0);
     *did = NAME(walk_step)(walk->does, index, there, pages);
     return behind;
 }
@@ -178,14 +176,13 @@ BITLEX_INLINE int NAME(walk_utf8)(const bitlex_lanes *lanes, bitlex_recent *rece
 
 #define BITS(flag) m_bits(_mm512_mask_test_epi8_mask(all, did, _mm512_set1_epi8((char)(flag))))
 
-/* Each use is of what was written last before it. Which writes are used; *initial: whether what was there before is. From a write up to the
- * next one is a number; adding ones to it carries to its top if it has a bit. */
+/* Each use is of what was written last before it, at the same character before that is written again. Which writes are used: of all that is
+ * there, side by side, those before a use; *initial: whether what was there before is. */
 BITLEX_INLINE uint64_t used(uint64_t writes, uint64_t uses, uint64_t *initial)
 {
-    const uint64_t tops = writes >> 1 | UINT64_C(1) << 63, below = uses >> 1;
-    const uint64_t found = (((below & ~tops) + ~tops) | below) & tops;
-    *initial = (uses & (writes ^ (writes - 1))) != 0;
-    return _pdep_u64(_pext_u64(found, tops) >> (~writes & 1), writes);
+    const uint64_t either = writes | uses, are_uses = _pext_u64(uses, either);
+    *initial = are_uses & 1;
+    return _pdep_u64(_pext_u64(writes, either) & are_uses >> 1, either);
 }
 
 /* An open place: where the character of the highest bit starts, of characters that start at these places. */
@@ -199,10 +196,18 @@ BITLEX_INLINE uint64_t last_place(const bitlex_walker *w, uint64_t bits, uint64_
 BITLEX_INLINE uint64_t NAME(walk_open)(bitlex_walker *w, V did, uint64_t all, uint64_t places)
 {
     uint64_t *open = w->stream->open;
-    const uint64_t first_starts = BITS(BITLEX_FIRST_STARTS), second_starts = BITS(BITLEX_SECOND_STARTS);
-    const uint64_t first_is_second = BITS(BITLEX_FIRST_IS_SECOND), first_is_here = BITS(BITLEX_FIRST_IS_HERE);
-    const uint64_t second_is_here = BITS(BITLEX_SECOND_IS_HERE), writes = first_is_second | first_is_here;
-    uint64_t first, second, initial, initial_second;
+    const uint64_t first_starts = BITS(BITLEX_FIRST_STARTS), first_is_here = BITS(BITLEX_FIRST_IS_HERE);
+    uint64_t second_starts, first_is_second, second_is_here, writes = first_is_here, first, second, initial, initial_second;
+    if (!BITS(BITLEX_SECOND_STARTS | BITLEX_FIRST_IS_SECOND | BITLEX_SECOND_IS_HERE)) { /* one place at a time, as most often */
+        first = used(writes, first_starts, &initial);
+        if (initial) *w->out++ = open[0] >> 6;
+        if (writes != 0) open[0] = last_place(w, writes, places);
+        return first;
+    }
+    second_starts = BITS(BITLEX_SECOND_STARTS);
+    first_is_second = BITS(BITLEX_FIRST_IS_SECOND);
+    second_is_here = BITS(BITLEX_SECOND_IS_HERE);
+    writes |= first_is_second;
     first = used(writes, first_starts, &initial);
     second = used(second_is_here, second_starts | (first & first_is_second), &initial_second);
     if (initial) *w->out++ = open[0] >> 6;

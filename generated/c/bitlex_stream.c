@@ -9,7 +9,8 @@
  *
  * That is done character by character only where parts meet: at the start of a part until no place is open, and at its end,
  * from where on all backward states are still possible. Between, the backward state at the end and the forward state at the start are
- * known, and bitlex.c runs it as any other text.
+ * known, and bitlex.c runs it as any other text. Where it does so in lanes, these tell the backward state at the start, too, by which the
+ * places that are open are settled.
  *
  * The forward state and the sets of the places that are open, in order, are a configuration. A machine gets into few of these, so a table has
  * them all, or the first of many, with what a column makes of each: the next one, which places are handed out, and which are open. The table is

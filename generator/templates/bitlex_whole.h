@@ -18,10 +18,15 @@
     for (turn = 0;; turn++) { \
         before = _mm512_mask_permutexvar_epi8(entry, ~UINT64_C(1), from, states); \
         next = step; \
-        if (turn > 0 && (_mm512_cmpneq_epi8_mask(next, states) & all) == 0) break; \
-        if (turn == FEW_TURNS) from = NAME(sources)(NAME(repeated)(symbols, m_high(guess)) & all); \
-        if (turn == MOST_TURNS) return 0; \
+        changed = _mm512_cmpneq_epi8_mask(next, states) & watched; \
         states = next; \
+        if (turn > 0 && changed == 0) break; \
+        if (turn == FEW_TURNS) { \
+            repeated = NAME(repeated)(symbols, m_high(guess)) & all; \
+            from = NAME(sources)(repeated, 0); \
+            watched &= ~repeated; \
+        } \
+        if (turn == MOST_TURNS) return 0; \
     }
 
 BITLEX_INLINE V NAME(usual)(const uint8_t *usual, V symbols, const uint32_t rows)
@@ -37,6 +42,7 @@ BITLEX_INLINE int NAME(labels_of)(const bitlex_lanes *lanes, const uint8_t *code
     const V around = _mm512_sub_epi8(_mm512_set1_epi8((char)(count - 1)), v_load(numbers)), entry = v_all((int)*state);
     const V symbols = _mm512_permutexvar_epi8(around, v_load(codes)), guess = NAME(usual)(lanes->usual_left, symbols, rows);
     const M all = ~UINT64_C(0) >> (64 - count);
+    M watched = all, repeated, changed;
     V from = v_add(v_load(numbers), v_all(0xFF)), states = v_and(guess, v_all(0x7F)), code = symbols, before, next;
     uint8_t left[64];
     uint32_t turn;
@@ -53,6 +59,7 @@ BITLEX_INLINE int NAME(starts_of)(const bitlex_lanes *lanes, const uint8_t *labe
 {
     const V symbols = v_load(labels), guess = NAME(usual)(lanes->usual_right, symbols, rows), entry = v_all((int)*state);
     const M all = ~UINT64_C(0) >> (64 - count);
+    M watched = all, repeated, changed;
     V from = v_add(v_load(numbers), v_all(0xFF)), states = v_and(guess, v_all(0x7F)), before, next;
     uint8_t right[64];
     uint32_t turn;
