@@ -41,6 +41,7 @@ typedef struct {
     const uint32_t *ids;           /* open addressing by the bytes of a token: its id, tagged (bpe_hash.h), or BPE_NONE */
     const bpe_pair_line *pairs;    /* [pairs_mask + 1] */
     const uint32_t *byte_pairs;    /* [65536] by two bytes, the left one lower: rank of the merge of their tokens, or BPE_NONE */
+    const uint32_t *byte_bounds;   /* [65536] by two bytes: see bpe_pairs.h */
     const uint32_t *rank_tokens;   /* [rank_count] what a merge makes; none if ranks_are_ids: the token of that rank */
     const uint64_t *merged;        /* bits by id: known to be what its bytes merge to */
     const uint64_t *char_joints;   /* bits by hash of two characters, and by three bytes: see bpe_joints.h */
@@ -99,7 +100,6 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
                   uint32_t *out);
 
 #define BPE_KEY 15
-#define BPE_COLUMN 30
 #define BPE_MEDIUM 32
 #define BPE_WIDE 62
 #define BPE_LONG 254
@@ -113,9 +113,9 @@ typedef struct {
 /* Merge many pieces, of up to `longest` bytes, without any cache, several at a time: 0, or -1 if some byte is no token. */
 int bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count, size_t longest);
 
-/* The same of pieces of up to BPE_COLUMN bytes, with AVX-512, which the processor must have; at the ids of each is room for four at least.
- * Only as many are merged, from the first on, as it is worth it for: how many, which may be none; or BPE_NO_TOKEN. */
-size_t bpe_merge_columns(const bpe_vocabulary *v, bpe_job *jobs, size_t count);
+/* The same of pieces of up to BPE_MEDIUM bytes, with AVX-512, which the processor must have: how many, which is none if it is not worth it; or
+ * BPE_NO_TOKEN. */
+size_t bpe_merge_rounds(const bpe_vocabulary *v, bpe_job *jobs, size_t count);
 
 /* Encode one piece of any length without any cache, by one method. out: room for `length` ids and BPE_PADDING. */
 size_t bpe_merge(const bpe_vocabulary *v, bpe_method method, const uint8_t *piece, size_t length, uint32_t *out);

@@ -6,7 +6,7 @@
  *
  * Pieces are worked on in groups. Keys are made first, and the lines that they may be in are asked for, so that memory answers while
  * other keys are made. Then each is compared; from an entry four ids are always copied, and as many counted as there are: no branch. What
- * was not found waits until there is enough to be merged together (bpe_merge_columns.c, bpe_merge_many.c), and is then put where it belongs.
+ * was not found waits until there is enough to be merged together (bpe_merge_rounds.c, bpe_merge_many.c), and is then put where it belongs.
  */
 #include "bpe_characters.h"
 #include "bpe_short.h"
@@ -317,7 +317,7 @@ static void find_tokens(bpe_encoder *e, misses *missed)
 /* Merge pieces, of up to `longest` bytes: 0, or an error. */
 static int merge_jobs(const bpe_encoder *e, bpe_job *jobs, size_t count, size_t longest)
 {
-    const size_t done = e->vectors && longest <= BPE_COLUMN ? bpe_merge_columns(e->v, jobs, count) : 0;
+    const size_t done = e->vectors ? bpe_merge_rounds(e->v, jobs, count) : 0;
     if (done == BPE_NO_TOKEN) return -1;
     return done == count ? 0 : bpe_merge_many(e->v, jobs + done, count - done, longest);
 }
@@ -344,7 +344,7 @@ static int merge_some(bpe_encoder *e, misses *missed, const uint8_t *which, size
 /* Merge what waits: 0, or an error. */
 static int merge_missing(bpe_encoder *e, misses *missed)
 {
-    const uint32_t most = e->vectors ? BPE_COLUMN : 16;
+    const uint32_t most = e->vectors ? MEDIUM : 16;
     uint8_t few[MISSING + 1], many[MISSING + 1];
     size_t few_count = 0, many_count = 0, i;
     for (i = 0; i < missed->count; i++) { /* without a branch: any other may be a token */

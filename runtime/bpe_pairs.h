@@ -20,6 +20,16 @@
 /* An id that no token has; no pair with it merges. */
 #define NO_SYMBOL (BPE_TOKENS - 1)
 
+/* Of two bytes in byte_bounds: the lowest rank of the merges of what ends with the first and the second by itself, in the lower bits; that of the
+ * first by itself and what begins with the second, in the upper ones; of each BOUND_MOST, if it is higher. In between, whether all merges of
+ * what the two make have higher ranks than theirs. */
+#ifndef BOUND_MOST /* tests have less */
+#define BOUND_MOST 0x7FFF
+#endif
+#define BOUND_BEFORE 0x7FFF
+#define BOUND_EARLY 0x8000
+#define BOUND_BEHIND_SHIFT 16
+
 struct bpe_pair_line {
     uint32_t high[LINE_PAIRS]; /* the upper 32 of the 42 bits; NO_PAIR behind the last */
     uint32_t low[LINE_PAIRS];  /* the other ten, and the rank */
@@ -27,9 +37,17 @@ struct bpe_pair_line {
 
 static inline uint64_t pair_key(uint32_t left, uint32_t right) { return (uint64_t)left << 21 | right; }
 
-static inline uint64_t hash_pair(uint64_t key) { return fold(key, UINT64_C(0x9FB21C651E98DF25)); }
+#define PAIR_LEFT UINT32_C(0x9E3779B1)
+#define PAIR_RIGHT UINT32_C(0x85EBCA77)
+#define PAIR_SHIFT 15
 
-static inline const bpe_pair_line *line_of(const bpe_vocabulary *v, uint64_t key) { return v->pairs + ((uint32_t)hash_pair(key) & v->pairs_mask); }
+static inline uint32_t hash_pair(uint64_t key)
+{
+    const uint32_t hash = (uint32_t)(key >> 21) * PAIR_LEFT + ((uint32_t)key & (BPE_TOKENS - 1)) * PAIR_RIGHT;
+    return hash ^ hash >> PAIR_SHIFT;
+}
+
+static inline const bpe_pair_line *line_of(const bpe_vocabulary *v, uint64_t key) { return v->pairs + (hash_pair(key) & v->pairs_mask); }
 
 /* HAS_RANK and the rank of the pair, if it is in the line; or 0. */
 #if defined(__SSE2__)

@@ -9,13 +9,13 @@
 
 #include <stdlib.h>
 
-#define PARTS 12
-#define MAGIC UINT64_C(0x3545504258454C54) /* also tells the order of bytes */
+#define PARTS 13
+#define MAGIC UINT64_C(0x3645504258454C54) /* also tells the order of bytes */
 
 typedef struct {
     uint64_t magic, size;
     uint32_t token_count, rank_count, whole, longest, ranks_are_ids, ids_mask, pairs_mask, pairs_reach;
-    uint64_t starts, bytes, records, byte_tokens, ids, pairs, byte_pairs, rank_tokens, merged, char_joints, byte_joints, sizes;
+    uint64_t starts, bytes, records, byte_tokens, ids, pairs, byte_pairs, byte_bounds, rank_tokens, merged, char_joints, byte_joints, sizes;
 } image_header;
 
 static uint32_t mask_for(size_t count)
@@ -45,11 +45,12 @@ static void part_sizes(const image_header *h, uint64_t bytes, uint64_t sizes[PAR
     sizes[4] = ((uint64_t)h->ids_mask + 1) * 4;
     sizes[5] = ((uint64_t)h->pairs_mask + 1) * sizeof(bpe_pair_line);
     sizes[6] = 65536 * 4;
-    sizes[7] = h->ranks_are_ids ? 0 : (uint64_t)h->rank_count * 4;
-    sizes[8] = ((uint64_t)h->token_count + 63) / 64 * 8;
-    sizes[9] = (UINT64_C(1) << CHAR_JOINT_BITS) / 8;
-    sizes[10] = (UINT64_C(1) << BYTE_JOINT_BITS) / 8;
-    sizes[11] = ((uint64_t)h->token_count + 1) * 4;
+    sizes[7] = 65536 * 4;
+    sizes[8] = h->ranks_are_ids ? 0 : (uint64_t)h->rank_count * 4;
+    sizes[9] = ((uint64_t)h->token_count + 63) / 64 * 8;
+    sizes[10] = (UINT64_C(1) << CHAR_JOINT_BITS) / 8;
+    sizes[11] = (UINT64_C(1) << BYTE_JOINT_BITS) / 8;
+    sizes[12] = ((uint64_t)h->token_count + 1) * 4;
 }
 
 static void lay_out(image_header *h, uint64_t bytes)
@@ -85,6 +86,7 @@ static void point(bpe_vocabulary *v, void *image)
     v->ids = (const void *)(base + h->ids);
     v->pairs = (const void *)(base + h->pairs);
     v->byte_pairs = (const void *)(base + h->byte_pairs);
+    v->byte_bounds = (const void *)(base + h->byte_bounds);
     v->rank_tokens = (const void *)(base + h->rank_tokens);
     v->merged = (const void *)(base + h->merged);
     v->char_joints = (const void *)(base + h->char_joints);
@@ -180,11 +182,29 @@ static void put_joints(uint64_t *char_joints, uint64_t *byte_joints, const uint8
 
 /* --- merges ------------------------------------------------------------------------------------------------------------ */
 
+/* What the merge of tokens of these lengths says of two bytes. */
+static void put_bounds(bpe_vocabulary *v, uint32_t left, uint32_t left_length, uint32_t right, uint32_t right_length, uint32_t rank)
+{
+    uint32_t *const bounds = (uint32_t *)(uintptr_t)v->byte_bounds;
+    const uint8_t *l = v->bytes + v->starts[left], *r = v->bytes + v->starts[right];
+    if (left_length == 1) {
+        uint32_t *known = bounds + (l[0] | (uint32_t)r[0] << 8);
+        if (rank < *known >> BOUND_BEHIND_SHIFT) *known = (*known & (BOUND_BEFORE | BOUND_EARLY)) | rank << BOUND_BEHIND_SHIFT;
+    }
+    if (right_length == 1) {
+        uint32_t *known = bounds + (l[left_length - 1] | (uint32_t)r[0] << 8);
+        if (rank < (*known & BOUND_BEFORE)) *known = (*known & ~(uint32_t)BOUND_BEFORE) | rank;
+    }
+    if (left_length == 2 && rank <= v->byte_pairs[l[0] | (uint32_t)l[1] << 8]) bounds[l[0] | (uint32_t)l[1] << 8] &= ~(uint32_t)BOUND_EARLY;
+    if (right_length == 2 && rank <= v->byte_pairs[r[0] | (uint32_t)r[1] << 8]) bounds[r[0] | (uint32_t)r[1] << 8] &= ~(uint32_t)BOUND_EARLY;
+}
+
 void bpe_put_merge(bpe_vocabulary *v, uint32_t left, uint32_t right, uint32_t rank)
 {
     const uint64_t key = pair_key(left, right);
     const uint32_t high = (uint32_t)(key >> 10), low = (uint32_t)key << RANK_BITS | rank;
-    uint32_t at = (uint32_t)hash_pair(key) & v->pairs_mask, reach, i;
+    const uint32_t left_length = bpe_token_length(v, left), right_length = bpe_token_length(v, right);
+    uint32_t at = hash_pair(key) & v->pairs_mask, reach, i;
     for (reach = 0;; reach++, at = (at + 1) & v->pairs_mask) {
         bpe_pair_line *line = (bpe_pair_line *)(uintptr_t)v->pairs + at;
         for (i = 0; i < LINE_PAIRS && line->high[i] != NO_PAIR; i++) {
@@ -196,19 +216,24 @@ void bpe_put_merge(bpe_vocabulary *v, uint32_t left, uint32_t right, uint32_t ra
         if (reach > v->pairs_reach) v->pairs_reach = reach;
         break;
     }
-    if (bpe_token_length(v, left) == 1 && bpe_token_length(v, right) == 1) {
-        ((uint32_t *)(uintptr_t)v->byte_pairs)[v->bytes[v->starts[left]] | (uint32_t)v->bytes[v->starts[right]] << 8] = rank;
+    if (left_length == 1 && right_length == 1) {
+        const uint32_t two = v->bytes[v->starts[left]] | (uint32_t)v->bytes[v->starts[right]] << 8;
+        if (v->byte_pairs[two] != BPE_NONE) ((uint32_t *)(uintptr_t)v->byte_bounds)[two] &= ~(uint32_t)BOUND_EARLY; /* compared with another rank */
+        ((uint32_t *)(uintptr_t)v->byte_pairs)[two] = rank;
     }
+    if (left_length <= 2 || right_length <= 2) put_bounds(v, left, left_length, right, right_length, rank);
 }
 
 /* --- all of it --------------------------------------------------------------------------------------------------------- */
 
 static void put_tokens(bpe_vocabulary *v)
 {
-    uint32_t *ids = (uint32_t *)(uintptr_t)v->ids, *byte_tokens = (uint32_t *)(uintptr_t)v->byte_tokens, *sizes = (uint32_t *)(uintptr_t)v->sizes, id;
+    uint32_t *ids = (uint32_t *)(uintptr_t)v->ids, *byte_tokens = (uint32_t *)(uintptr_t)v->byte_tokens, *sizes = (uint32_t *)(uintptr_t)v->sizes;
+    uint32_t *bounds = (uint32_t *)(uintptr_t)v->byte_bounds, id, i;
     memset(ids, 0xFF, ((size_t)v->ids_mask + 1) * sizeof *ids);
     memset(byte_tokens, 0xFF, 256 * sizeof *byte_tokens);
     memset((void *)(uintptr_t)v->byte_pairs, 0xFF, 65536 * sizeof *v->byte_pairs);
+    for (i = 0; i < 65536; i++) bounds[i] = BOUND_MOST | BOUND_EARLY | BOUND_MOST << BOUND_BEHIND_SHIFT;
     memset((void *)(uintptr_t)v->pairs, 0xFF, ((size_t)v->pairs_mask + 1) * sizeof *v->pairs);
     for (id = 0; id < v->token_count; id++) {
         put_token(v, id, ids, byte_tokens, (bpe_record *)(uintptr_t)v->records);

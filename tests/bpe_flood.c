@@ -2,7 +2,7 @@
  * they make, and what comes out. And pieces in such numbers that tables grow: that they are found again.
  *
  * The hashes are not secret, so an attacker can do this. The worst must be that no piece is ever found again: each is merged as often as it
- * occurs, like a text that was never seen. Merging is counted, not timed: link with --wrap for bpe_merge, bpe_merge_many, bpe_merge_columns
+ * occurs, like a text that was never seen. Merging is counted, not timed: link with --wrap for bpe_merge, bpe_merge_many, bpe_merge_rounds
  * and memchr, and compile with -fno-builtin-memchr. What is looked at in a cache is counted by construction, four entries. A search for special tokens
  * looks through the text once for each byte they start with, however many there are. Returns 1 if it is more, or something is wrong.
  */
@@ -36,11 +36,11 @@ int __wrap_bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count, 
     return __real_bpe_merge_many(v, jobs, count, longest);
 }
 
-size_t __real_bpe_merge_columns(const bpe_vocabulary *v, bpe_job *jobs, size_t count);
+size_t __real_bpe_merge_rounds(const bpe_vocabulary *v, bpe_job *jobs, size_t count);
 
-size_t __wrap_bpe_merge_columns(const bpe_vocabulary *v, bpe_job *jobs, size_t count)
+size_t __wrap_bpe_merge_rounds(const bpe_vocabulary *v, bpe_job *jobs, size_t count)
 {
-    const size_t done = __real_bpe_merge_columns(v, jobs, count);
+    const size_t done = __real_bpe_merge_rounds(v, jobs, count);
     size_t i;
     for (i = 0; i < done && i < count; i++) merged += jobs[i].length;
     return done;

@@ -562,18 +562,18 @@ static int has_vectors(void)
 #endif
 }
 
-/* Several pieces in columns: as many as it takes. */
-static void check_columns(const bpe_vocabulary *b, const vocabulary *v, const cut_text *t, long round)
+/* Several pieces by rounds: as many as it takes. */
+static void check_rounds(const bpe_vocabulary *b, const vocabulary *v, const cut_text *t, long round)
 {
     bpe_job *jobs = exactly(sizeof *jobs * t->count);
-    uint32_t *out = exactly(sizeof *out * t->count * BPE_COLUMN), ids[BPE_COLUMN];
+    uint32_t *out = exactly(sizeof *out * t->count * BPE_MEDIUM), ids[BPE_MEDIUM];
     size_t count, done, i;
     int missing;
-    count = put_jobs(v, t, BPE_COLUMN, jobs, out, &missing);
-    done = bpe_merge_columns(b, jobs, count);
-    if (done == BPE_NO_TOKEN ? !missing : done > count || (done == 0 && count >= 16)) fail("columns: how many are done", round);
+    count = put_jobs(v, t, BPE_MEDIUM, jobs, out, &missing);
+    done = bpe_merge_rounds(b, jobs, count);
+    if (done == BPE_NO_TOKEN ? !missing : done > count || (done == 0 && count >= 16)) fail("rounds: how many are done", round);
     for (i = 0; done != BPE_NO_TOKEN && i < done; i++) {
-        same("columns", round, define(v, jobs[i].bytes, jobs[i].length, 0, ids), ids, jobs[i].count, jobs[i].ids);
+        same("rounds", round, define(v, jobs[i].bytes, jobs[i].length, 0, ids), ids, jobs[i].count, jobs[i].ids);
     }
     free(jobs);
     free(out);
@@ -745,18 +745,27 @@ static int check_small(uint32_t chosen, int listed)
     size_t length, i;
     uint32_t word;
     int out_of_order = 0, ordered;
+    cut_text all = {.text = exactly(FEW_LETTERS << (FEW_LETTERS + 1))};
+    all.starts = exactly(sizeof *all.starts << (FEW_LETTERS + 1));
+    all.ends = exactly(sizeof *all.ends << (FEW_LETTERS + 1));
+    all.ids = NULL;
     build(&b, v);
     if (bpe_neighbours_begin(&n, &b) != 0) exit(2);
     for (length = 1; length <= FEW_LETTERS; length++) {
         for (word = 0; word < 1u << length; word++) {
             uint8_t p[FEW_LETTERS];
             for (i = 0; i < length; i++) p[i] = (uint8_t)('a' + (word >> i & 1));
+            memcpy(all.text + all.length, p, length);
+            all.starts[all.count] = (uint32_t)all.length;
+            all.ends[all.count++] = (uint32_t)(all.length += length);
             check_methods(&b, v, &n, p, length, (long)chosen);
             out_of_order |= is_out_of_order(v, p, length);
         }
     }
     ordered = n.ordered;
     if (ordered != !out_of_order) fail("whether merges are in order", (long)chosen);
+    if (has_vectors()) check_rounds(&b, v, &all, (long)chosen);
+    free_text(&all);
     bpe_neighbours_end(&n);
     bpe_close(&b);
     free_vocabulary(v);
@@ -804,7 +813,7 @@ int main(int argc, char **argv)
         check_many(&b, v, &first, BPE_MEDIUM, round);
         check_many(&b, v, &first, BPE_WIDE, round);
         check_many(&b, v, &first, BPE_LONG, round);
-        if (has_vectors()) check_columns(&b, v, &first, round);
+        if (has_vectors()) check_rounds(&b, v, &first, round);
         check_neighbours(v, &n, round);
         for (i = 0; i < first.count && i < 40; i++) check_methods(&b, v, &n, first.text + first.starts[i], first.ends[i] - first.starts[i], round);
         if (round % 2 == 0) check_tokens(&b, v, &n, 5001 + below(3000), round);
