@@ -95,9 +95,9 @@ typedef struct {
     uint8_t direct[256];        /* the same as cell_column, straight from an ASCII or Latin-1 unit */
     uint8_t identity[256];
     uint16_t checkpoints[BITLEX_LEVELS][BITLEX_CHECKPOINTS];
-    uint8_t columns[BITLEX_BLOCK + 8];
+    uint8_t columns[BITLEX_BLOCK + 16];
     uint16_t labels[BITLEX_BLOCK + 8];
-    uint16_t units[BITLEX_BLOCK + 8];
+    uint16_t units[BITLEX_BLOCK + 16];
     uint16_t events[BITLEX_BLOCK + 16];
     uint32_t rows[BITLEX_ROWS], leads[256]; /* where stage2 has what, by leading bits and bytes */
 } bitlex_cursor;

@@ -13,7 +13,7 @@
  *
  * Characters of UTF-8 are decoded without a branch: each, of one byte to four, is a walk of three look-ups, in which bytes that do not
  * belong to it do not matter. How many characters there are in a block is known before, as they are the bytes that are not inside of one; so a
- * block is cut into four parts of equally many, which are decoded side by side. That each part ends where the next one starts proves that all
+ * block is cut into six parts of equally many, which are decoded side by side. That each part ends where the next one starts proves that all
  * bytes passed over were inside of characters; what else may be wrong with UTF-8 leads to no column, and so do characters of four bytes
  * if the last one tells. Those are looked at one by one, and if it is the text that is wrong, the block is loaded by bitlex.c.
  */
@@ -209,9 +209,9 @@ int bitlex_fill_pairs(bitlex_pairs *pairs, const bitlex_machine *m)
 
 /* --- UTF-8 -> columns --------------------------------------------------------------------------------------------- */
 
-#define PARTS 4
+#define PARTS 6
 #define CHUNK 64
-#define MOST (BITLEX_BLOCK / PARTS + 1) /* characters of a part, but the last, which has up to three more */
+#define MOST (BITLEX_BLOCK / PARTS + 1) /* characters of a part, but the last, which has up to five more */
 #define LEAST_WALKS (BITLEX_LANES_FROM < CHUNK ? CHUNK : BITLEX_LANES_FROM) /* bytes: load_utf8 is faster if there are less, and */
 #define MOSTLY_ASCII 24 /* if less than one in so many is inside of a character */
 
@@ -224,10 +224,15 @@ static inline uint32_t count_inside(const uint8_t *text)
     return sum;
 }
 
-/* The character at a place, as number `to` of a part: where the next one is. */
+/* Four bytes, the first one lowest; where bytes are ordered so, compilers make one load of it. */
+static inline uint32_t four_at(const uint8_t *p) { return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24; }
+
+/* The character at a place, as number `to` of a part: where the next one is. Tables are named by what they are part of, as an address of
+ * its own for each would take the registers that places need. */
 #define WALK(at, k) \
-    (lead = text[at], unit[to + (k) * MOST] = (uint16_t)(at), \
-     column[to + (k) * MOST] = third[(size_t)first[lead][text[(at) + 1]] + text[(at) + 2]], (at) += lengths[lead])
+    (bytes = four_at(text + (at)), lead = bytes & 0xFF, unit[to + (k) * MOST] = (uint16_t)(at), \
+     column[to + (k) * MOST] = pairs->third[(size_t)pairs->first[lead][bytes >> 8 & 0xFF] + (bytes >> 16 & 0xFF)], \
+     (at) += pairs->length[lead])
 
 /* Columns and units of a part of a text, a block at most; 0 where load_utf8 must do it. A walk goes wrong on what is ill-formed, or is
  * written by another thread just now. But it takes no more steps than characters are counted, of four bytes at most: so it stays in the
@@ -236,12 +241,10 @@ static inline uint32_t count_inside(const uint8_t *text)
 static uint32_t load_by_walks(bitlex_cursor *c, const uint8_t *text, uint32_t length, uint64_t behind)
 {
     const bitlex_pairs *pairs = &c->machine->lanes->pairs;
-    const uint8_t *third = pairs->third, *lengths = pairs->length;
-    const uint16_t *const *first = pairs->first;
     uint8_t *copy = (uint8_t *)c->labels, *column = c->columns, last[CHUNK];
     uint16_t *unit = c->units, chars[BITLEX_BLOCK / CHUNK + 2];
-    uint32_t n = 0, i, k, lead, seen;
-    size_t start[PARTS], at0, at1, at2, at3, part, to, rest;
+    uint32_t n = 0, i, k, lead, seen, bytes;
+    size_t start[PARTS], at0, at1, at2, at3, at4, at5, part, to, rest;
     uint64_t all = 0, word;
     if (behind < length + CHUNK) {
         memcpy(copy, text, length);
@@ -260,15 +263,18 @@ static uint32_t load_by_walks(bitlex_cursor *c, const uint8_t *text, uint32_t le
         seen = k == 0 ? 0 : chars[k - 1];
         for (start[i] = k * CHUNK; start[i] < length && (seen += (text[start[i]] & 0xC0) != 0x80) <= i * part; start[i]++) {}
     }
-    at0 = start[0], at1 = start[1], at2 = start[2], at3 = start[3];
+    at0 = start[0], at1 = start[1], at2 = start[2], at3 = start[3], at4 = start[4], at5 = start[5];
     for (to = 0; to < part; to++) {
         WALK(at0, 0);
         WALK(at1, 1);
         WALK(at2, 2);
         WALK(at3, 3);
+        WALK(at4, 4);
+        WALK(at5, 5);
     }
-    for (rest = n - part * PARTS; rest > 0; rest--, to++) WALK(at3, 3);
-    if (start[0] != 0 || at0 != start[1] || at1 != start[2] || at2 != start[3] || at3 != length) return 0;
+    for (rest = n - part * PARTS; rest > 0; rest--, to++) WALK(at5, 5);
+    if (start[0] != 0 || at0 != start[1] || at1 != start[2] || at2 != start[3]) return 0;
+    if (at3 != start[4] || at4 != start[5] || at5 != length) return 0;
     for (i = MOST, to = part; to < part * PARTS; i += MOST, to += part) {
         rest = i < (PARTS - 1) * MOST ? part : n - to;
         memmove(column + to, column + i, rest);
@@ -283,7 +289,7 @@ static uint32_t load_by_walks(bitlex_cursor *c, const uint8_t *text, uint32_t le
         lead = text[unit[i]];
         if ((lead & 0xC0) == 0x80) return 0;
         column[i] = look_up(table_of(c), bitlex_decode(text + unit[i], text + length, &k));
-        if (k != lengths[lead]) return 0;
+        if (k != pairs->length[lead]) return 0;
     }
     return n;
 }
