@@ -74,6 +74,22 @@ def test_bytes_of_all_kinds(name: str, vector_tier: str, monkeypatch: pytest.Mon
             assert one.spans(text).tolist() == two.spans(text).tolist()
 
 
+def test_what_is_ill_formed_beside_the_last_plane(vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lead that may be followed by nothing is not taken for one of the last plane, of which a machine tells characters apart."""
+    pattern = "[\U00100000-\U0010abcd]+|\ufffd{1,2}|[a-z]+|\\s+|[^a-z\\s\ufffd\U00100000-\U0010abcd]+"
+    one = bitlex.compile(pattern, dialect="python")
+    assert one.tier == vector_tier
+    monkeypatch.setenv("BITLEX_TIER", "pure")
+    two = bitlex.compile(pattern, dialect="python")
+    chance = random.Random(7)
+    characters = ("\U00100000", "\U0010abce", "\U000fffff", "\ufffd", "\xe9", "中", "ab ")
+    units = (*(text.encode() for text in characters), b"\xf4", b"\xf4\x80", b"\xf4\x8f\xbf", b"\xff", b"\xfe\x80\xbf", b"\x80")
+    for length in (400, 6_144, 30_000):
+        for rare in (1, 2, 9):
+            text = b"".join(chance.choice(units) if chance.randrange(rare) == 0 else b"\xf4\x80\x80\x80" for _ in range(length))
+            assert one.spans(text).tolist() == two.spans(text).tolist()
+
+
 @pytest.mark.parametrize("name", ["cl100k", "o200k", "bytelevel"])
 def test_texts_that_jump_about(name: str, vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Code points from anywhere, for long enough that rows are no longer looked for, and a script, for which they are again."""

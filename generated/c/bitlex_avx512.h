@@ -183,7 +183,6 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 #define m_of(bits) ((M)(bits))
 #define m_spread(bits, places) _pdep_u64(bits, places)
 #define v_pack NAME(pack)
-#define v_pack_three NAME(pack_three)
 #define m_gather(bits, places) _pext_u64(bits, places)
 #define m_followed NAME(followed)
 #define m_followed_four NAME(followed_four)
@@ -212,18 +211,8 @@ BITLEX_INLINE M NAME(followed_four)(V here, V second)
     return m_and(m_and(m_at_least(here, v_all(0xF0)), m_at_least(second, v_permute(second_from_four, here))),
                  m_at_least(v_permute(second_to_four, here), second));
 }
-BITLEX_INLINE void NAME(pack)(uint8_t *to, uint64_t places, const uint8_t *p, V here)
-{
-    (void)p; /* is where it has been loaded from */
-    v_store(to, NAME(compress)(places, here));
-}
-BITLEX_INLINE void NAME(pack_three)(uint8_t *to, uint8_t *to_second, uint8_t *to_third, uint64_t places, const uint8_t *p, V here, V second,
-                                    V third)
-{
-    NAME(pack)(to, places, p, here);
-    NAME(pack)(to_second, places, p + 1, second);
-    NAME(pack)(to_third, places, p + 2, third);
-}
+BITLEX_INLINE void NAME(pack)(uint8_t *to, uint64_t places, V bytes) { v_store(to, NAME(compress)(places, bytes)); }
+
 /* The codes of a row, which is given a place. */
 static V NAME(meet)(const bitlex_lanes *lanes, bitlex_recent *recent, uint32_t chunk, uint32_t row)
 {

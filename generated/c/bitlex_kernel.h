@@ -10,9 +10,8 @@
  *     EACH_SIZE, EACH_AGAIN_SIZE, MANY_SIZES, MOST_BACKWARD, SPARE, TERMS    see below
  *     PACKS                 whether characters of UTF-8 are packed: m_inside (bytes that are inside a character), m_followed (leads of
  *                           two or three bytes to which the next byte belongs), m_followed_four (of four bytes), m_of (a word of
- *                           bits as a mask), v_pack (store the bytes of the bits that are set side by side), v_pack_three (and those
- *                           behind, and those behind these), m_gather (the bits where others are, side by side), m_spread (the other
- *                           way round)
+ *                           bits as a mask), v_pack (store the bytes of the bits that are set side by side), m_spread (put bits that are
+ *                           side by side where others are)
  *     POINTS                whether that is done by bitlex_points.h, where the codes of characters are looked up one by one
  *     DEEP                  whether it has a way of its own to look up characters that are not ASCII, named `deep`; if not, v_stretch
  *                           (the code of characters of the BMP in large stretches of one column, or LOOK_DEEPER)
@@ -204,6 +203,8 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, ui
 
 #if PACKS
 #if !POINTS
+#define ILL_FORMED 0xFF /* as the first byte of what becomes U+FFFD: no character begins with it */
+
 /* The codes of 64 characters, which have their first bytes in `here`, their second ones, and so on: those in `leads`; of others `code`. */
 BITLEX_INLINE V NAME(points)(const bitlex_lanes *lanes, bitlex_recent *recent, V here, V second, V third, V fourth, V code, M leads)
 {
@@ -216,9 +217,13 @@ BITLEX_INLINE V NAME(points)(const bitlex_lanes *lanes, bitlex_recent *recent, V
         chunk = v_choose(fours, v_or(v_left(v_and(here, v_all(3)), 6), v_and(second, v_all(0x3F))), chunk);
         row = v_choose(fours, third, row);
         low = v_choose(fours, fourth, low);
-        leads = m_without(leads, beyond);
-        if (lanes->last_plane == BITLEX_LOOK_DEEPER) huge = m_bits(beyond);
-        else code = v_choose(beyond, v_all(lanes->last_plane), code);
+        if (m_any(beyond)) {
+            const M ill = m_equal(here, v_all(ILL_FORMED));
+            leads = m_without(leads, beyond);
+            if (lanes->last_plane == BITLEX_LOOK_DEEPER) huge = m_bits(m_without(beyond, ill));
+            else code = v_choose(beyond, v_all(lanes->last_plane), code);
+            code = v_choose(ill, v_all(lanes->replacement), code);
+        }
     }
     code = NAME(deep)(lanes, recent, code, leads, m_without(threes, fours), chunk, row, low);
     if (huge) {
@@ -274,15 +279,12 @@ static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *m
             inside |= next << 1 | next_two << 2 | next_three << 3;
             inner |= next >> 63 | next_two >> 62 | next_three >> 61;
             odd = beyond & ~(inside | whole | next_three);
-            v_pack(memory->fourth + count, ~inside, p + 3, fourth);
+            if (odd) here = v_choose(m_of(odd), v_all(ILL_FORMED), here);
+            v_pack(memory->fourth + count, ~inside, fourth);
         }
-        v_pack_three(memory->codes + count, memory->turned + count, memory->states + count, ~inside, p, here, second, third);
-        if (odd) {
-            const M wrong = m_of(m_gather(odd, ~inside));
-            v_store(memory->codes + count, v_choose(wrong, v_all(0xEF), v_load(memory->codes + count)));
-            v_store(memory->turned + count, v_choose(wrong, v_all(0xBF), v_load(memory->turned + count)));
-            v_store(memory->states + count, v_choose(wrong, v_all(0xBD), v_load(memory->states + count)));
-        }
+        v_pack(memory->codes + count, ~inside, here);
+        v_pack(memory->turned + count, ~inside, second);
+        v_pack(memory->states + count, ~inside, third);
         memory->places[at / 64] = ~inside;
         count += (uint32_t)__builtin_popcountll(~inside);
     }

@@ -47,7 +47,6 @@
 #undef v_offset
 #undef v_or
 #undef v_pack
-#undef v_pack_three
 #undef v_permute
 #undef v_prepare
 #undef v_right

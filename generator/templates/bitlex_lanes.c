@@ -400,6 +400,7 @@ BITLEX_ONCE void fill_codes(bitlex_lanes *lanes, const uint8_t *code_of_column)
     for (i = 0; i < 256; i++) lanes->stretch[i / 128][i % 128] = common_code(lanes, i << 9);
     for (i = 0; i < 256; i++) lanes->chunk[i] = code_of_blocks(lanes, i << 12, 1u << 12);
     lanes->last_plane = code_of_blocks(lanes, 0x100000, 0x10000);
+    lanes->replacement = code_of(lanes, 0xFFFD);
 }
 
 /* What comes of a symbol in a state, also of the last one, the identity: the next state, and flags for what is put out. */

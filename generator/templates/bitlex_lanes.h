@@ -171,6 +171,7 @@ struct bitlex_lanes {
     uint32_t two_bytes_rows; /* 128 if the table has at most eight pages, else 192 */
     uint32_t packed; /* how direct and stretch are packed, if they are: see bitlex_avx2.h */
     uint8_t last_plane; /* the code of the column of U+100000 and all behind, or LOOK_DEEPER */
+    uint8_t replacement; /* and that of U+FFFD */
     uint8_t forward_bits; /* of a forward state, without flags */
     uint8_t usual; /* the backward state to which most columns lead */
     uint32_t identity; /* the code of the column of what is no code point */
