@@ -1120,11 +1120,11 @@ void bitlex_recall(bitlex_cursor *c, uint64_t *kept)
 /* --- texts that go on ------------------------------------------------------------------------------------------- */
 
 /* The last place in a text from which on what follows the text may still change the backward state: behind it, columns tell. 0 if there is
- * none but the start, or none in the last block; *state is the state there. */
-static uint64_t settled(bitlex_cursor *c, uint32_t *state)
+ * none but the start, or none in the last `most` units, a block at most; *state is the state there. */
+static uint64_t settled(bitlex_cursor *c, uint64_t most, uint32_t *state)
 {
     const uint32_t columns = c->stage->column_count;
-    const uint64_t lowest = c->length > BITLEX_BLOCK ? border(c, c->length - BITLEX_BLOCK) : 0;
+    const uint64_t lowest = c->length > most ? border(c, c->length - most) : 0;
     uint64_t ahead, from, to = c->length;
     uint32_t loaded, n, i, size;
     uint16_t set[SET];
@@ -1133,9 +1133,9 @@ static uint64_t settled(bitlex_cursor *c, uint32_t *state)
         const uint8_t unit = c->text[to - 1];
         uint32_t column = c->direct[unit], size_of = 1;
         if (c->encoding == BITLEX_UTF8 && unit >= 0x80) {
-            const uint64_t most = to - lowest < 3 ? to - lowest : 3;
+            const uint64_t farthest = to - lowest < 3 ? to - lowest : 3;
             uint32_t back = 1;
-            while (back < most && (c->text[to - back] & 0xC0) == 0x80) back++;
+            while (back < farthest && (c->text[to - back] & 0xC0) == 0x80) back++;
             column = look_up(table_of(c), bitlex_decode(c->text + to - back, c->text + to, &size_of));
             if (size_of != back || c->machine->continuation != NULL) break;
         }
@@ -1171,7 +1171,7 @@ uint32_t bitlex_load_part(bitlex_cursor *c, const void *text, uint64_t length, b
 }
 
 uint64_t bitlex_begin_open(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch, uint32_t forward,
-                           uint64_t origin)
+                           uint64_t origin, uint64_t most)
 {
     bitlex_lane_memory *memory = c->memory; /* what it remembers of rows stays true: it is of the machine */
     uint32_t state;
@@ -1181,7 +1181,7 @@ uint64_t bitlex_begin_open(bitlex_cursor *c, const void *text, uint64_t length, 
     c->letters = NULL;
     c->kept = NULL;
     c->known = 0;
-    c->length = settled(c, &state);
+    c->length = settled(c, most, &state);
     c->blocks = c->length / BITLEX_BLOCK + (c->length % BITLEX_BLOCK != 0);
     if (has_vectors(c->machine) && scratch != NULL && memory == NULL) memory = bitlex_memory_in(scratch);
     c->memory = memory;

@@ -26,6 +26,7 @@
 #define STATES 64
 #define RUN 32   /* equal characters that are worth a look whether they change anything */
 #define LONG_RUN 256 /* units of a part, for which they are where there is a table */
+#define LOOK 128 /* units at the end of a part that are asked what settles the places that are open before it; mostly the first of them tells */
 #define SHORT 24 /* units that are not worth more than one step each */
 
 #if defined(__GNUC__)
@@ -556,7 +557,8 @@ static int runs_open(const bitlex_stream *s, const void *scratch) { return scrat
 static size_t run(bitlex_stream *s, bitlex_cursor *c, void *scratch, const uint8_t *text, size_t length, bitlex_encoding encoding,
                   uint64_t *out, size_t room, size_t *stored)
 {
-    const size_t units = (size_t)bitlex_begin_open(c, text, length, encoding, scratch, s->forward, s->length);
+    const size_t units = (size_t)bitlex_begin_open(c, text, length, encoding, scratch, s->forward, s->length,
+                                                   s->count > 0 ? LOOK : BITLEX_BLOCK);
     size_t total = 0, handed = 0, more;
     *stored = 0;
     if (units == 0) return 0;
@@ -631,12 +633,13 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
                         uint64_t *out, size_t room, size_t *stored)
 {
     const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding, each = s->machine->drops ? 2 : 1;
-    size_t done = 0, slow = 0, n = 0, most = length;
+    size_t done = 0, slow = 0, slow_open = 0, n = 0, most = length; /* slow: up to there nothing tells, where no place is open, or some are */
     const int open_too = runs_open(s, scratch);
     uint32_t taken;
     while (done < length) {
         int tabled = s->configuration != NOT_TABLED && s->machine->continuation == NULL; /* bytes are not to be left inside a character */
-        if ((s->count == 0 || open_too) && done >= slow && length - done > (tabled ? TABLED : SHORT)) {
+        const int open = s->count > 0, runs = !open || (open_too && (length - done < LONG_RUN || !is_run(p + done, width)));
+        if (runs && done >= (open ? slow_open : slow) && length - done > (tabled ? TABLED : SHORT)) {
             size_t block = length - done < most ? length - done : most, units;
             if (block < length - done && encoding == BITLEX_UTF8) block -= unfinished(p + done, block);
             units = run(s, cursor, scratch, p + done * width, block, encoding, out + n, room - n / each, stored);
@@ -645,7 +648,7 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
                 most = BITLEX_BLOCK;
                 continue;
             }
-            if (units == 0) slow = done + block; /* nothing tells there; not to be tried at each of its units */
+            if (units == 0) *(open ? &slow_open : &slow) = done + block; /* not to be tried at each of its units */
             done += units;
             if (done == length) break;
             tabled = s->configuration != NOT_TABLED && s->machine->continuation == NULL;
