@@ -1128,7 +1128,7 @@ static uint64_t settled(bitlex_cursor *c, uint64_t most, uint32_t *state)
     uint64_t ahead, from, to = c->length;
     uint32_t loaded, n, i, size;
     uint16_t set[SET];
-    for (size = 0; size < c->stage->backward_states; size++) set[size] = (uint16_t)(size * columns);
+    for (set[0] = 0, size = 1; size < c->stage->backward_states; size++) set[size] = (uint16_t)(size * columns); /* there is one at least */
     while (to > lowest && c->encoding <= BITLEX_LATIN1) { /* one by one, where it is easy to tell what there is: as a rule, the first tells */
         const uint8_t unit = c->text[to - 1];
         uint32_t column = c->direct[unit], size_of = 1;
