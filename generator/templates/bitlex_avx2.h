@@ -2,8 +2,9 @@
  *
  * There a look-up is in 16 bytes (PSHUFB), and gives 0 where bit 7 of the index is set. The tables of automata are sums of products
  * (bitlex_products.h), or of terms (bitlex_terms.h). Other tables are rows: index - 16 k is looked up in row k; rows above the index
- * give 0, and rows are stored as differences (exclusive or) to the row before, so that all results put together by exclusive or are the entry. Rejected: to choose
- * between rows by the bits of the index (blends are two instructions on Intel's processors, and are as many as the rows).
+ * give 0, and rows are stored as differences (exclusive or) to the row before, so that all results put together by exclusive or are the
+ * entry. Rejected: to choose between rows by the bits of the index (blends are two instructions on Intel's processors, and are as many as
+ * the rows).
  */
 #define NAME(x) x##_avx2
 typedef struct {

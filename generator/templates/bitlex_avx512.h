@@ -14,14 +14,7 @@ BITLEX_INLINE V NAME(all)(int byte)
 }
 BITLEX_INLINE V NAME(load)(const void *p) { return _mm512_loadu_si512(p); }
 BITLEX_INLINE void NAME(store)(void *p, V v) { _mm512_storeu_si512(p, v); }
-BITLEX_INLINE V NAME(gather)(const uint8_t *p, size_t stride)
-{
-    V v = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(const void *)p));
-    v = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(const void *)(p + stride)), 1);
-    v = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(const void *)(p + 2 * stride)), 2);
-    return _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(const void *)(p + 3 * stride)), 3);
-}
-/* The same, but that the last 16 are from elsewhere. */
+/* Four times 16 bytes, of which the last are anywhere. */
 BITLEX_INLINE V NAME(gather_apart)(const uint8_t *p, size_t stride, const uint8_t *last)
 {
     V v = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(const void *)p));
@@ -29,6 +22,7 @@ BITLEX_INLINE V NAME(gather_apart)(const uint8_t *p, size_t stride, const uint8_
     v = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(const void *)(p + 2 * stride)), 2);
     return _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(const void *)last), 3);
 }
+BITLEX_INLINE V NAME(gather)(const uint8_t *p, size_t stride) { return NAME(gather_apart)(p, stride, p + 3 * stride); }
 BITLEX_INLINE V NAME(narrow16)(const uint8_t *p, uint32_t shift)
 {
     __m128i by = _mm_cvtsi32_si128((int)shift);

@@ -513,7 +513,8 @@ BITLEX_INLINE V NAME(eight)(const bitlex_lanes *lanes, const uint8_t *states, co
 }
 
 /* The same as turn_back, of up to 64 steps: eight bytes of each lane. */
-static __attribute__((noinline)) void NAME(turn_back_few)(const bitlex_lanes *lanes, const uint8_t *states, uint8_t *bits, size_t stride, const int below)
+static __attribute__((noinline)) void NAME(turn_back_few)(const bitlex_lanes *lanes, const uint8_t *states, uint8_t *bits, size_t stride,
+                                                          const int below)
 {
     uint8_t bytes[8][64], lanes_of[8][WIDTH];
     uint32_t i, lane, k, round;

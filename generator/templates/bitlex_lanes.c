@@ -590,11 +590,8 @@ static int fill_sums(bitlex_lanes *lanes)
     uint32_t symbol, state, i;
     automaton a;
     if (stage->forward_states > 32 && lanes->machine->drops) return 0; /* flags are bits 6 and 5 */
-    a.states = stage->forward_states;
-    a.symbols = stage->label_count;
-    for (symbol = 0; symbol < a.symbols; symbol++) {
-        for (state = 0; state < a.states; state++) a.does[symbol][state] = forward_next(stage, symbol, state, 1);
-    }
+    forward_automaton(stage, &a);
+    a.symbols--; /* no term is of the identity */
     lanes->forward_rows = fill_terms(&a, lanes->forward_terms, labels, labels + stage->label_count);
     if (lanes->forward_rows == 0) return 0;
     for (state = 0; state < a.states; state++) lanes->forward_state[lanes->forward_number[state] = a.number[state]] = (uint8_t)state;
