@@ -40,7 +40,7 @@ from .native import Unavailable
 from .plots import plots
 from .report import END, START, STREAMS, Result, by_length, by_parts, by_subject, by_threads, full, streams_summary, summary
 from .special import lengths, short, threads
-from .streams import VOCABULARIES, of_c, of_lexer, of_tokenizer, streams, vocabularies
+from .streams import HARD_STREAMS, VOCABULARIES, of_c, of_lexer, of_tokenizer, streams, vocabularies
 from .subject import Subject
 
 HERE = Path(__file__).resolve().parent
@@ -135,7 +135,11 @@ def run(options: argparse.Namespace, result: Result, say: Callable[[str], None])
         read = [(subject.name, of_lexer(subject.lexer())) for subject in chosen]
         if first.known:
             try:
-                read.insert(0, (first.name, of_c(first.name)))
+                in_c = of_c(first.name)
+                for text in progress(hard(int(min(0.4, options.megabytes) * MEGABYTE)), f"streams of hard texts, {first.name}"):
+                    result.rows += streams(first.name, text, in_c, options.rounds, HARD_STREAMS)
+                say(by_parts(result.of(HARD_STREAMS)))
+                read.insert(0, (first.name, in_c))
             except Unavailable as reason:
                 result.absent["streams in C"] = str(reason)
         if folder is None or not vocabularies(folder):

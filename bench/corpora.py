@@ -2,7 +2,7 @@
 
     corpora(Path("/somewhere"), 4_000_000)     # the files of /somewhere/corpora (or of the folder itself), 4 MB of each at most
     corpora(None, 4_000_000)                   # texts made here, of nothing but Python's own library and a seed: no download
-    hard(4_000_000)                            # texts that lexers with restarts, or with long lookaheads, are slow on
+    hard(4_000_000)                            # texts that lexers with restarts, long lookaheads, or tables of characters are slow on
 
 Made texts are the same on every run of one Python version. What they are biased towards: their words are random, so lengths of
 runs vary more than in a language and no word comes back often; prose is documentation; JSON is regular.
@@ -125,12 +125,21 @@ def objects(chance: random.Random) -> Iterator[str]:
         yield json.dumps({"items": [value]}, indent=chance.choice((None, 2, 4))) + "\n"
 
 
+def anything(chance: random.Random, between: tuple[int, int], size: int) -> str:
+    """Code points of a range, each as likely as any other, but for surrogates, which no UTF-8 has."""
+    points = chance.choices(range(*between), k=size)
+    return cut((chr(point) for point in points if not 0xD800 <= point < 0xE000), size)
+
+
 def hard(size: int) -> list[Text]:
-    """Runs without end, and the shortest possible pieces."""
+    """Runs without end, the shortest possible pieces, and characters of which none is near the one before."""
     given = {
         "one letter": "a", "spaces": " ", "newlines": "\n", "tabs": "\t", "digits": "7", "a1 a1": "a1", "space tab": " \t",
         "marks": "\u0301", "apostrophes": "'t", "quotes": '"', "中AAAA": "A",
     }  # fmt: skip
     texts = {name: unit * (size // len(unit.encode())) for name, unit in given.items()}
     texts["中AAAA"] = "中" + texts["中AAAA"][:-3]
+    chance = random.Random(20)
+    planes = {"random two-byte": (0x80, 0x800), "random BMP": (0x20, 0x10000), "random plane 1": (0x10000, 0x20000), "random": (0x20, 0x110000)}
+    texts |= {name: anything(chance, between, size) for name, between in planes.items()}
     return [Text(name, text) for name, text in texts.items()]

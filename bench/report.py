@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .measure import Row
-from .streams import JOINED, WHOLE
+from .streams import HARD_STREAMS, JOINED, WHOLE
 
 START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 STREAMS = "<!-- bench-streams:start -->", "<!-- bench-streams:end -->"
@@ -168,15 +168,23 @@ def streams_summary(result: Result) -> str:
     best = next((row.engine for row in result.of("corpora") if row.subject == lexer and row.engine.startswith("bitlex")), "bitlex")
     about = result.about
     made = [f"{lexer}, {best}, one thread of {about['processor']}, {str(about['date'])[:10]}; medians of {rows[0].rounds} rounds."]
-    for part, goal in GOALS.items():
+    for part in GOALS:
         outputs = [output for output in TITLES if any((row.engine, row.output) == (part, output) for row in own)]
-        lines = []
-        for text in dict.fromkeys(row.text for row in own):
-            found = {(row.engine, row.output): row.median for row in own if row.text == text}
-            ratios = [found[WHOLE, output] / found[part, output] for output in outputs]
-            lines.append([text, *(f"**{ratio:.2f}**" if ratio >= goal else f"{ratio:.2f}" for ratio in ratios)])
-        made += ["", f"In parts of {part}:", "", table(["", *(TITLES[output] for output in outputs)], lines)]
+        made += ["", f"In parts of {part}:", "", shares(own, {TITLES[output]: (part, output) for output in outputs})]
+    hard = result.of(HARD_STREAMS)
+    if hard:
+        made += ["", "Texts made to be hard, offsets in C:", "", shares(hard, {part: (part, hard[0].output) for part in GOALS if part != JOINED})]
     return "\n".join(made)
+
+
+def shares(rows: Sequence[Row], columns: dict[str, tuple[str, str]]) -> str:
+    """What parts reach of the speed of the whole text, a line a text; columns are a title and the part and output that are below it."""
+    lines = []
+    for text in dict.fromkeys(row.text for row in rows):
+        found = {(row.engine, row.output): row.median for row in rows if row.text == text}
+        ratios = [(found[WHOLE, output] / found[part, output], GOALS[part]) for part, output in columns.values()]
+        lines.append([text, *(f"**{ratio:.2f}**" if ratio >= goal else f"{ratio:.2f}" for ratio, goal in ratios)])
+    return table(["", *columns], lines)
 
 
 def full(result: Result) -> str:
@@ -193,6 +201,8 @@ def full(result: Result) -> str:
         sections += ["## Threads", "", by_threads(result.of("threads")), ""]
     if result.of("streams"):
         sections += ["## Texts in parts", "", by_parts(result.of("streams"))]
+    if result.of(HARD_STREAMS):
+        sections += ["## Hard texts in parts", "", by_parts(result.of(HARD_STREAMS))]
     if result.of("lengths"):
         sections += ["## Time a byte, by length", "", by_length(result.of("lengths"))]
     if result.sizes:

@@ -7,7 +7,7 @@
 What all parts give together is compared with what the whole text gives. Biased against streams of small parts in Python: a part is a call,
 and a list or an array of its own, which for 64 bytes take longer than the text does; `bench/special.py` says how long. What is given is let
 go of at once, part by part. So there is one more row, of parts of 64 bytes of which 64 are joined and fed at once, as a program may do that
-finds several of them waiting; joining is in its time. In C, nothing is made for a part.
+finds several of them waiting; joining is in its time. In C, nothing is made for a part: so it is C that hard texts are read in.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from .corpora import Text
 from .measure import Row, spread, take_turns
 from .native import Unavailable, library
 
+STREAMS, HARD_STREAMS = "streams", "streams of hard texts"  # parts of a result
 WHOLE = "whole"
 PARTS = {"64 bytes": 64, "4 KB": 4096, "1 MB": 1 << 20}
 JOINED, AT_ONCE = "64 bytes, 64 at once", 64
@@ -120,7 +121,7 @@ def as_list(given: Any) -> list[Any]:
     return list(given.tolist() if isinstance(given, np.ndarray) else given)
 
 
-def streams(name: str, text: Text, outputs: Outputs, rounds: int) -> list[Row]:
+def streams(name: str, text: Text, outputs: Outputs, rounds: int, part: str = STREAMS) -> list[Row]:
     rows = []
     for title, output in outputs.items():
         runs = output(text.data)
@@ -128,6 +129,6 @@ def streams(name: str, text: Text, outputs: Outputs, rounds: int) -> list[Row]:
         notes = {engine: "" if found() == wanted else "differs from the whole text" for engine, (_, found, _) in runs.items()}
         times = take_turns([run for run, _, _ in runs.values()], rounds)
         for (engine, (_, _, calls)), taken in zip(runs.items(), times, strict=True):
-            rows.append(Row("streams", name, text.name, title, engine, "", len(text.data), len(wanted), "", rounds, *spread(taken),
+            rows.append(Row(part, name, text.name, title, engine, "", len(text.data), len(wanted), "", rounds, *spread(taken),
                             not notes[engine], True, notes[engine], calls=calls))  # fmt: skip
     return rows

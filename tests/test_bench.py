@@ -25,7 +25,7 @@ from bench.native import TableDfa, Unavailable, clock, compiler, library
 from bench.offsets import digest, of_ends, of_pieces
 from bench.report import END, START, STREAMS, Result, by_threads, load, save, splice, streams_summary, summary
 from bench.special import AGAIN, OBJECTS, lengths, short, threads
-from bench.streams import JOINED, PARTS, in_python, streams
+from bench.streams import HARD_STREAMS, JOINED, PARTS, in_python, streams
 from bench.subject import Subject
 
 TEXT = Text("mixed", "I'm here 12345\r\n\n  naïve 数字１２３、 don'T\u0301 \U0001f642x " * 40)
@@ -88,11 +88,13 @@ def test_streams(tmp_path: Path) -> None:
     assert status == 0
     expected = {("gpt2", "spans"), ("gpt2", "split"), ("cl100k_base", "list"), ("cl100k_base", "array")}
     assert {(row["subject"], row["output"]) for row in rows} == expected | ({("gpt2", "ends in C")} if compiler() else set())
+    assert {row["text"] for row in rows if row["part"] == HARD_STREAMS} >= ({"space tab", "random BMP"} if compiler() else set())
     assert {row["engine"] for row in rows} == {"whole", *PARTS, JOINED}
     assert all(row["agrees"] == "True" for row in rows)
     assert "4 KB, of that" in (tmp_path / "small.md").read_text(encoding="utf-8")
     shown = streams_summary(load(tmp_path / "small.json"))
     assert shown.count("\n| a | ") == 3  # a table for each size of parts that has a goal
+    assert ("\n| space tab | " in shown) == bool(compiler())
     assert ("| | offsets in C | offsets | pieces |" if compiler() else "| | offsets | pieces |") in shown.replace("|  |", "| |")
     lexer = bitlex.lexer("gpt2")
     wrong = streams("gpt2", TEXT, {"split": in_python(lexer.split, bitlex.lexer("cl100k").stream)}, 1)

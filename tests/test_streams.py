@@ -124,16 +124,18 @@ def test_what_is_settled_comes_out_at_once() -> None:
                 assert stream.feed(text).tolist() == sorted(end for end in common if end < first_open), (name, text)
 
 
-@pytest.mark.parametrize("character", [" ", "\n", "a", "A", "1", ".", "\u4e2d", "\u0301", "_"])
+@pytest.mark.parametrize("unit", [" ", "\n", "a", "A", "1", ".", "\u4e2d", "\u0301", "_", " \t", "\u3000 ", "'t"])
 @pytest.mark.parametrize("name", ["cl100k", "o200k", "gpt2", "clip"])
-def test_endless_runs(name: str, character: str) -> None:
-    """A run of a million is read in parts, behind and before all that may decide about it; with places for what the family needs."""
+def test_endless_runs(name: str, unit: str) -> None:
+    """A long run is read in parts, behind and before all that may decide about it; with places for what the family needs."""
     lexer = bitlex.lexer(name)
     for before, behind in (("", ""), ("\n", "x"), ("\u4e2d", "a"), ("x", "\n"), ("'", "s")):
-        text = before + character * 100_000 + behind
-        for size in (1000, 33_333):
-            stream = lexer.stream(spans=True, hold=8)
-            assert offsets(stream, [text[at : at + size] for at in range(0, len(text), size)]) == lexer.spans(text).reshape(-1).tolist()
+        text = before + unit * 100_000 + behind
+        for whole in (text, text.encode()):
+            for size in (1000, 33_333):
+                stream = lexer.stream(spans=True, hold=8)
+                parts = [whole[at : at + size] for at in range(0, len(whole), size)]
+                assert offsets(stream, parts) == lexer.spans(whole).reshape(-1).tolist()
 
 
 def places(lexer: bitlex.Lexer, most: int = 20) -> int:

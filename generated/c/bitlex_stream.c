@@ -44,6 +44,7 @@
 #define TABLED 320 /* units that are read by the table where nothing is open; more are read as any other text is */
 #define AHEAD 16   /* units that are looked up at once where something is */
 #define WALK 16    /* units that are worth vector instructions: so many, */
+#define WALK_REST 64 /* of the rest of a part, of which lanes read the beginning, so many, */
 #define WALKED 640 /* and up to so many, behind which there are enough for lanes */
 
 /* What a column does to a configuration: bits. */
@@ -628,6 +629,29 @@ static size_t skip_run(bitlex_stream *s, const uint8_t *p, size_t length, uint64
 /* Whether the next RUN units are one character of ASCII. */
 static inline int is_run(const uint8_t *p, size_t width) { return width == 1 && *p < 0x80 && memcmp(p, p + 1, RUN - 1) == 0; }
 
+/* Whether so many units are read by vector instructions. No length is computed from `count`, or it would have to wait for the part before. */
+static inline int walks(const bitlex_stream *s, size_t length, size_t least, size_t room)
+{
+    return length >= least && length <= WALKED && room >= length + s->count + 8 && s->configuration != NOT_TABLED && s->table->by_vectors != NULL;
+}
+
+/* Read a part of bytes or characters by vector instructions, 64 units at a time, up to what leads out of the table: how many units. What is
+ * left of a character at the end is kept. */
+static inline size_t walk(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const void *text, size_t length, bitlex_encoding encoding,
+                          uint64_t *out, size_t room, size_t *stored)
+{
+    const bitlex_stream_table *t = s->table;
+    bitlex_walker w = {s->machine->lanes, walk_of(t), NULL, s, out, out + room, 0, 0};
+    size_t done;
+    if (scratch != NULL && cursor->memory == NULL) cursor->memory = bitlex_memory_in(scratch);
+    if (cursor->memory != NULL) w.recent = &cursor->memory->recent;
+    done = t->by_vectors(&w, text, length, encoding);
+    s->forward = t->configurations[s->configuration].forward;
+    s->count = t->configurations[s->configuration].count;
+    *stored = take_starts(s, out, (size_t)(w.out - out));
+    return done;
+}
+
 /* Read complete characters: how many of so many units. */
 static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const uint8_t *p, size_t length, bitlex_encoding encoding,
                         uint64_t *out, size_t room, size_t *stored)
@@ -654,8 +678,17 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
             tabled = s->configuration != NOT_TABLED && s->machine->continuation == NULL;
         }
         if (tabled && (length - done < LONG_RUN || !is_run(p + done, width))) {
-            const int pause = length - done > TABLED && done >= slow;
-            const size_t units = read_tabled(s, cursor, p + done * width, length - done, pause ? AHEAD : TABLED, encoding, pause, out + n, stored);
+            const int pause = length - done > TABLED && done >= (s->count > 0 ? slow_open : slow);
+            size_t units = length - done < WALKED ? length - done : WALKED;
+            if (units < length - done && encoding == BITLEX_UTF8) units -= unfinished(p + done, units);
+            if (!pause && walks(s, units, WALK_REST, room - n)) {
+                units = walk(s, cursor, scratch, p + done * width, units, encoding, out + n, room - n, stored) - s->tail_length;
+                s->tail_length = 0; /* a character is left only if somebody is writing to the part: it is read again */
+                n += *stored;
+                done += units;
+                if (units > 0) continue;
+            }
+            units = read_tabled(s, cursor, p + done * width, length - done, pause ? AHEAD : TABLED, encoding, pause, out + n, stored);
             n += *stored;
             done += units;
             if (units > 0) continue;
@@ -671,23 +704,6 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
         done += taken;
     }
     *stored = n;
-    return done;
-}
-
-/* Read a part of bytes or characters by vector instructions, 64 units at a time, up to what leads out of the table: how many units. What is
- * left of a character at the end is kept. */
-static inline size_t walk(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const void *text, size_t length, bitlex_encoding encoding,
-                          uint64_t *out, size_t room, size_t *stored)
-{
-    const bitlex_stream_table *t = s->table;
-    bitlex_walker w = {s->machine->lanes, walk_of(t), NULL, s, out, out + room, 0, 0};
-    size_t done;
-    if (scratch != NULL && cursor->memory == NULL) cursor->memory = bitlex_memory_in(scratch);
-    if (cursor->memory != NULL) w.recent = &cursor->memory->recent;
-    done = t->by_vectors(&w, text, length, encoding);
-    s->forward = t->configurations[s->configuration].forward;
-    s->count = t->configurations[s->configuration].count;
-    *stored = take_starts(s, out, (size_t)(w.out - out));
     return done;
 }
 
@@ -729,9 +745,7 @@ size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch
 {
     size_t done = 0, n = 0;
     s->full = 0;
-    /* No length is computed from `count`, or it would have to wait for the part before. */
-    if (length >= WALK && length <= WALKED && room >= length + s->count + 8 && s->configuration != NOT_TABLED && s->table->by_vectors != NULL &&
-        (s->tail_length == 0 || encoding == BITLEX_UTF8)) {
+    if (walks(s, length, WALK, room) && (s->tail_length == 0 || encoding == BITLEX_UTF8)) {
         done = walk(s, cursor, scratch, text, length, encoding, out, room, &n);
     }
     *used = done;
