@@ -31,7 +31,7 @@ setup(
                 *paths("generated/c/bitlex*.c"),
             ],
             include_dirs=["generated/c", "runtime"],
-            depends=paths("runtime/*.h") + paths("generated/c/bitlex*.[ch]"),
+            depends=paths("runtime/*.h") + paths("generated/c/bitlex*.[ch]") + ["generated/c/nfc.h"],
             extra_compile_args=["-O3"],
             optional=True,
         )

@@ -10,6 +10,7 @@ Rejected: emitted control flow (a state as code), which has to be earned by a me
 from __future__ import annotations
 
 import json
+import textwrap
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from typing import Any
 import jinja2
 
 from . import Program
+from .codeset import CodeSet
 from .families import Family, Step, step_fields
+from .nfc import FIRST, LIMIT, MAYBE, NO, SHIFT, nfc_tables
 from .pack import Tables, pack
 
 __all__ = ["LOOPS", "emit", "emit_catalogue"]
@@ -102,9 +105,27 @@ def tuple_text(items: tuple[str, ...]) -> str:
 
 
 def emit_catalogue(families: dict[str, Family], command: str = "python -m generator --all") -> dict[str, str]:
-    """The files that are not of one family: the loops, and the list of what there is."""
+    """The files that are not of one family: the loops, the tables of NFC, and the list of what there is."""
     listed = [(literal(name), tuple_text(known.aliases)) for name, known in families.items()]
     files = {path: (TEMPLATES / source).read_text(encoding="utf-8") for path, source in LOOPS.items()}
     files["__init__.py"] = environment().get_template("catalogue.py.jinja").render(families=listed, command=command)
     files["python/__init__.py"] = '"""A module of tables for each family, and the loop that reads them (`scan`). DO NOT EDIT."""\n'
+    tables = nfc_tables()
+    values = {
+        "command": command, "tables": tables, "words": b"".join(word.to_bytes(2, "little") for word in tables.words),
+        "shift": SHIFT, "limit": LIMIT, "maybe": MAYBE, "no": NO, "first": FIRST,
+        "newer": in_brackets(tables.newer), "taken_in": in_brackets(tables.taken_in),
+    }  # fmt: skip
+    files["c/nfc.h"] = environment().get_template("nfc.h.jinja").render(values)
+    files["python/nfc.py"] = environment().get_template("nfc.py.jinja").render(values)
     return files
+
+
+def in_brackets(points: CodeSet) -> list[str]:
+    """A set as lines of a string literal that go between the brackets of a character class."""
+    words = ["-".join(map(escape, sorted({first, last}))) for first, last in points.ranges]
+    return ['"' + line.replace(" ", "") + '"' for line in textwrap.wrap(" ".join(words), 120)]
+
+
+def escape(point: int) -> str:
+    return f"\\u{point:04X}" if point < 0x10000 else f"\\U{point:08X}"

@@ -1,7 +1,8 @@
 /* _calling.c - a method of a Python class in, one that calls the C of an Encoder without it out, where a call has a text and nothing else.
  *
  *     class Tokenizer:
- *         __slots__ = ("_direct",)       # (Encoder, Specials or None, Specials or None) of each object, or None
+ *         __slots__ = ("_direct",)       # (Encoder, Specials or None, Specials or None) of each object, or None; with a fourth, a text
+ *                                        # goes there only if it is in NFC
  *         @DirectMethod
  *         def encode(self, text, *, threads=1): ...
  *
@@ -31,13 +32,14 @@ static const struct {
 } METHODS[] = {{"encode", bitlex_py_encode_list}, {"encode_to_numpy", bitlex_py_encode_numpy}, {"count", bitlex_py_count_ids}};
 
 /* What a call of an object goes to, a new reference; NULL, without an exception, if it has nothing. */
-static PyObject *direct_of(const DirectMethod *self, PyObject *object)
+static PyObject *direct_of(const DirectMethod *self, PyObject *object, PyObject *text)
 {
     PyObject *direct;
     if (self->owner == NULL || !PyObject_TypeCheck(object, (PyTypeObject *)self->owner)) return NULL;
     direct = *(PyObject **)(void *)((char *)object + self->offset);
-    if (direct == NULL || !PyTuple_CheckExact(direct) || PyTuple_GET_SIZE(direct) != 3) return NULL;
+    if (direct == NULL || !PyTuple_CheckExact(direct) || PyTuple_GET_SIZE(direct) < 3) return NULL;
     if (!Py_IS_TYPE(PyTuple_GET_ITEM(direct, 0), ((State *)PyType_GetModuleState(Py_TYPE(self)))->encoder)) return NULL;
+    if (PyTuple_GET_SIZE(direct) > 3 && !bitlex_py_in_nfc(text)) return NULL;
     return Py_NewRef(direct);
 }
 
@@ -45,7 +47,7 @@ static PyObject *call(PyObject *callable, PyObject *const *arguments, size_t fla
 {
     const DirectMethod *self = (const DirectMethod *)(void *)callable;
     if (PyVectorcall_NARGS(flags) == 2 && (names == NULL || PyTuple_GET_SIZE(names) == 0)) {
-        PyObject *direct = direct_of(self, arguments[0]), *found;
+        PyObject *direct = direct_of(self, arguments[0], arguments[1]), *found;
         if (direct != NULL) {
             PyObject *const all[3] = {arguments[1], PyTuple_GET_ITEM(direct, 1), PyTuple_GET_ITEM(direct, 2)};
             found = self->called((Encoder *)PyTuple_GET_ITEM(direct, 0), all, 3);

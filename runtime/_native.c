@@ -320,6 +320,12 @@ static int add_type(PyObject *module, PyType_Spec *spec)
     return added;
 }
 
+static PyMethodDef nfc_functions[] = {
+    {"in_nfc", bitlex_py_is_in_nfc, METH_O, "in_nfc(text) -> whether NFC changes nothing, as far as that is told without normalizing"},
+    {"doubtful", bitlex_py_doubtful, METH_O, "doubtful(text) -> [(start, end)] of a str outside of which NFC changes nothing"},
+    {NULL, NULL, 0, NULL},
+};
+
 static int module_exec(PyObject *module)
 {
     State *state = PyModule_GetState(module);
@@ -328,6 +334,7 @@ static int module_exec(PyObject *module)
     if (machine == NULL || PyModule_AddType(module, state->machine) < 0 || bitlex_py_add_encoder(module) < 0) return -1;
     if (add_type(module, &bitlex_py_counter_spec) < 0 || add_type(module, &bitlex_py_merger_spec) < 0) return -1;
     if (add_type(module, &bitlex_py_stream_spec) < 0 || add_type(module, &bitlex_py_token_stream_spec) < 0) return -1;
+    if (PyModule_AddFunctions(module, nfc_functions) < 0) return -1;
     state->iterator = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_iterator_spec, NULL);
     state->offsets = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_offsets_spec, NULL);
     if (state->iterator == NULL || state->offsets == NULL || PyModule_AddIntConstant(module, "ABI", BITLEX_ABI) < 0) return -1;

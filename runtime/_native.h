@@ -7,6 +7,7 @@
  *     _pieces.c     a text and its offsets -> the list of its pieces
  *     _iterator.c   a text -> an iterator of its offsets
  *     _stream.c     a text in parts -> its offsets; with _streams.h
+ *     _nfc.c        a text -> whether it is in NFC, and where it may not be
  *     _native.c     the type's methods and the module
  *
  * Offsets count characters of a str and bytes of anything else; a str is read as it lies in memory, whatever its width.
@@ -193,6 +194,13 @@ typedef struct {
 PyObject *bitlex_py_pieces_of_part(Held *p, const Text *t, uint64_t *offsets, size_t n, int pairs);
 int bitlex_py_copy_held(Held *to, const Held *from); /* -1, without an exception, if there is no memory */
 void bitlex_py_forget_held(Held *p);
+
+/* --- _nfc.c --- */
+
+/* Whether NFC changes nothing in a text; 0 also if that is in doubt, or where this is no text. Sets no exception. */
+int bitlex_py_in_nfc(PyObject *text);
+PyObject *bitlex_py_is_in_nfc(PyObject *module, PyObject *text);
+PyObject *bitlex_py_doubtful(PyObject *module, PyObject *text);
 
 /* --- _native.c --- */
 

@@ -165,6 +165,12 @@ class DirectMethod:
     def __new__(cls, function: Callable[..., Any]) -> DirectMethod: ...
     def __call__(self, *arguments: Any, **named: Any) -> Any: ...
 
+def in_nfc(text: str | Buffer, /) -> bool:
+    """Whether NFC, that of Unicode 9.0, changes nothing; False as well where that is in doubt, and of what is no text."""
+
+def doubtful(text: str, /) -> list[tuple[int, int]]:
+    """From where to where NFC may change something: each place can be normalized by itself, and nothing is changed elsewhere."""
+
 def checksum(buffer: Buffer, /) -> int:
     """For noticing that a file is not as it was written."""
 

@@ -1,8 +1,8 @@
 """Added tokens in a text, beyond what the fast search finds: with flags, or in normalized text. By the definition in added.py.
 
-Most texts of most tokenizers have no need of it: `needs_definition` says which tokenizers may, `is_direct` which texts of them do not.
+Most texts of most tokenizers have no need of it: `needs_definition` says which tokenizers may, `ready` which texts of them do not.
 What that takes is imported when it is needed first.
-Invariant: `is_direct` is only true where the definition cuts the text as the fast search does.
+Invariant: what `ready` gives is cut by the fast search as the definition cuts the text.
 """
 
 from __future__ import annotations
@@ -10,18 +10,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from .vocabulary import AddedToken, Description
 
-__all__ = ["is_direct", "needs_definition", "stretches"]
+__all__ = ["needs_definition", "only_normalizes", "ready", "stretches"]
 
 
 def has_flags(description: Description) -> bool:
     """Whether some token has to be looked for in a way of its own."""
     kinds = {token.normalized for token in description.added}
     flagged = any(token.lstrip or token.rstrip or token.single_word for token in description.added)
-    return flagged or (len(kinds) > 1 and overlap(description.added))
+    return flagged or (len(kinds) > 1 and overlap(description.added)) or changed_itself(description)
+
+
+def changed_itself(description: Description) -> bool:
+    """Whether a token that is looked for in normalized text is another text there."""
+    if description.normalizer is None or all(token.content.isascii() for token in description.added):
+        return False
+    from .normalization import nfc
+
+    return any(token.normalized and nfc(token.content) != token.content for token in description.added)
 
 
 def overlap(added: Iterable[AddedToken]) -> bool:
@@ -44,15 +53,33 @@ def needs_definition(description: Description) -> bool:
     return description.normalizer is not None or description.prefix_space or has_flags(description)
 
 
-def is_direct(description: Description, text: Any) -> bool:
-    """Whether this text is encoded as it is, and its added tokens are where the fast search finds them."""
-    from .encoders import as_text
-    from .normalization import nfc
+def only_normalizes(description: Description) -> bool:
+    """Whether a text is encoded as it is, once it is normalized."""
+    return description.normalizer is not None and not description.prefix_space and not has_flags(description)
 
-    if description.prefix_space or has_flags(description):
-        return False
+
+def ready(text: Any, refuse: Callable[[Any], None], changing: bool = True) -> Any:
+    """What is encoded instead of a text, of a tokenizer that only normalizes: itself, if it is in NFC, or its NFC, if no added token is in
+    either, which is a ValueError of `refuse`; else None, as each stretch between tokens is normalized by itself. Not `changing`: None
+    where NFC changes something."""
+    from .encoders import as_text
+    from .normalization import in_nfc, nfc
+
+    if in_nfc(text):
+        return text
     spelled = as_text(text)
-    return spelled.isascii() or nfc(spelled) == spelled
+    normal = nfc(spelled)
+    if normal == spelled:
+        return text
+    if not changing:
+        return None
+    data = normal.encode("utf-8", "surrogateescape")
+    try:
+        refuse(text)
+        refuse(data)
+    except ValueError:
+        return None
+    return data
 
 
 def stretches(description: Description, text: str, added: Iterable[AddedToken]) -> Iterator[tuple[str, int | None]]:

@@ -68,21 +68,23 @@ class Tokenizer:
     remembered of pieces takes 16 MB for each thread that encodes at the same time, and no more.
     """
 
-    __slots__ = ("_added", "_allowed", "_description", "_direct", "_disallowed", "_encoder", "_lexer", "_slow", "_specials")
+    __slots__ = ("_added", "_allowed", "_description", "_direct", "_disallowed", "_encoder", "_every", "_lexer", "_normalizes", "_slow", "_specials")
 
     def __init__(self, description: Description, *, encoder: Encoder | None = None, lexer: Lexer | None = None) -> None:
-        from .added_search import needs_definition
+        from .added_search import needs_definition, only_normalizes
 
         self._description = description
         self._lexer = lexer if lexer is not None else description.lexer()
         self._encoder = encoder if encoder is not None else make_encoder(description, self._lexer)
         self._added = {token.content: token for token in description.added}
         self._slow = needs_definition(description)
+        self._normalizes = only_normalizes(description)
         self._specials: dict[Any, Any] = {}
-        everything = self._find("all")
+        self._every = everything = self._find("all")
         self._allowed = everything if description.convention == "huggingface" else None
         self._disallowed = everything if description.convention == "tiktoken" else None
-        self._direct = None if self._slow else (self._encoder, self._allowed, self._disallowed)
+        found = (self._encoder, self._allowed, self._disallowed)
+        self._direct = (*found, "if in NFC") if self._normalizes else None if self._slow else found
 
     # --- making one ---
 
@@ -164,10 +166,11 @@ class Tokenizer:
         add_special_tokens: bool = False, threads: int = 1,
     ) -> list[int]:  # fmt: skip
         """The ids of a text. `add_special_tokens`: with those that the model's template puts around it."""
-        if self._slow or add_special_tokens:
+        known = self._ready(text)
+        if known is None or add_special_tokens:
             return self._encode_slowly(text, allowed_special, disallowed_special, add_special_tokens)
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
-        return self._encoder.encode(text, allowed, disallowed, self._workers(threads))
+        return self._encoder.encode(known, allowed, disallowed, self._workers(threads))
 
     def encode_ordinary(self, text: str | Bytes, *, threads: int = 1) -> list[int]:
         """The ids of a text in which no token is special."""
@@ -179,13 +182,14 @@ class Tokenizer:
         dtype: npt.DTypeLike | None = None, threads: int = 1,
     ) -> npt.NDArray[np.unsignedinteger[Any]]:  # fmt: skip
         """The ids as an array of uint32, or of `dtype`, into which all ids of the vocabulary must fit."""
-        if self._slow:
+        known = self._ready(text)
+        if known is None:
             import numpy
 
             found = numpy.array(self._encode_slowly(text, allowed_special, disallowed_special, False), numpy.uint32)
         else:
             allowed, disallowed = self._policy(allowed_special, disallowed_special)
-            found = self._encoder.encode_to_numpy(text, allowed, disallowed, self._workers(threads))
+            found = self._encoder.encode_to_numpy(known, allowed, disallowed, self._workers(threads))
         return found if dtype is None else self._narrowed(found, dtype)
 
     def encode_with_offsets(
@@ -197,7 +201,7 @@ class Tokenizer:
         are the text. White space that a special token takes is that token's; of characters that NFC changed, all are where the first
         byte is that they became, and tokens that have only others of these bytes are empty; so is that of a space put in front.
         """
-        if self._slow and not self._is_direct(text):
+        if self._ready(text, False) is None:
             from .token_streams import joined
 
             stream = self.stream(allowed_special=allowed_special, disallowed_special=disallowed_special, result="offsets", hold=sys.maxsize)
@@ -212,39 +216,43 @@ class Tokenizer:
         add_special_tokens: bool = False, threads: int = 0,
     ) -> list[list[int]]:  # fmt: skip
         """`[tokenizer.encode(text) for text in texts]`, on all cores. What is no text is named by its index."""
-        if self._slow or add_special_tokens:
-            return each(texts, lambda text: self._encode_slowly(text, allowed_special, disallowed_special, add_special_tokens))
-        return self._encoder.encode_batch(texts, *self._policy(allowed_special, disallowed_special), self._workers(threads))
+        known, all_known = self._all_ready(texts)
+        if not all_known or add_special_tokens:
+            return each(known, lambda text: self._encode_slowly(text, allowed_special, disallowed_special, add_special_tokens))
+        return self._encoder.encode_batch(known, *self._policy(allowed_special, disallowed_special), self._workers(threads))
 
     def encode_batch_to_numpy(
         self, texts: Iterable[str | Bytes], *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
         threads: int = 0,
     ) -> list[npt.NDArray[np.uint32]]:  # fmt: skip
         """An array of ids for each text."""
-        if self._slow:
+        known, all_known = self._all_ready(texts)
+        if not all_known:
             return each(
-                texts, lambda text: self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+                known, lambda text: self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
             )
-        return self._encoder.encode_batch_to_numpy(texts, *self._policy(allowed_special, disallowed_special), self._workers(threads))
+        return self._encoder.encode_batch_to_numpy(known, *self._policy(allowed_special, disallowed_special), self._workers(threads))
 
     @direct
     def count(
         self, text: str | Bytes, *, allowed_special: Special | None = None, disallowed_special: Special | None = None, threads: int = 1
     ) -> int:
         """How many ids a text has."""
-        if self._slow:
+        known = self._ready(text)
+        if known is None:
             return len(self._encode_slowly(text, allowed_special, disallowed_special, False))
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
-        return self._encoder.count(text, allowed, disallowed, self._workers(threads))
+        return self._encoder.count(known, allowed, disallowed, self._workers(threads))
 
     def count_batch(
         self, texts: Iterable[str | Bytes], *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
         threads: int = 0,
     ) -> list[int]:  # fmt: skip
         """How many ids each text has."""
-        if self._slow:
-            return each(texts, lambda text: self.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
-        return self._encoder.count_batch(texts, *self._policy(allowed_special, disallowed_special), self._workers(threads))
+        known, all_known = self._all_ready(texts)
+        if not all_known:
+            return each(known, lambda text: self.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
+        return self._encoder.count_batch(known, *self._policy(allowed_special, disallowed_special), self._workers(threads))
 
     def stream(
         self, *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
@@ -445,18 +453,40 @@ class Tokenizer:
         chosen = {content.encode(): self._added[content].id for content in wanted}
         return self._encoder.specials(chosen) if chosen else None
 
-    def _is_direct(self, text: Any) -> bool:
-        from .added_search import is_direct
+    def _ready(self, text: Any, changing: bool = True) -> Any:
+        """What the encoder is given for a text; None where it has to be cut before (`ready` of added_search)."""
+        if not self._normalizes:
+            return None if self._slow else text
+        from .added_search import ready
 
-        return is_direct(self._description, text)
+        return ready(text, self._refuse, changing)
+
+    def _refuse(self, text: Any) -> None:
+        """A ValueError if an added token is in a text."""
+        if self._every is not None:
+            self._encoder.refuse(text, self._every)
+
+    def _all_ready(self, texts: Iterable[Any]) -> tuple[Any, bool]:
+        """The same of many texts, and True; or the texts themselves, and False."""
+        if not self._slow:
+            return texts, True
+        given = list(texts_of(texts))
+        if not self._normalizes:
+            return given, False
+        try:
+            known = [self._ready(text) for text in given]
+        except (TypeError, ValueError, BufferError):  # the encoder says which
+            return given, True
+        return (given, False) if any(one is None for one in known) else (known, True)
 
     def _encode_slowly(self, text: Any, allowed: Special | None, disallowed: Special | None, around: bool) -> list[int]:
         """Where the text is not what is encoded, or ids are put around it."""
         from .added_search import stretches
 
         finders = self._policy(allowed, disallowed)
-        if not self._slow or self._is_direct(text):
-            found = self._encoder.encode(text, *finders, 1)
+        known = self._ready(text)
+        if known is not None:
+            found = self._encoder.encode(known, *finders, 1)
         else:
             if finders[1] is not None:
                 self._encoder.refuse(text, finders[1])

@@ -5,17 +5,12 @@ from __future__ import annotations
 import json
 import random
 import unicodedata
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
 import tokenizers
-import unicodedata2
-from tokenizers.normalizers import NFC
 
-from bitlex import normalization
 from bitlex.added import WHITE_SPACE, is_word, split_added
-from bitlex.normalization import LISTED, NEWER, TAKEN_IN, changes, combining, is_border, last_border, nfc
 from bitlex.vocabularies import VocabularyError, read
 from bitlex.vocabulary import AddedToken
 from texts import EVERY, THOROUGH
@@ -99,104 +94,3 @@ def test_the_token_that_the_reference_loses_is_refused() -> None:
     tokens[1]["normalized"] = True  # found in the rest of the text only
     reference, ours = both(tokenizer_json(added_tokens=tokens))
     assert ours.encode("<X>\t\ta \tb") == reference.encode("<X>\t\ta \tb").ids
-
-
-# --- NFC ---------------------------------------------------------------------------------------------------------------------------------------
-
-
-def different(texts: Iterable[str]) -> str | None:
-    reference = NFC().normalize_str
-    return next((text for text in texts if nfc(text) != reference(text)), None)
-
-
-def marks() -> list[str]:
-    return [one for one in EVERY if unicodedata2.combining(one)]
-
-
-def test_nfc_of_every_code_point() -> None:
-    assert different(EVERY) is None
-
-
-def test_nfc_of_every_composition() -> None:
-    decompositions = (unicodedata2.decomposition(one) for one in EVERY)
-    texts = ["".join(chr(int(part, 16)) for part in one.split()) for one in decompositions if one and not one.startswith("<")]
-    assert len(texts) > 13_000
-    assert different(texts) is None
-    assert different(a + b for a, b in zip(texts, texts[1:], strict=False)) is None
-
-
-def test_nfc_of_marks_in_either_order() -> None:
-    """Where one combining class is wrong, some mark of another class is passed over or not."""
-    others = {unicodedata.combining(one): one for one in marks()}
-    del others[0]  # marks that this Python does not know
-    assert len(others) > 50
-    for one in EVERY if THOROUGH else marks():
-        assert different(f"a{a}{b}" for other in others.values() for a, b in ((one, other), (other, one))) is None, ascii(one)
-
-
-def test_nfc_of_random_texts() -> None:
-    rng = random.Random(5)
-    newer = [one for one in EVERY if NEWER.fullmatch(one)]
-    pool = marks() + newer * 5 + [one for one in EVERY if unicodedata2.decomposition(one)] + list("abe") * 300
-    assert different("".join(rng.choices(pool, k=rng.randint(1, 8))) for _ in range(50_000)) is None
-
-
-def test_nfc_of_long_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which are cut: as soon as they may be, and here at every such place, too."""
-    rng = random.Random(7)
-    pool = marks() + [one for one in EVERY if unicodedata2.decomposition(one) or NEWER.fullmatch(one)] + TAKEN_IN.findall("".join(EVERY)) * 9
-    few = list("ae \n\0\x7f\u0301\u0323\u0300\u1100\u1161\u11a8\u0897\u09c7\u09be")
-    for ascii_letters in (0, 1, 40, 4000, 400_000):
-        letters = pool + list("abe \0\x7f") * ascii_letters
-        assert different("".join(rng.choices(letters, k=rng.randint(1, 5000))) for _ in range(60)) is None
-    for least in (normalization.STRETCH, 1, 2):
-        monkeypatch.setattr(normalization, "STRETCH", least)
-        assert different("".join(rng.choices(few, k=rng.randint(1, 1000))) for _ in range(300)) is None
-
-
-def test_starters_that_the_one_before_takes_in() -> None:
-    """The list is that of the reference: all that it composes with a character before them, and no other starters."""
-    reference = NFC().normalize_str
-    pairs = [[chr(int(part, 16)) for part in unicodedata2.decomposition(one).split()] for one in EVERY if unicodedata2.decomposition(one)[:1] not in ("", "<")]
-    pairs += [["\u1100", chr(vowel)] for vowel in range(0x1161, 0x1176)] + [["\uac00", chr(final)] for final in range(0x11A8, 0x11C3)]
-    taken = {pair[1] for pair in pairs if len(pair) == 2 and len(reference("".join(pair))) == 1}
-    assert {one for one in taken if not combining(one)} == set(TAKEN_IN.findall("".join(EVERY)))
-    assert not any(map(is_border, taken)) and all(map(is_border, "a1 \n\u4e2d\uac00\u212b\u0958\U0001f600"))
-
-
-def test_each_side_of_a_border_is_normalized_by_itself() -> None:
-    rng, reference = random.Random(6), NFC().normalize_str
-    newer = [one for one in EVERY if NEWER.fullmatch(one)]
-    pool = marks() + newer * 5 + [one for one in EVERY if unicodedata2.decomposition(one)] + TAKEN_IN.findall("".join(EVERY)) * 9 + list("abe") * 300
-    for _ in range(8_000):
-        text = "".join(rng.choices(pool, k=rng.randint(1, 8)))
-        whole, done, changed = reference(text), 0, ""
-        for at in range(len(text)):
-            assert not is_border(text[at]) or reference(text[:at]) + reference(text[at:]) == whole, (text, at)
-        for start, end, new in changes(text):
-            assert text[start:end] != new
-            changed, done = changed + text[done:start] + new, end
-        assert changed + text[done:] == whole, text
-        last = last_border(text)
-        assert last < 0 or (is_border(text[last]) and not any(map(is_border, text[last + 1 :])))
-
-
-def test_the_list_of_newer_characters_is_complete() -> None:
-    """All that unicodedata2 normalizes and the reference does not know is in it, and nothing that the reference knows."""
-    assert tuple(map(int, unicodedata2.unidata_version.split("."))) == LISTED
-    reference = NFC().normalize_str
-    for one in marks():
-        behind, before = f"a{one}\u0334", f"a\u0345{one}"  # marks of the lowest and of the highest class
-        unknown = reference(behind) == behind and reference(before) == before
-        assert (NEWER.fullmatch(one) is not None) == unknown, ascii(one)
-    for one in EVERY:
-        parts = "".join(chr(int(part, 16)) for part in unicodedata2.decomposition(one).split() if part[0] != "<")
-        if parts and unicodedata2.normalize("NFC", parts) == one and not unicodedata2.decomposition(one).startswith("<"):
-            assert (NEWER.search(parts) is not None) == (reference(parts) != one), ascii(one)
-
-
-def test_a_python_that_is_newer_than_the_list_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unicodedata, "unidata_version", "19.0.0")
-    assert nfc("ascii") == "ascii"
-    with pytest.raises(VocabularyError, match=r"Unicode 19\.0\.0 of this Python is newer"):
-        nfc("\u00e9")

@@ -1,0 +1,221 @@
+/* _nfc.c - a text in; out, whether it is in NFC, or where it may not be.
+ *
+ *     in_nfc("na\u00efve")            // True: nothing in it is changed
+ *     doubtful("e\u0301, x")         // [(0, 2)]: nothing outside of these places is changed, and each can be normalized by itself
+ *
+ * Nearly all texts are in NFC, and Python needs 10 nanoseconds a character to see that. By UAX #15, section 9, a text is if its combining
+ * classes never go down from mark to mark, and no character is one that NFC replaces, or that a character before it may take in. Of the last
+ * kind, only those behind a character that takes others in, or has parts, are in doubt: so no vowel sign of Bengali or Tamil is, as a rule.
+ * A character whose class is 0, and which is none of these, is a border: nothing of what is behind it goes to what is before.
+ *
+ * Invariant: what is not doubtful is not changed by the NFC of Unicode 9.0 (generator/nfc.py). Surrogates are doubtful, since two of them may
+ * spell a character; bytes that are no UTF-8 are borders, as they are in Python's surrogateescape.
+ * Rejected: normalizing in C (what is doubtful is rare, and Python has it).
+ */
+#include "_native.h"
+
+#include <string.h>
+
+#include "nfc.h"
+
+#define AT_ONCE 8 /* units that are passed over together */
+#define PLAIN 0x200 /* below it, all are borders */
+#define LOOK 16   /* that are looked at one by one where some may not be */
+#define NEAR 64   /* doubtful places so near to each other are one */
+
+typedef struct {
+    const uint8_t *data;
+    size_t length;
+    size_t width; /* bytes of a unit of a str; 0: the bytes of UTF-8 */
+} Units;
+
+/* The number of a code point: 0 or 1 for a border. */
+static inline uint32_t number_of(uint32_t point)
+{
+    if (point >= BITLEX_NFC_LIMIT) return 0;
+    return bitlex_nfc_stage2[(uint32_t)bitlex_nfc_stage1[point >> BITLEX_NFC_SHIFT] << BITLEX_NFC_SHIFT | (point & ((1u << BITLEX_NFC_SHIFT) - 1))];
+}
+
+/* The code point at i, of which *used units are taken: 0 for a byte that begins none. */
+static inline uint32_t point_at(const Units *u, size_t i, size_t *used)
+{
+    const uint8_t *p = u->data + i;
+    uint32_t first, point, more, k;
+    *used = 1;
+    if (u->width == 2) return ((const uint16_t *)(const void *)u->data)[i];
+    if (u->width == 4) return ((const uint32_t *)(const void *)u->data)[i];
+    first = p[0];
+    if ((first & 0xF0) == 0xE0 && u->length - i > 2) { /* as most that are asked for */
+        const uint32_t second = p[1] ^ 0x80u, third = p[2] ^ 0x80u;
+        if ((second | third) >= 0x40) return 0;
+        *used = 3;
+        return (first & 0x0F) << 12 | second << 6 | third;
+    }
+    if (first < 0x80) return first;
+    if (first < 0xC2 || first > 0xF4) return 0;
+    more = first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
+    if (u->length - i <= more) return 0;
+    point = first & (0x3Fu >> more);
+    for (k = 1; k <= more; k++) {
+        const uint8_t next = p[k];
+        if ((next & 0xC0) != 0x80) return 0;
+        point = point << 6 | (next & 0x3F);
+    }
+    *used = more + 1;
+    return point;
+}
+
+/* Whether these two bytes may begin anything but a border: nothing else begins so, well-formed or not. */
+static inline uint32_t may_begin(uint8_t lead, uint8_t second)
+{
+    return (uint32_t)bitlex_nfc_leads[(uint32_t)lead << 3 | (second >> 3 & 7)] >> (second & 7) & 1;
+}
+
+/* From i on, the first units that may begin anything but a border. */
+static inline size_t pass_over(const Units *u, size_t i)
+{
+    for (; u->length - i > AT_ONCE; i += AT_ONCE) {
+        const uint8_t *p = u->data + i * (u->width == 0 ? 1 : u->width);
+        uint32_t all = 0, k;
+        if (u->width == 0) {
+            uint64_t bytes;
+            memcpy(&bytes, p, AT_ONCE);
+            if ((bytes & 0x8080808080808080) == 0) continue;
+            for (k = 0; k < AT_ONCE; k++) all |= may_begin(p[k], p[k + 1]);
+            if (all != 0) break;
+        } else {
+            for (k = 0; k < AT_ONCE; k++) all |= u->width == 2 ? ((const uint16_t *)(const void *)p)[k] : ((const uint32_t *)(const void *)p)[k];
+            if (all >= PLAIN) break;
+        }
+    }
+    return i;
+}
+
+/* Where the character before i begins. */
+static inline size_t step_back(const Units *u, size_t i)
+{
+    size_t back = 1;
+    if (u->width == 0) {
+        while (back < 4 && back < i && (u->data[i - back] & 0xC0) == 0x80) back++;
+    }
+    return i - back;
+}
+
+/* Whether the characters from i on up to the next border are in doubt behind what is before them; *end: that border. */
+static int doubts(const Units *u, size_t i, size_t before, size_t *end)
+{
+    size_t used;
+    uint32_t number = before < i ? number_of(point_at(u, before, &used)) : 0, word, last = 0;
+    int takes = before < i && (number == 1 || before + used != i), doubt = 0;
+    while (i < u->length && (number = number_of(point_at(u, i, &used))) > 1) {
+        word = bitlex_nfc_words[number];
+        doubt |= (word & BITLEX_NFC_NO) != 0 || ((word & 255) != 0 && last > (word & 255)) || ((word & BITLEX_NFC_MAYBE) != 0 && takes);
+        if ((word & 255) == 0) takes = (word & BITLEX_NFC_FIRST) != 0;
+        last = word & 255;
+        i += used;
+    }
+    *end = i;
+    return doubt;
+}
+
+/* The next place in doubt, from *at on, which is a border or the beginning: 0 if there is none. `width` is a constant where this is called. */
+static inline int next_doubt(Units u, const size_t width, size_t *at, size_t *start)
+{
+    size_t i = *at, used, before, end;
+    u.width = width;
+    while ((i = pass_over(&u, i)) < u.length) {
+        const size_t stop = u.length - i < LOOK ? u.length : i + LOOK;
+        while (i < stop) {
+            if (number_of(point_at(&u, i, &used)) <= 1) {
+                i += used;
+                continue;
+            }
+            before = i > 0 ? step_back(&u, i) : 0;
+            if (doubts(&u, i, before, &end)) {
+                *start = before;
+                *at = end;
+                return 1;
+            }
+            i = end;
+        }
+    }
+    return 0;
+}
+
+static int find_doubt(const Units *u, size_t *at, size_t *start)
+{
+    return u->width == 0 ? next_doubt(*u, 0, at, start) : u->width == 2 ? next_doubt(*u, 2, at, start) : next_doubt(*u, 4, at, start);
+}
+
+/* The units of a text; 0 if it is in NFC whatever it is made of. */
+static int units_of(PyObject *text, Units *u)
+{
+    u->data = PyUnicode_DATA(text);
+    u->length = (size_t)PyUnicode_GET_LENGTH(text);
+    u->width = (size_t)PyUnicode_KIND(text);
+    return u->width > 1;
+}
+
+static int any_doubt(const Units *u)
+{
+    size_t at = 0, start;
+    int found;
+    if (u->length < RELEASE) return find_doubt(u, &at, &start);
+    Py_BEGIN_ALLOW_THREADS
+    found = find_doubt(u, &at, &start);
+    Py_END_ALLOW_THREADS
+    return found;
+}
+
+int bitlex_py_in_nfc(PyObject *text)
+{
+    Units u;
+    Py_buffer view;
+    int found;
+    if (PyUnicode_Check(text)) return !units_of(text, &u) || !any_doubt(&u);
+    if (PyObject_GetBuffer(text, &view, PyBUF_SIMPLE) < 0) {
+        PyErr_Clear(); /* whoever reads it says what it is */
+        return 0;
+    }
+    u.data = view.buf;
+    u.length = (size_t)view.len;
+    u.width = 0;
+    found = any_doubt(&u);
+    PyBuffer_Release(&view);
+    return !found;
+}
+
+PyObject *bitlex_py_is_in_nfc(PyObject *module, PyObject *text)
+{
+    (void)module;
+    return PyBool_FromLong(bitlex_py_in_nfc(text));
+}
+
+static int append_place(PyObject *places, size_t start, size_t end)
+{
+    PyObject *place = Py_BuildValue("(nn)", (Py_ssize_t)start, (Py_ssize_t)end);
+    const int failed = place == NULL || PyList_Append(places, place) < 0;
+    Py_XDECREF(place);
+    return failed ? -1 : 0;
+}
+
+PyObject *bitlex_py_doubtful(PyObject *module, PyObject *text)
+{
+    PyObject *places;
+    Units u;
+    size_t at = 0, start = 0, next, end = 0;
+    (void)module;
+    if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "expected str, got %.200s", Py_TYPE(text)->tp_name);
+    places = PyList_New(0);
+    if (places == NULL || !units_of(text, &u)) return places;
+    while (find_doubt(&u, &at, &next)) {
+        if (end > 0 && next - end >= NEAR && append_place(places, start, end) < 0) goto failed;
+        if (end == 0 || next - end >= NEAR) start = next;
+        end = at;
+    }
+    if (end > 0 && append_place(places, start, end) < 0) goto failed;
+    return places;
+failed:
+    Py_DECREF(places);
+    return NULL;
+}
