@@ -6,6 +6,7 @@ import json
 import random
 import unicodedata
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 import tokenizers
