@@ -378,7 +378,9 @@ static uint32_t backward(bitlex_cursor *c, uint32_t n, uint32_t state)
 /* Leave out states that are there already; how many are left. */
 static uint32_t distinct(uint16_t *set, uint32_t size)
 {
-    uint32_t i, j, kept = 0;
+    uint32_t i, j, kept = 0, others = 0;
+    for (i = 1; i < size; i++) others |= (uint32_t)(set[i] ^ set[0]);
+    if (others == 0) return 1; /* as most often, in texts */
     for (i = 0; i < size; i++) {
         for (j = 0; j < kept && set[j] != set[i]; j++) {}
         if (j == kept) set[kept++] = set[i];

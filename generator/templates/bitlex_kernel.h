@@ -487,7 +487,8 @@ static int NAME(turn_ascii)(const bitlex_lanes *restrict lanes, bitlex_lane_memo
     if (units < BITLEX_LANES * steps) {
         const M within = m_of(~UINT64_C(0) >> (BITLEX_LANES - memory->used)), before = m_of(m_bits(within) >> 1);
         const V identity = v_all((uint8_t)lanes->identity);
-        for (at = 0, turned = memory->turned; at < steps; at++, turned += 64) {
+        at = memory->used < BITLEX_LANES ? 0 : memory->rest; /* up to there all lanes have text */
+        for (turned = memory->turned + 64 * (size_t)at; at < steps; at++, turned += 64) {
             v_store(turned, v_choose(at < memory->rest ? within : before, v_load(turned), identity));
         }
     }

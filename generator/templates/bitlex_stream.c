@@ -27,6 +27,7 @@
 #define RUN 32   /* equal characters that are worth a look whether they change anything */
 #define LONG_RUN 256 /* units of a part, for which they are where there is a table */
 #define LOOK 128 /* units at the end of a part that are asked what settles the places that are open before it; mostly the first of them tells */
+#define LITTLE 9 /* bytes that are few characters, unless they are ASCII */
 #define SHORT 24 /* units that are not worth more than one step each */
 
 #if defined(__GNUC__)
@@ -573,6 +574,7 @@ static size_t run(bitlex_stream *s, bitlex_cursor *c, void *scratch, const uint8
     c->open = s->start;
     while ((more = s->machine->drops ? bitlex_next_pairs(c, out + 2 * total, room - total) : bitlex_next(c, out + handed + total, room - total)) > 0) {
         total += more;
+        if (c->block == c->stop && c->taken == c->count && !s->machine->drops) break; /* there is no more: asking takes some nanoseconds */
     }
     if (s->machine->drops) total *= 2;
     total += handed;
@@ -626,6 +628,12 @@ static size_t skip_run(bitlex_stream *s, const uint8_t *p, size_t length, uint64
     return run;
 }
 
+/* Whether there are but a few characters, which are sooner decoded one by one than loaded. */
+static inline int is_little(const uint8_t *p, size_t length, bitlex_encoding encoding)
+{
+    return length <= LITTLE && encoding == BITLEX_UTF8 && *p >= 0x80;
+}
+
 /* Whether the next RUN units are one character of ASCII. */
 static inline int is_run(const uint8_t *p, size_t width) { return width == 1 && *p < 0x80 && memcmp(p, p + 1, RUN - 1) == 0; }
 
@@ -677,7 +685,7 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
             if (done == length) break;
             tabled = s->configuration != NOT_TABLED && s->machine->continuation == NULL;
         }
-        if (tabled && (length - done < LONG_RUN || !is_run(p + done, width))) {
+        if (tabled && !is_little(p + done, length - done, encoding) && (length - done < LONG_RUN || !is_run(p + done, width))) {
             const int pause = length - done > TABLED && done >= (s->count > 0 ? slow_open : slow);
             size_t units = length - done < WALKED ? length - done : WALKED;
             if (units < length - done && encoding == BITLEX_UTF8) units -= unfinished(p + done, units);
