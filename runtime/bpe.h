@@ -39,7 +39,7 @@ typedef struct {
     const bpe_record *records;     /* [token_count] */
     const uint32_t *byte_tokens;   /* [256] BPE_NONE where a byte is no token */
     const uint32_t *ids;           /* open addressing by the bytes of a token: its id, tagged (bpe_hash.h), or BPE_NONE */
-    const bpe_pair_line *pairs;    /* [pairs_mask + 1] */
+    const bpe_pair_line *pairs;    /* [pairs_count] */
     const uint32_t *byte_pairs;    /* [65536] by two bytes, the left one lower: rank of the merge of their tokens, or BPE_NONE */
     const uint32_t *byte_bounds;   /* [65536] by two bytes: see bpe_pairs.h */
     const uint32_t *rank_tokens;   /* [rank_count] what a merge makes; none if ranks_are_ids: the token of that rank */
@@ -47,7 +47,7 @@ typedef struct {
     const uint64_t *char_joints;   /* bits by hash of two characters, and by three bytes: see bpe_joints.h */
     const uint64_t *byte_joints;
     const uint32_t *sizes;         /* [token_count + 1] see bpe_sizes.h */
-    uint32_t ids_mask, pairs_mask, pairs_reach; /* lines that a full one may go on in */
+    uint32_t ids_count, pairs_count, pairs_reach; /* lines that a full one may go on in */
     void *image;                   /* all of the above */
     size_t size;
 } bpe_vocabulary;

@@ -265,7 +265,7 @@ static uint32_t add_missing(bpe_encoder *e, misses *missed, const span *s, key n
     m->hash = hash;
     m->count = 0;
     memset(m->ids, 0, 4 * sizeof *m->ids); /* four are copied even if there are fewer */
-    PREFETCH(e->v->ids + ((uint32_t)hash & e->v->ids_mask));
+    PREFETCH(e->v->ids + first_place(e->v, hash));
     return *recent;
 }
 

@@ -65,12 +65,15 @@ static inline uint32_t bpe_token_length(const bpe_vocabulary *v, uint32_t id) { 
 /* What stands above an id in ids: the upper bits of the hash of its bytes, so that hardly any other token is looked at. */
 static inline uint32_t tag_of(uint64_t hash) { return (uint32_t)(hash >> (64 - TAG_BITS)) << ID_BITS; }
 
+/* The place in ids where a token is looked for first. */
+static inline uint32_t first_place(const bpe_vocabulary *v, uint64_t hash) { return (uint32_t)((hash & UINT32_MAX) * v->ids_count >> 32); }
+
 /* The next token in ids whose hash may be this, or BPE_NONE. *tries: places that were looked at before, none at first. */
 static inline uint32_t next_candidate(const bpe_vocabulary *v, uint64_t hash, uint32_t *tries)
 {
-    const uint32_t tag = tag_of(hash);
-    for (; *tries <= v->ids_mask; ++*tries) {
-        const uint32_t known = v->ids[((uint32_t)hash + *tries) & v->ids_mask], id = known & (BPE_TOKENS - 1);
+    const uint32_t tag = tag_of(hash), first = first_place(v, hash), behind = v->ids_count - first;
+    for (; *tries < v->ids_count; ++*tries) {
+        const uint32_t known = v->ids[*tries < behind ? first + *tries : *tries - behind], id = known & (BPE_TOKENS - 1);
         if (id >= v->token_count) break; /* there is none behind */
         if (known - id == tag) return id;
     }

@@ -138,12 +138,14 @@ WITH_VECTORS static int merge_bytes(const bpe_vocabulary *v, symbols *s)
     return missing ? -1 : 0;
 }
 
-/* The lines of sixteen pairs. */
+/* The numbers of the lines of sixteen pairs. */
 WITH_VECTORS static inline __m512i lines_of(const bpe_vocabulary *v, __m512i left, __m512i right)
 {
     const __m512i hashes = _mm512_add_epi32(_mm512_mullo_epi32(left, _mm512_set1_epi32((int)PAIR_LEFT)),
                                             _mm512_mullo_epi32(right, _mm512_set1_epi32((int)PAIR_RIGHT)));
-    return _mm512_and_si512(_mm512_xor_si512(hashes, _mm512_srli_epi32(hashes, PAIR_SHIFT)), _mm512_set1_epi32((int)v->pairs_mask));
+    const __m512i count = _mm512_set1_epi64(v->pairs_count), evens = _mm512_mul_epu32(hashes, count);
+    const __m512i odds = _mm512_mul_epu32(_mm512_srli_epi64(hashes, 32), count);
+    return _mm512_mask_mov_epi32(_mm512_srli_epi64(evens, 32), 0xAAAA, odds);
 }
 
 /* Ask for the ranks of all pairs of which one symbol was made in this round: how many. */

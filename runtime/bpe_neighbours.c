@@ -30,7 +30,7 @@ static uint64_t merge_in(const bpe_vocabulary *v, uint32_t place)
 /* The merges by rank: their number, or SIZE_MAX if memory is short. */
 static size_t merges_by_rank(const bpe_vocabulary *v, uint64_t **sorted)
 {
-    const uint32_t places = (v->pairs_mask + 1) * LINE_PAIRS;
+    const uint32_t places = v->pairs_count * LINE_PAIRS;
     uint32_t *starts = calloc((size_t)v->rank_count + 1, sizeof *starts), i;
     size_t count = 0;
     *sorted = NULL;

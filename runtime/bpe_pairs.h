@@ -39,15 +39,20 @@ static inline uint64_t pair_key(uint32_t left, uint32_t right) { return (uint64_
 
 #define PAIR_LEFT UINT32_C(0x9E3779B1)
 #define PAIR_RIGHT UINT32_C(0x85EBCA77)
-#define PAIR_SHIFT 15
 
-static inline uint32_t hash_pair(uint64_t key)
+/* The number of the line where a pair is: its hash, as a fraction of all lines. */
+static inline uint32_t line_number(const bpe_vocabulary *v, uint64_t key)
 {
     const uint32_t hash = (uint32_t)(key >> 21) * PAIR_LEFT + ((uint32_t)key & (BPE_TOKENS - 1)) * PAIR_RIGHT;
-    return hash ^ hash >> PAIR_SHIFT;
+    return (uint32_t)((uint64_t)hash * v->pairs_count >> 32);
 }
 
-static inline const bpe_pair_line *line_of(const bpe_vocabulary *v, uint64_t key) { return v->pairs + (hash_pair(key) & v->pairs_mask); }
+static inline const bpe_pair_line *line_of(const bpe_vocabulary *v, uint64_t key) { return v->pairs + line_number(v, key); }
+
+static inline const bpe_pair_line *next_line(const bpe_vocabulary *v, const bpe_pair_line *line)
+{
+    return line + 1 < v->pairs + v->pairs_count ? line + 1 : v->pairs;
+}
 
 /* HAS_RANK and the rank of the pair, if it is in the line; or 0. */
 #if defined(__SSE2__)
@@ -89,7 +94,7 @@ static inline uint32_t rank_from(const bpe_vocabulary *v, const bpe_pair_line *l
     uint32_t found = rank_in(line, key), tries;
     /* Not &&: half of all pairs are not found, which would be guessed wrong; that a line is full is rare. */
     for (tries = 0; UNLIKELY((found == 0) & (line->high[LINE_PAIRS - 1] != NO_PAIR)) && tries < v->pairs_reach; tries++) {
-        line = v->pairs + ((uint32_t)(line - v->pairs + 1) & v->pairs_mask);
+        line = next_line(v, line);
         found = rank_in(line, key);
     }
     return found;

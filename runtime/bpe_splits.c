@@ -33,16 +33,19 @@ void bpe_merge_tokens(const bpe_vocabulary *v, bpe_job *jobs, size_t count)
     }
 }
 
-/* All ids in the order of the lengths of their tokens; NULL if memory is short. */
+static size_t order_size(const bpe_vocabulary *v) { return ((size_t)v->token_count + 1) * sizeof(uint32_t); }
+
+/* All ids in the order of the lengths of their tokens; NULL if memory is short. Not from the heap: what is freed there would have to be
+ * made zeros again for a table that comes next and is hardly used. */
 static uint32_t *by_length(const bpe_vocabulary *v)
 {
-    uint32_t *places = calloc((size_t)v->longest + 2, sizeof *places), *order = malloc(((size_t)v->token_count + 1) * sizeof *order), id, i;
+    uint32_t *places = calloc((size_t)v->longest + 2, sizeof *places), *order = bpe_allocate(order_size(v)), id, i;
     if (places != NULL && order != NULL) {
         for (id = 0; id < v->token_count; id++) places[bpe_token_length(v, id) + 1]++;
         for (i = 1; i <= v->longest; i++) places[i] += places[i - 1];
         for (id = 0; id < v->token_count; id++) order[places[bpe_token_length(v, id)]++] = id;
     } else {
-        free(order);
+        bpe_release(order, order_size(v));
         order = NULL;
     }
     free(places);
@@ -81,6 +84,6 @@ int bpe_split_tokens(bpe_vocabulary *v)
         if (!failed) put_split(v, tokens[at], ids, count);
     }
     free(ids);
-    free(tokens);
+    bpe_release(tokens, order_size(v));
     return failed ? -1 : 0;
 }

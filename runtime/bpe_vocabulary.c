@@ -10,28 +10,18 @@
 #include <stdlib.h>
 
 #define PARTS 13
-#define MAGIC UINT64_C(0x3645504258454C54) /* also tells the order of bytes */
+#define MAGIC UINT64_C(0x3745504258454C54) /* also tells the order of bytes */
 
 typedef struct {
     uint64_t magic, size;
-    uint32_t token_count, rank_count, whole, longest, ranks_are_ids, ids_mask, pairs_mask, pairs_reach;
+    uint32_t token_count, rank_count, whole, longest, ranks_are_ids, ids_count, pairs_count, pairs_reach;
     uint64_t starts, bytes, records, byte_tokens, ids, pairs, byte_pairs, byte_bounds, rank_tokens, merged, char_joints, byte_joints, sizes;
 } image_header;
 
-static uint32_t mask_for(size_t count)
-{
-    uint32_t mask = 63;
-    while (mask < count + count / 2) mask = mask * 2 + 1;
-    return mask;
-}
+/* Both tables are half full; where a hash is in them is the fraction of all places that it is of all hashes. */
+static uint32_t places_for(size_t count) { return (uint32_t)(2 * count + 64); }
 
-/* Lines for so many pairs: two thirds full at most, a third at least. */
-static uint32_t lines_for(size_t count)
-{
-    uint32_t mask = 7;
-    while ((uint64_t)(mask + 1) * LINE_PAIRS * 2 < (uint64_t)count * 3) mask = mask * 2 + 1;
-    return mask;
-}
+static uint32_t lines_for(size_t count) { return places_for(count) / LINE_PAIRS; }
 
 /* --- the image --------------------------------------------------------------------------------------------------------- */
 
@@ -42,8 +32,8 @@ static void part_sizes(const image_header *h, uint64_t bytes, uint64_t sizes[PAR
     sizes[1] = bytes;
     sizes[2] = (uint64_t)h->token_count * sizeof(bpe_record);
     sizes[3] = 256 * 4;
-    sizes[4] = ((uint64_t)h->ids_mask + 1) * 4;
-    sizes[5] = ((uint64_t)h->pairs_mask + 1) * sizeof(bpe_pair_line);
+    sizes[4] = (uint64_t)h->ids_count * 4;
+    sizes[5] = (uint64_t)h->pairs_count * sizeof(bpe_pair_line);
     sizes[6] = 65536 * 4;
     sizes[7] = 65536 * 4;
     sizes[8] = h->ranks_are_ids ? 0 : (uint64_t)h->rank_count * 4;
@@ -76,8 +66,8 @@ static void point(bpe_vocabulary *v, void *image)
     v->whole = h->whole;
     v->longest = h->longest;
     v->ranks_are_ids = h->ranks_are_ids;
-    v->ids_mask = h->ids_mask;
-    v->pairs_mask = h->pairs_mask;
+    v->ids_count = h->ids_count;
+    v->pairs_count = h->pairs_count;
     v->pairs_reach = h->pairs_reach;
     v->starts = (const void *)(base + h->starts);
     v->bytes = base + h->bytes;
@@ -103,7 +93,7 @@ int bpe_open(bpe_vocabulary *v, void *image, size_t size)
     memcpy(&h, image, sizeof h);
     if (h.magic != MAGIC || h.size != size || h.token_count > BPE_TOKENS || h.rank_count > BPE_RANKS || h.bytes > size) return -1;
     if (h.ranks_are_ids && h.rank_count > h.token_count) return -1;
-    if (((h.ids_mask + 1) & h.ids_mask) != 0 || ((h.pairs_mask + 1) & h.pairs_mask) != 0) return -1;
+    if (h.ids_count == 0 || h.pairs_count == 0) return -1;
     if (h.starts + ((uint64_t)h.token_count + 1) * 4 > size || h.starts != (sizeof h + 63) / 64 * 64) return -1;
     starts = (const void *)((const uint8_t *)image + h.starts);
     expected = h;
@@ -156,8 +146,8 @@ static void put_token(bpe_vocabulary *v, uint32_t id, uint32_t *ids, uint32_t *b
     records[id].length = length <= 15 ? (uint8_t)length : 255;
     if (length == 0) return;
     hash = hash_bytes(bytes, length);
-    at = (uint32_t)hash & v->ids_mask;
-    while (ids[at] != BPE_NONE) at = (at + 1) & v->ids_mask;
+    at = first_place(v, hash);
+    while (ids[at] != BPE_NONE) at = at + 1 < v->ids_count ? at + 1 : 0;
     ids[at] = tag_of(hash) | id;
     if (length == 1) byte_tokens[bytes[0]] = id;
 }
@@ -204,9 +194,9 @@ void bpe_put_merge(bpe_vocabulary *v, uint32_t left, uint32_t right, uint32_t ra
     const uint64_t key = pair_key(left, right);
     const uint32_t high = (uint32_t)(key >> 10), low = (uint32_t)key << RANK_BITS | rank;
     const uint32_t left_length = bpe_token_length(v, left), right_length = bpe_token_length(v, right);
-    uint32_t at = hash_pair(key) & v->pairs_mask, reach, i;
-    for (reach = 0;; reach++, at = (at + 1) & v->pairs_mask) {
-        bpe_pair_line *line = (bpe_pair_line *)(uintptr_t)v->pairs + at;
+    bpe_pair_line *line = (bpe_pair_line *)(uintptr_t)line_of(v, key);
+    uint32_t reach, i;
+    for (reach = 0;; reach++, line = (bpe_pair_line *)(uintptr_t)next_line(v, line)) {
         for (i = 0; i < LINE_PAIRS && line->high[i] != NO_PAIR; i++) {
             if (line->high[i] == high && (line->low[i] ^ low) >> RANK_BITS == 0) break;
         }
@@ -230,11 +220,11 @@ static void put_tokens(bpe_vocabulary *v)
 {
     uint32_t *ids = (uint32_t *)(uintptr_t)v->ids, *byte_tokens = (uint32_t *)(uintptr_t)v->byte_tokens, *sizes = (uint32_t *)(uintptr_t)v->sizes;
     uint32_t *bounds = (uint32_t *)(uintptr_t)v->byte_bounds, id, i;
-    memset(ids, 0xFF, ((size_t)v->ids_mask + 1) * sizeof *ids);
+    memset(ids, 0xFF, (size_t)v->ids_count * sizeof *ids);
     memset(byte_tokens, 0xFF, 256 * sizeof *byte_tokens);
     memset((void *)(uintptr_t)v->byte_pairs, 0xFF, 65536 * sizeof *v->byte_pairs);
     for (i = 0; i < 65536; i++) bounds[i] = BOUND_MOST | BOUND_EARLY | BOUND_MOST << BOUND_BEHIND_SHIFT;
-    memset((void *)(uintptr_t)v->pairs, 0xFF, ((size_t)v->pairs_mask + 1) * sizeof *v->pairs);
+    memset((void *)(uintptr_t)v->pairs, 0xFF, (size_t)v->pairs_count * sizeof *v->pairs);
     for (id = 0; id < v->token_count; id++) {
         put_token(v, id, ids, byte_tokens, (bpe_record *)(uintptr_t)v->records);
         put_joints((uint64_t *)(uintptr_t)v->char_joints, (uint64_t *)(uintptr_t)v->byte_joints, v->bytes + v->starts[id], bpe_token_length(v, id));
@@ -271,8 +261,8 @@ int bpe_build(bpe_vocabulary *v, const uint32_t *starts, const uint8_t *bytes, u
     uint32_t i, *rank_tokens;
     for (i = 0; i < token_count; i++) h.longest = starts[i + 1] - starts[i] > h.longest ? starts[i + 1] - starts[i] : h.longest;
     h.rank_count = merges == NULL ? token_count : rank_count;
-    h.ids_mask = mask_for(token_count);
-    h.pairs_mask = lines_for(h.rank_count);
+    h.ids_count = places_for(token_count);
+    h.pairs_count = lines_for(h.rank_count);
     lay_out(&h, starts[token_count]);
     v->image = bpe_allocate((size_t)h.size);
     if (v->image == NULL) return -1;
