@@ -346,7 +346,12 @@ static PyObject *encoder_specials(Encoder *self, PyObject *tokens)
 static PyObject *encoder_image(Encoder *self, PyObject *unused)
 {
     (void)unused;
-    return PyBytes_FromStringAndSize(self->vocabulary.image, (Py_ssize_t)self->vocabulary.size);
+    return PyMemoryView_FromObject((PyObject *)self);
+}
+
+static int encoder_buffer(Encoder *self, Py_buffer *view, int flags)
+{
+    return PyBuffer_FillInfo(view, (PyObject *)self, self->vocabulary.image, (Py_ssize_t)self->vocabulary.size, 1, flags);
 }
 
 static PyObject *encoder_places(Encoder *self, PyObject *unused)
@@ -554,7 +559,7 @@ static PyMethodDef encoder_methods[] = {
     {"ends", (PyCFunction)(void (*)(void))bitlex_py_ends, METH_O, "ends(ids) -> where each token ends in what they decode to"},
     {"token", (PyCFunction)(void (*)(void))bitlex_py_token, METH_O, "token(id) -> bytes"},
     {"find", (PyCFunction)(void (*)(void))bitlex_py_find, METH_O, "find(bytes) -> the id of this token of the vocabulary, or None"},
-    {"image", (PyCFunction)(void (*)(void))encoder_image, METH_NOARGS, "image() -> the tables, for the argument of that name"},
+    {"image", (PyCFunction)(void (*)(void))encoder_image, METH_NOARGS, "image() -> a view of the tables, for the argument of that name"},
     {"places", (PyCFunction)(void (*)(void))encoder_places, METH_NOARGS, "places() -> where in the image the bytes of all tokens are, and where their starts"},
     {NULL, NULL, 0, NULL},
 };
@@ -563,6 +568,7 @@ static PyType_Slot encoder_slots[] = {
     {Py_tp_new, encoder_new},
     {Py_tp_dealloc, encoder_dealloc},
     {Py_tp_methods, encoder_methods},
+    {Py_bf_getbuffer, encoder_buffer},
     {Py_tp_doc, "Encoder(machine, decoded, blob, starts, merges=None, whole=True, special=()) or Encoder(machine, decoded, image=buffer, special=())"},
     {0, NULL},
 };

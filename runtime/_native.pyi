@@ -127,8 +127,8 @@ class Encoder:
     def token(self, id: int, /) -> bytes: ...
     def find(self, token: str | Buffer, /) -> int | None:
         """The id of a token of the vocabulary."""
-    def image(self) -> bytes:
-        """The tables, for the argument of that name, of this kind of machine."""
+    def image(self) -> memoryview:
+        """A view of the tables, for the argument of that name, of this kind of machine."""
     def places(self) -> tuple[int, int]:
         """Where in the image the bytes of all tokens are, and where their starts."""
 

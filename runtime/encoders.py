@@ -10,11 +10,11 @@ the native one with. Rejected: one that calls C for pieces and does the rest in 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import accumulate
 from operator import index
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .merging import PureEncoder, merge
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .lexer import Lexer
     from .vocabulary import Description
 
-__all__ = ["METHODS", "Encoder", "make_encoder"]
+__all__ = ["METHODS", "Encoder", "make_encoder", "tokens_in_place"]
 
 SURROGATES = re.compile("[\ud800-\udfff]")
 METHODS = ("automatic", "sweep", "heap", "windows", "backtrack", "prefixes")  # of merging a piece
@@ -65,6 +65,15 @@ def make_encoder(description: Description, lexer: Lexer, image: Any = None) -> E
     return _native.Encoder(machine, dict(description.decoded), known.blob, known.starts, known.merges, known.whole, special=special)
 
 
+def tokens_in_place(description: Description, encoder: Encoder) -> Description:
+    """The same description, whose tokens are those in the tables of its encoder: a copy is made when somebody asks for it."""
+    if isinstance(encoder, Pure):
+        return description
+    known, tables, places = description.vocabulary, encoder.image(), encoder.places()  # type: ignore[attr-defined, unused-ignore]
+    blob, starts = (tables[at : at + len(what)] for at, what in zip(places, (known.blob, known.starts), strict=True))
+    return replace(description, vocabulary=Vocabulary.from_views(blob, starts, known.merges, known.whole))
+
+
 def special_ids(description: Description) -> tuple[int, ...]:
     """The ids of special tokens, each once."""
     return tuple({token.id for token in description.added if token.special})
@@ -74,6 +83,8 @@ class Pure:
     """An Encoder in pure Python, with the same messages."""
 
     def __init__(self, description: Description, lexer: Lexer) -> None:
+        from .merging import PureEncoder  # which the native one does without
+
         self.lexer = lexer
         self.pieces = PureEncoder(description.vocabulary, description.decoded)
         self.special = frozenset(special_ids(description))
@@ -193,6 +204,8 @@ class Pure:
         return self.pieces.vocabulary.ids.get(token)
 
     def merge(self, piece: Any, method: str, /) -> list[int]:
+        from .merging import merge
+
         if method not in METHODS:
             raise ValueError(f"method is {method!r}; it may be {', '.join(map(repr, METHODS[:-1]))} or {METHODS[-1]!r}")
         known, data = self.pieces.vocabulary, as_bytes(piece)

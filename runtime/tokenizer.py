@@ -19,7 +19,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from .encoders import Encoder, Pure, as_text, make_encoder
+from .encoders import Encoder, Pure, as_text, make_encoder, tokens_in_place
 from .lexer import cores, texts_of
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ class Tokenizer:
     def __init__(self, description: Description, *, encoder: Encoder | None = None, lexer: Lexer | None = None) -> None:
         from .added_search import needs_definition, only_normalizes
 
-        self._description = description
         self._lexer = lexer if lexer is not None else description.lexer()
         self._encoder = encoder if encoder is not None else make_encoder(description, self._lexer)
+        self._description = description if encoder is not None else tokens_in_place(description, self._encoder)
         self._added = {token.content: token for token in description.added}
         self._slow = needs_definition(description)
         self._normalizes = only_normalizes(description)

@@ -52,7 +52,7 @@ class Vocabulary:
     starts: bytes
     merges: bytes | None
     whole: bool
-    _views: tuple[memoryview, memoryview, memoryview | None] | None = field(default=None, init=False, compare=False)
+    _views: tuple[memoryview, memoryview, memoryview | bytes | None] | None = field(default=None, init=False, compare=False)
     _ids: dict[bytes, int] | None = field(default=None, init=False, compare=False)
     _pairs: dict[tuple[int, int], tuple[int, int]] | None = field(default=None, init=False, compare=False)
 
@@ -84,8 +84,8 @@ class Vocabulary:
         return made
 
     @classmethod
-    def from_views(cls, blob: memoryview, starts: memoryview, merges: memoryview | None, whole: bool) -> Vocabulary:
-        """The vocabulary of what lies elsewhere, as in a file that is mapped: it becomes bytes when somebody asks for them."""
+    def from_views(cls, blob: memoryview, starts: memoryview, merges: memoryview | bytes | None, whole: bool) -> Vocabulary:
+        """The vocabulary of what lies elsewhere, in a mapped file or the tables of an encoder: it becomes bytes when somebody asks."""
         made = cls.__new__(cls)
         for name, value in (("whole", whole), ("_views", (blob, starts, merges)), ("_ids", None), ("_pairs", None)):
             object.__setattr__(made, name, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import gc
 import mmap
 import os
 import random
@@ -688,6 +689,24 @@ def test_the_tables_are_checked() -> None:
             encoder.encode("a", None, None, threads, blocks)
 
 
+def test_tokens_lie_in_the_tables_only() -> None:
+    for seed in range(10):
+        vocabulary, _ = random_vocabulary(random.Random(seed))
+        tokenizer = Tokenizer(describe(vocabulary))
+        known, encoder = tokenizer.description.vocabulary, tokenizer._encoder
+        if tokenizer.lexer.tier != "pure":
+            image = encoder.image()  # type: ignore[attr-defined, unused-ignore]
+            assert image.readonly and image.obj is encoder and known._views is not None
+            assert all(view.obj is encoder for view in known._views[:2])
+        assert known.tokens() == vocabulary.tokens() and known == vocabulary
+        more = tokenizer.with_added_tokens((), {})
+        del tokenizer, encoder  # whose tables the other ones still read
+        gc.collect()
+        text = vocabulary.blob
+        assert outcome(more.encode, text) == outcome(Tokenizer(describe(vocabulary)).encode, text)
+        assert known.tokens() == vocabulary.tokens()
+
+
 def test_an_image_gives_the_same() -> None:
     for seed in range(10):
         rng = random.Random(seed)
@@ -695,7 +714,7 @@ def test_an_image_gives_the_same() -> None:
         description = describe(vocabulary)
         lexer = description.lexer()
         made: Any = make_encoder(description, lexer)
-        image = made.image()
+        image = bytes(made.image())
         mapped: Encoder = make_encoder(description, lexer, image)
         text = b"".join(rng.choices(units, k=500))
         assert outcome(mapped.encode, text, None, None, 1) == outcome(made.encode, text, None, None, 1)

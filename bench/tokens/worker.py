@@ -45,9 +45,10 @@ class Worker:
         imported = time.perf_counter()
         self.opened = self.adapter.open(self.files, self.threads)
         loaded = time.perf_counter()
+        opened = resident()  # before the version is asked for, which takes memory, too
         return {
             "import": imported - start, "load": loaded - imported, "version": version(self.adapter.package), "alone": alone,
-            "resident": resident(), "outputs": list(self.opened.outputs), "batch": self.opened.batch is not None,
+            "resident": opened, "outputs": list(self.opened.outputs), "batch": self.opened.batch is not None,
             "decodes": list(self.opened.decode),
         }  # fmt: skip
 
