@@ -102,6 +102,22 @@ def test_texts_that_jump_about(name: str, vector_tier: str, monkeypatch: pytest.
         assert one.spans(text.encode()).tolist() == two.spans(text.encode()).tolist()
 
 
+def test_texts_that_jump_about_in_more_chunks_than_are_in_memory(vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class with code points in each 4,096 of all planes, so that many of these are looked up one by one."""
+    within = "".join(f"{chr(first + 7)}-{chr(first + 0x7FF)}" for first in range(0, 0x110000, 0x1000) if first != 0xD000)
+    pattern = f"[{within}]+|[^{within}]"
+    one = bitlex.compile(pattern, dialect="python")
+    assert one.tier == vector_tier
+    monkeypatch.setenv("BITLEX_TIER", "pure")
+    two = bitlex.compile(pattern, dialect="python")
+    chance = random.Random(11)
+    for most in (0x10000, 0x30000, 0x110000):
+        points = [point for point in (chance.randrange(most) for _ in range(9_000)) if not 0xD800 <= point < 0xE000]
+        text = "".join(map(chr, points))
+        assert one.split(text) == two.split(text)
+        assert one.spans(text.encode()).tolist() == two.spans(text.encode()).tolist()
+
+
 @pytest.mark.parametrize("name", ["cl100k", "o200k"])
 def test_runs_of_one_length(name: str, vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Characters of one length for a while, then of another: what waits to be looked up is done at any place, and when it is much."""

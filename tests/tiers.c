@@ -208,18 +208,12 @@ static void every_tuple(uint32_t length, void (*place)(const uint32_t *tuple, ui
 /* Bytes at and around the limits of what may stand where. */
 static const uint8_t strangers[] = {0, 'a', 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC3, 0xE0, 0xE3, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF};
 
-static void every_break(void)
+/* A text with each of them at every byte from one on, or that byte left out. */
+static void break_from(const uint8_t *whole, size_t length, size_t at)
 {
-    static const uint32_t letters[] = {'a', ' ', 0xE9, 0x434, 0x3042, 0x4E00, 0xFF0C, 0x1F600, 0x20000};
-    uint32_t points[200], random = 1, shown[2], i;
-    uint8_t *whole;
-    size_t length, at, k;
-    for (i = 0; i < sizeof points / sizeof points[0]; i++) {
-        random = random * 1664525u + 1013904223u;
-        points[i] = letters[(random >> 16) % (sizeof letters / sizeof letters[0])];
-    }
-    length = encode(points, sizeof points / sizeof points[0], BITLEX_UTF8, &whole);
-    for (at = 0; at < length; at++) {
+    uint32_t shown[2];
+    size_t k;
+    for (; at < length; at++) {
         for (k = 0; k <= sizeof strangers; k++) {
             const int missing = k == sizeof strangers;
             uint8_t *text = exactly(length - (size_t)missing);
@@ -232,7 +226,45 @@ static void every_break(void)
             free(text);
         }
     }
+}
+
+static uint32_t random_below(uint32_t *random, uint32_t limit)
+{
+    *random = *random * 1664525u + 1013904223u;
+    return (*random >> 16) % limit;
+}
+
+static void every_break(void)
+{
+    static const uint32_t letters[] = {'a', ' ', 0xE9, 0x434, 0x3042, 0x4E00, 0xFF0C, 0x1F600, 0x20000};
+    uint32_t points[200], random = 1, i;
+    uint8_t *whole;
+    size_t length;
+    for (i = 0; i < sizeof points / sizeof points[0]; i++) points[i] = letters[random_below(&random, sizeof letters / sizeof letters[0])];
+    length = encode(points, sizeof points / sizeof points[0], BITLEX_UTF8, &whole);
+    break_from(whole, length, 0);
     free(whole);
+}
+
+/* The same where all characters have two bytes, three or four, behind such a run and others: of which the last reaches into the 64 bytes
+ * that begin with the run. */
+static void every_break_of_a_run(void)
+{
+    static const uint32_t letters[3][4] = {{0x80, 0xE9, 0x434, 0x7FF}, {0x800, 0x4E00, 0xD7FF, 0xFFFD}, {0x10000, 0x1F600, 0xFFFFF, 0x10FFFF}};
+    uint32_t points[600], random = 1, bytes, inside, count, i;
+    uint8_t *whole;
+    size_t length;
+    for (bytes = 2; bytes <= 4; bytes++) {
+        for (inside = 0; inside < 4; inside++) {
+            for (count = 0; count < 64; count++) points[count] = 0x1F600;
+            for (i = 0; i < 124 + inside; i++) points[count++] = 'a';
+            points[count++] = 0x1F600;
+            for (i = 0; i * bytes < 4 * 64 + 140; i++) points[count++] = letters[bytes - 2][random_below(&random, 4)];
+            length = encode(points, count, BITLEX_UTF8, &whole);
+            break_from(whole, length, 380);
+            free(whole);
+        }
+    }
 }
 
 /* --- code points --------------------------------------------------------------------------------------------------- */
@@ -270,6 +302,7 @@ int main(int argc, char **argv)
             if (strcmp(argv[1], "tuples") == 0) every_tuple(length, everywhere);
             if (strcmp(argv[1], "alone") == 0) every_tuple(length, alone);
             if (strcmp(argv[1], "broken") == 0) every_break();
+            if (strcmp(argv[1], "runs") == 0) every_break_of_a_run();
             if (strcmp(argv[1], "points") == 0) every_point(0), every_point('a'), every_point(' '), every_point('7');
             printf("%s %s %lu\n", machine->name, tier_names[tier], texts);
         }

@@ -26,6 +26,7 @@
 #define BITLEX_FORWARD_PAGES 8
 #define BITLEX_TERMS 16      /* of a sum that stands for a table, at most */
 #define BITLEX_SYMBOLS 64    /* columns, labels and cells, at most; and the identity is one of the first two */
+#define BITLEX_SLOTS 64      /* chunks of 4,096 code points whose codes are in memory, at most */
 #define BITLEX_LOOK_DEEPER 0xFF
 
 /* The rows of 64 code points that were met last, as codes. A text has few of them at a time. */
@@ -168,7 +169,6 @@ struct bitlex_lanes {
     uint8_t backward_number[BITLEX_SYMBOLS], forward_number[BITLEX_SYMBOLS]; /* of states of the machine, in these tables */
     uint8_t backward_state[BITLEX_SYMBOLS], forward_state[BITLEX_SYMBOLS];   /* the other way round */
     uint32_t backward_rows, forward_rows; /* of 16 entries, in use; or the size of sums (fill_terms, PRODUCTS) or classes (placement) */
-    uint32_t two_bytes_rows; /* 128 if the table has at most eight pages, else 192 */
     uint32_t packed; /* how direct and stretch are packed, if they are: see bitlex_avx2.h */
     uint8_t last_plane; /* the code of the column of U+100000 and all behind, or LOOK_DEEPER */
     uint8_t replacement; /* and that of U+FFFD */
@@ -177,8 +177,7 @@ struct bitlex_lanes {
     uint32_t identity; /* the code of the column of what is no code point */
     const bitlex_machine *machine;
     uint8_t column_code[64], usual_left[256], usual_right[256]; /* column -> code; code -> where the symbol mostly leads to: bitlex_whole.h */
-    uint8_t row_number[2][8][BITLEX_PAGE]; /* all rows of the BMP, and of the plane behind it -> number: see bitlex_avx512.h */
-    uint8_t row_only[2][256];              /* number -> the code that all of such a row have, or LOOK_DEEPER */
+    uint8_t slot[256]; /* 4,096 code points that are not of one column -> place in the table of them: see bitlex_avx512.h */
     /* Read a block; run the backward automaton over it from each of the states, which are replaced by those on its left. */
     void (*peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end, uint32_t encoding,
                  uint32_t units, uint8_t *states, uint32_t count);
@@ -194,7 +193,7 @@ struct bitlex_lanes {
      * or BITLEX_NOT_DONE, and then *forward is as it was. For a machine that drops nothing. */
     uint32_t (*whole)(const bitlex_lanes *lanes, const uint8_t *units, bitlex_units kind, uint32_t count, uint32_t backward,
                       uint32_t *forward, uint16_t *events);
-    uint8_t rows[2][256][64]; /* number -> codes; those of which there is no row are never touched */
+    uint8_t slots[BITLEX_SLOTS][4096]; /* -> codes; those of which there is no chunk are never touched */
     uint8_t word_places[256][16], points[0x10000 + 0x3080]; /* see bitlex_points.h; touched for AVX2 only */
     bitlex_pairs pairs;
 };

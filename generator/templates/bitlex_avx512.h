@@ -183,6 +183,10 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 
 #define DEEP 1
 
+static const uint8_t numbers[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+                                    22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+                                    44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+
 /* By the low six bits of a lead byte of two or three bytes, and of one of four: from where to where the byte behind must be. No byte
  * is from 0xFF to 0. */
 #define EIGHT(byte) byte, byte, byte, byte, byte, byte, byte, byte
@@ -204,6 +208,12 @@ BITLEX_INLINE M NAME(followed_four)(V here, V second)
 {
     return m_and(m_and(m_at_least(here, v_all(0xF0)), m_at_least(second, v_permute(second_from_four, here))),
                  m_at_least(v_permute(second_to_four, here), second));
+}
+
+/* The bytes at p + i, p + i + bytes, and so on, 64 of them: of places of eight bits, bit 7 says in which half of 256 bytes they are. */
+BITLEX_INLINE V NAME(every)(const uint8_t *p, V places)
+{
+    return v_choose(m_high(places), v_entry(p + 128, places), v_entry(p, places));
 }
 BITLEX_INLINE void NAME(pack)(uint8_t *to, uint64_t places, V bytes) { v_store(to, NAME(compress)(places, bytes)); }
 
@@ -242,57 +252,33 @@ BITLEX_ONCE void prepare_two_bytes_avx512(bitlex_lanes *lanes)
         lanes->two_bytes_place[row] = (uint8_t)(number / 2 | number % 2 << 6);
         if (number == count) count++;
     }
-    lanes->two_bytes_rows = count <= 16 ? 128 : 192;
 }
 
 BITLEX_INLINE V NAME(two_bytes)(const bitlex_lanes *lanes, V row, V low)
 {
     const V place = v_permute(lanes->two_bytes_place, row);
     const V index = _mm512_ternarylogic_epi32(v_all(0x40), place, v_and(low, v_all(0x3F)), 0xCA);
-    if (lanes->two_bytes_rows == 128) return NAME(entries_many)(lanes->two_bytes, index, place, 128);
     return NAME(entries_many)(lanes->two_bytes, index, place, 192);
 }
 
-/* Where a text jumps about, each row of the BMP and of the plane behind it has a number: equal rows have the same, and BITLEX_UNKNOWN
- * those for which there is none left. */
-BITLEX_ONCE void number_rows_avx512(bitlex_lanes *lanes)
+/* Where a text jumps about, codes are looked up in memory: those of all chunks of 4,096 code points that are not of one column, one chunk
+ * behind the other. BITLEX_UNKNOWN: there is no room left for a chunk. */
+BITLEX_ONCE void fill_chunks_avx512(bitlex_lanes *lanes)
 {
-    uint32_t plane, row, number, count;
-    for (plane = 0; plane < 2; plane++) {
-        memset(lanes->row_only[plane], BITLEX_LOOK_DEEPER, sizeof lanes->row_only[plane]);
-        for (row = count = 0; row < 1024; row++) {
-            const V codes = v_permute(lanes->cell_row, v_load(cells_of(lanes->machine, plane << 4 | row >> 6, row)));
-            for (number = 0; number < count && !m_all(m_equal(codes, v_load(lanes->rows[plane][number]))); number++) {}
-            lanes->row_number[plane][row / BITLEX_PAGE][row % BITLEX_PAGE] = (uint8_t)number;
-            if (number < count || count == BITLEX_UNKNOWN) continue;
-            v_store(lanes->rows[plane][count], codes);
-            if (m_all(m_equal(codes, v_all(lanes->rows[plane][count][0])))) lanes->row_only[plane][count] = lanes->rows[plane][count][0];
-            count++;
+    uint32_t chunk, row, count = 0;
+    memset(lanes->slot, BITLEX_UNKNOWN, sizeof lanes->slot);
+    for (chunk = 0; chunk < 256 && count < BITLEX_SLOTS; chunk++) {
+        if (lanes->chunk[chunk] != BITLEX_LOOK_DEEPER) continue;
+        for (row = 0; row < 64; row++) {
+            v_store(lanes->slots[count] + 64 * row, v_permute(lanes->cell_row, v_load(cells_of(lanes->machine, chunk, row))));
         }
+        lanes->slot[chunk] = (uint8_t)count++;
     }
-}
-
-/* The numbers of rows of a plane, and the codes of those of one column. */
-BITLEX_INLINE V NAME(numbers)(const bitlex_lanes *lanes, const uint32_t plane, V chunk, V row, V *only)
-{
-    const V index = _mm512_ternarylogic_epi32(v_all(0x3F), row, v_left(chunk, 6), 0xCA);
-    const V number = NAME(entries_many)(lanes->row_number[plane], index, v_right(v_and(chunk, v_all(0x0F)), 1), 128);
-    const uint8_t *table = lanes->row_only[plane];
-    *only = v_choose(m_high(number), v_entry(table + 128, number), v_entry(table, number));
-    return number;
 }
 
 #define FEW 8 /* lanes, which are looked up one by one: LEAST, at least, as the end could not be predicted */
 #define LEAST 4
 #define JUMPS 63 /* where a text jumps about, no rows are looked for as many times 64 characters */
-
-BITLEX_INLINE long long NAME(eight_bytes)(const uint8_t *table, const uint16_t *places)
-{
-    uint64_t word = 0;
-    uint32_t i;
-    for (i = 0; i < 8; i++) word |= (uint64_t)table[places[i]] << 8 * i;
-    return (long long)word;
-}
 
 /* The codes of a few lanes, one by one. They are put in by masks: bytes that were just stored could not be loaded at once as a vector. */
 static __attribute__((noinline)) V NAME(few)(const bitlex_lanes *lanes, V code, M wanted, V chunk, V row, V low)
@@ -310,58 +296,104 @@ static __attribute__((noinline)) V NAME(few)(const bitlex_lanes *lanes, V code, 
     return code;
 }
 
-/* The codes of the lanes in `wanted` where a text jumps about. Vectors do all that is not a look-up in memory: the lanes whose row is not
- * of one column come to stand side by side, and of each its place among all rows. Sixteen codes at a time: loops have few
- * ends that cannot be predicted. */
-static __attribute__((noinline)) V NAME(jump)(const bitlex_lanes *lanes, V code, M wanted, V chunk, V row, V low)
+/* Lanes whose codes are to be looked up in memory, of one vector after the other: those of several vectors take as many loads as they are,
+ * and none waits for another. */
+#define WAITING 8 /* vectors */
+typedef struct {
+    /* Bits 0 to 7 of their places in the table, 8 to 15, and those above. */
+    uint8_t low[64 * WAITING + 64], high[64 * WAITING + 64], highest[64 * WAITING + 64];
+    uint8_t codes[64 * WAITING + 64];
+    uint8_t *to[WAITING], *next; /* where the codes of each vector are stored, and of the one at hand */
+    uint64_t wanted[WAITING];
+    uint32_t count, vectors;
+} NAME(waiting);
+
+BITLEX_INLINE __m128i NAME(eight_codes)(const uint8_t *table, const uint32_t *places)
 {
-    const uint8_t *rows = lanes->rows[0][0];
-    uint16_t places[32];
-    uint32_t i, count;
-    V number = v_all(BITLEX_UNKNOWN), only = number, high = v_all(0), found = high;
+    __m128i codes = _mm_cvtsi32_si128(table[places[0]]);
+#define EACH(k) codes = _mm_insert_epi8(codes, table[places[k]], k);
+    EACH(1) EACH(2) EACH(3) EACH(4) EACH(5) EACH(6) EACH(7)
+#undef EACH
+    return codes;
+}
+
+BITLEX_INLINE V NAME(sixteen_wide)(const uint8_t *bytes)
+{
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)bytes));
+}
+
+/* Look up what waits. */
+static __attribute__((noinline)) void NAME(look_up)(const bitlex_lanes *lanes, NAME(waiting) *waiting)
+{
+    const uint8_t *codes = waiting->codes;
+    uint32_t places[16], i;
+    v_store(waiting->low + waiting->count, v_all(0));
+    v_store(waiting->high + waiting->count, v_all(0));
+    v_store(waiting->highest + waiting->count, v_all(0));
+    for (i = 0; i < waiting->count; i += 16) { /* behind the last is the first of all */
+        const V upper = _mm512_slli_epi32(NAME(sixteen_wide)(waiting->highest + i), 16);
+        const V middle = _mm512_slli_epi32(NAME(sixteen_wide)(waiting->high + i), 8);
+        v_store(places, v_or(v_or(upper, middle), NAME(sixteen_wide)(waiting->low + i)));
+        _mm_storeu_si128((__m128i *)(void *)(waiting->codes + i),
+                         _mm_unpacklo_epi64(NAME(eight_codes)(lanes->slots[0], places), NAME(eight_codes)(lanes->slots[0], places + 8)));
+    }
+    for (i = 0; i < waiting->vectors; i++) {
+        v_store(waiting->to[i], _mm512_mask_expand_epi8(v_load(waiting->to[i]), waiting->wanted[i], v_load(codes)));
+        codes += __builtin_popcountll(waiting->wanted[i]);
+        __asm__("" : "+r"(i)); /* compilers would write out all eight turns */
+    }
+    waiting->count = waiting->vectors = 0;
+}
+
+/* The codes of the lanes in `wanted` where a text jumps about: all but those of characters of two bytes, and those whose chunk is not in
+ * memory, are to wait. */
+static __attribute__((noinline)) V NAME(jump)(const bitlex_lanes *lanes, NAME(waiting) *waiting, V code, M wanted, V chunk, V row, V low)
+{
+    const uint32_t count = waiting->count, vectors = waiting->vectors;
+    V slot;
     M unknown;
-    if (__builtin_popcountll(m_bits(wanted)) <= FEW) return NAME(few)(lanes, code, wanted, chunk, row, low);
-    if (!m_any(_mm512_mask_test_epi8_mask(wanted, v_all(0xFF), v_or(chunk, v_and(row, v_all(0x20)))))) {
+    if (!m_any(m_and(wanted, m_or(_mm512_test_epi8_mask(chunk, chunk), _mm512_test_epi8_mask(row, v_all(0x20)))))) {
         return v_choose(wanted, NAME(two_bytes)(lanes, row, low), code);
     }
-    for (i = 0; i < 2; i++) {
-        const M there = m_and(wanted, m_equal(v_and(chunk, v_all(0xF0)), v_all((int)(16 * i))));
-        V numbers, codes;
-        if (!m_any(there)) continue;
-        numbers = NAME(numbers)(lanes, i, chunk, row, &codes);
-        number = v_choose(there, numbers, number);
-        only = v_choose(there, codes, only);
-        if (i > 0) high = _mm512_maskz_mov_epi8(there, v_all(0x40));
+    slot = v_choose(m_high(chunk), v_entry(lanes->slot + 128, chunk), v_entry(lanes->slot, chunk));
+    unknown = m_and(wanted, m_high(slot));
+    if (m_any(unknown)) {
+        code = NAME(few)(lanes, code, unknown, chunk, row, low);
+        wanted = m_without(wanted, unknown);
     }
-    unknown = m_and(wanted, m_equal(number, v_all(BITLEX_UNKNOWN)));
-    code = v_choose(wanted, only, code);
-    wanted = m_without(m_and(wanted, m_equal(only, v_all(BITLEX_LOOK_DEEPER))), unknown);
-    count = (uint32_t)__builtin_popcountll(m_bits(wanted));
-    high = NAME(compress)(wanted, v_or(v_and(v_right(number, 2), v_all(0x3F)), high));
-    only = NAME(compress)(wanted, _mm512_ternarylogic_epi32(v_all(0x3F), low, v_left(number, 6), 0xCA));
-    for (i = 0; i < count; i += 16) { /* behind the last is the first of all */
-        if (i % 32 == 0) {
-            v_store(places, v_or(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(only)),
-                                 _mm512_slli_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(high)), 8)));
-            only = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(only, 1));
-            high = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(high, 1));
-        }
-        found = _mm512_mask_set1_epi64(found, (__mmask8)(1u << i / 8), NAME(eight_bytes)(rows, places + i % 32));
-        found = _mm512_mask_set1_epi64(found, (__mmask8)(2u << i / 8), NAME(eight_bytes)(rows, places + i % 32 + 8));
-    }
-    code = _mm512_mask_expand_epi8(code, wanted, found);
-    return m_any(unknown) ? NAME(few)(lanes, code, unknown, chunk, row, low) : code;
+    v_store(waiting->low + count, NAME(compress)(wanted, _mm512_ternarylogic_epi32(v_all(0x3F), low, v_left(row, 6), 0xCA)));
+    v_store(waiting->high + count, NAME(compress)(wanted, _mm512_ternarylogic_epi32(v_all(0x0F), v_right(row, 2), v_left(slot, 4), 0xCA)));
+    v_store(waiting->highest + count, NAME(compress)(wanted, v_and(v_right(slot, 4), v_all(0x03))));
+    waiting->wanted[vectors] = m_bits(wanted);
+    waiting->to[vectors] = waiting->next;
+    waiting->count = count + (uint32_t)__builtin_popcountll(m_bits(wanted));
+    waiting->vectors = vectors + 1;
+    return code;
 }
+
+/* The same, looked up at once. */
+static __attribute__((noinline)) V NAME(jump_now)(const bitlex_lanes *lanes, V code, M wanted, V chunk, V row, V low)
+{
+    NAME(waiting) waiting;
+    uint8_t codes[64];
+    if (__builtin_popcountll(m_bits(wanted)) <= FEW) return NAME(few)(lanes, code, wanted, chunk, row, low);
+    waiting.count = waiting.vectors = 0;
+    waiting.next = codes;
+    v_store(codes, NAME(jump)(lanes, &waiting, code, wanted, chunk, row, low));
+    NAME(look_up)(lanes, &waiting);
+    return v_load(codes);
+}
+
 #undef FEW
 #undef LEAST
 
-/* As in bitlex_kernel.h; whether a lane is in the BMP is told by its chunk. */
-BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V code, M wanted, M wide, V chunk, V row, V low)
+/* As in bitlex_kernel.h, where `waiting` is NULL; if not, some lanes may have to wait. Whether a lane is in the BMP is told by its chunk. */
+BITLEX_INLINE V NAME(deep_later)(const bitlex_lanes *lanes, bitlex_recent *recent, NAME(waiting) *waiting, V code, M wanted, V chunk, V row,
+                                 V low)
 {
     const V unknown = v_all(BITLEX_LOOK_DEEPER), stretch = v_or(v_left(v_and(chunk, v_all(15)), 3), v_and(v_right(row, 3), v_all(7)));
     const M astral = m_and(wanted, _mm512_test_epi8_mask(chunk, v_all(0xF0)));
     V number = v_entry(recent->number[0], stretch), place, found, index;
-    (void)wide;
     code = v_choose(wanted, v_entry(lanes->stretch[0], stretch), code);
     if (m_any(astral)) {
         const M next = m_and(m_equal(v_and(chunk, v_all(0xF0)), v_all(0x10)), astral);
@@ -373,7 +405,8 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V c
     if (!m_any(wanted)) return code;
     if (recent->jumps > 0) {
         recent->jumps--;
-        return NAME(jump)(lanes, code, wanted, chunk, row, low);
+        return waiting == NULL ? NAME(jump_now)(lanes, code, wanted, chunk, row, low)
+                               : NAME(jump)(lanes, waiting, code, wanted, chunk, row, low);
     }
     number = v_or(number, v_and(row, v_all(7)));
     place = v_choose(m_high(number), v_entry(recent->place + 128, number), v_entry(recent->place, number));
@@ -396,16 +429,19 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V c
         }
         if (!m_any(wanted)) return code;
         recent->jumps = JUMPS;
-        code = NAME(jump)(lanes, code, wanted, chunk, row, low);
+        code = waiting == NULL ? NAME(jump_now)(lanes, code, wanted, chunk, row, low)
+                               : NAME(jump)(lanes, waiting, code, wanted, chunk, row, low);
     }
     return code;
 }
 
-#include "bitlex_kernel.h"
+BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V code, M wanted, M wide, V chunk, V row, V low)
+{
+    (void)wide;
+    return NAME(deep_later)(lanes, recent, NULL, code, wanted, chunk, row, low);
+}
 
-static const uint8_t numbers[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-                                    22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
-                                    44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+#include "bitlex_kernel.h"
 
 static size_t ends32_avx512(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint32_t *out, size_t room)
 {

@@ -205,8 +205,10 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, ui
 #if !POINTS
 #define ILL_FORMED 0xFF /* as the first byte of what becomes U+FFFD: no character begins with it */
 
-/* The codes of 64 characters, which have their first bytes in `here`, their second ones, and so on: those in `leads`; of others `code`. */
-BITLEX_INLINE V NAME(points)(const bitlex_lanes *lanes, bitlex_recent *recent, V here, V second, V third, V fourth, V code, M leads)
+/* The codes of 64 characters, which have their first bytes in `here`, their second ones, and so on: those in `leads`; of others `code`.
+ * Unless it is NULL, some may have to wait. */
+BITLEX_INLINE V NAME(points)(const bitlex_lanes *lanes, bitlex_recent *recent, NAME(waiting) *waiting, V here, V second, V third, V fourth,
+                             V code, M leads)
 {
     const M threes = m_at_least(here, v_all(0xE0)), fours = m_at_least(here, v_all(0xF0));
     V chunk = v_choose(threes, v_and(here, v_all(0x0F)), v_all(0));
@@ -225,7 +227,7 @@ BITLEX_INLINE V NAME(points)(const bitlex_lanes *lanes, bitlex_recent *recent, V
             code = v_choose(ill, v_all(lanes->replacement), code);
         }
     }
-    code = NAME(deep)(lanes, recent, code, leads, m_without(threes, fours), chunk, row, low);
+    code = NAME(deep_later)(lanes, recent, waiting, code, leads, chunk, row, low);
     if (huge) {
         uint8_t codes[64], seconds[64], thirds[64], fourths[64];
         v_store(codes, code);
@@ -241,6 +243,54 @@ BITLEX_INLINE V NAME(points)(const bitlex_lanes *lanes, bitlex_recent *recent, V
     return code;
 }
 
+/* Where packing is: the place in the block, how many characters there are, and how many of the next bytes are inside the last of them. */
+typedef struct {
+    uint32_t at, count, inside;
+} NAME(packed);
+
+/* As long as characters are of the same two, three or four bytes, 64 of them are packed at once, of which the bytes lie in a fixed order.
+ * Those up to the first that is not so are taken, as far as they fill 64 bytes. Reads the bytes up to `to`, and up to 3 behind. */
+static __attribute__((noinline)) void NAME(pack_alike)(bitlex_lane_memory *memory, const uint8_t *p, uint32_t to, NAME(packed) *now)
+{
+    static const uint64_t starts_of[3] = {UINT64_C(0x5555555555555555), UINT64_C(0x9249249249249249), UINT64_C(0x1111111111111111)};
+    const uint64_t leads = m_bits(m_at_least(v_load(p), v_all(0xC0))), starts = leads >> now->inside;
+    const uint32_t bytes = first_bit((starts & ~UINT64_C(1)) | 0x20);
+    uint8_t *const parts[4] = {memory->codes, memory->turned, memory->states, memory->fourth};
+    const V by_two = v_add(v_load(numbers), v_load(numbers));
+    uint32_t left = 64 * bytes, right, i;
+    if (bytes < 2 || bytes > 4 || now->inside >= bytes || leads != starts_of[bytes - 2] << now->inside) return;
+    while (left == 64 * bytes && now->at + 256 <= to) {
+        V index = bytes == 2 ? by_two : v_add(by_two, bytes == 3 ? v_load(numbers) : by_two);
+        const V first = NAME(every)(p + now->inside, index);
+        const M large = m_at_least(first, v_all(0xE0));
+        M are = bytes == 2 ? m_without(m_everywhere(), large) : large;
+        uint32_t shift = now->inside;
+        V part = first;
+        for (i = 0;;) {
+            v_store(parts[i] + now->count, part);
+            memory->places[now->at / 64 + i] = starts_of[bytes - 2] << shift;
+            if (bytes == 3) shift = (shift + 2) % 3;
+            PREFETCH(p + 64 * i);
+            __asm__("" : "+r"(i)); /* compilers would write out all four turns */
+            if (++i == bytes) break;
+            index = v_add(index, v_all(1));
+            part = NAME(every)(p + now->inside, index);
+            are = m_and(are, i > 1 ? m_inside(part) : bytes == 4 ? m_followed_four(first, part) : m_followed(first, part));
+        }
+        right = 64;
+        if (!m_all(are)) {
+            right = first_bit(~m_bits(are));
+            left = (now->inside + right * bytes) / 64 * 64;
+            if (left == 0) return;
+            right = (left - now->inside + bytes - 1) / bytes;
+        }
+        now->count += right;
+        now->inside += right * bytes - left;
+        now->at += left;
+        p += left;
+    }
+}
+
 /* Characters that are not ASCII come to stand side by side, each by its bytes: the first bytes of all of them, the second, and so on.
  * Which bytes belong to the lead before, and whether they are all it asks for, is found by words of bits. What is ill-formed becomes
  * U+FFFD. Reads the bytes from..to, and up to 71 behind; `inner` says which of the first belong to a character before. */
@@ -249,57 +299,75 @@ static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *m
 {
     const uint32_t first = count;
     uint64_t inner = *inner_bits;
-    uint32_t at;
-    for (at = from; at < to; at += 64, p += 64) {
-        V here = v_load(p), second, third;
-        const uint64_t beyond = m_bits(m_high(here));
-        uint64_t one, two, inside, whole, odd;
-        M threes;
-        PREFETCH(p);
-        if ((beyond | inner) == 0) {
-            v_store(memory->codes + count, here);
-            memory->places[at / 64] = ~UINT64_C(0);
-            count += 64;
-            continue;
+    uint32_t at = from, stop;
+    NAME(waiting) waiting;
+    while (at < to) {
+        NAME(packed) now;
+        now.at = at;
+        now.count = count;
+        now.inside = (uint32_t)__builtin_popcountll(inner);
+        NAME(pack_alike)(memory, p, to, &now);
+        stop = now.at + (now.at - at >= 192 ? 128 : BITLEX_BLOCK); /* in a text that has no such runs, that is not tried again */
+        if (stop > to) stop = to;
+        p += now.at - at;
+        at = now.at;
+        count = now.count;
+        inner = (UINT64_C(1) << now.inside) - 1;
+        for (; at < stop; at += 64, p += 64) {
+            V here = v_load(p), second, third;
+            const uint64_t beyond = m_bits(m_high(here));
+            uint64_t one, two, inside, whole, odd;
+            M threes;
+            PREFETCH(p);
+            if ((beyond | inner) == 0) {
+                v_store(memory->codes + count, here);
+                memory->places[at / 64] = ~UINT64_C(0);
+                count += 64;
+                continue;
+            }
+            second = v_load(p + 1);
+            threes = m_at_least(here, v_all(0xE0));
+            third = v_load(p + 2);
+            /* Leads of two or three bytes to which the next byte belongs, and those to which two belong. */
+            one = m_bits(m_followed(here, second));
+            two = one & m_bits(m_and(threes, m_inside(third)));
+            inside = inner | one << 1 | two << 2;
+            inner = one >> 63 | two >> 62;
+            whole = (one & ~m_bits(threes)) | two;
+            odd = beyond & ~(inside | whole);
+            if (odd) { /* leads of four bytes, or something ill-formed */
+                const V fourth = v_load(p + 3);
+                const uint64_t next = m_bits(m_followed_four(here, second)), next_two = next & m_bits(m_inside(third));
+                const uint64_t next_three = next_two & m_bits(m_inside(fourth));
+                inside |= next << 1 | next_two << 2 | next_three << 3;
+                inner |= next >> 63 | next_two >> 62 | next_three >> 61;
+                odd = beyond & ~(inside | whole | next_three);
+                if (odd) here = v_choose(m_of(odd), v_all(ILL_FORMED), here);
+                v_pack(memory->fourth + count, ~inside, fourth);
+            }
+            v_pack(memory->codes + count, ~inside, here);
+            v_pack(memory->turned + count, ~inside, second);
+            v_pack(memory->states + count, ~inside, third);
+            memory->places[at / 64] = ~inside;
+            count += (uint32_t)__builtin_popcountll(~inside);
         }
-        second = v_load(p + 1);
-        threes = m_at_least(here, v_all(0xE0));
-        third = v_load(p + 2);
-        /* Leads of two or three bytes to which the next byte belongs, and those to which two belong. */
-        one = m_bits(m_followed(here, second));
-        two = one & m_bits(m_and(threes, m_inside(third)));
-        inside = inner | one << 1 | two << 2;
-        inner = one >> 63 | two >> 62;
-        whole = (one & ~m_bits(threes)) | two;
-        odd = beyond & ~(inside | whole);
-        if (odd) { /* leads of four bytes, or something ill-formed */
-            const V fourth = v_load(p + 3);
-            const uint64_t next = m_bits(m_followed_four(here, second)), next_two = next & m_bits(m_inside(third));
-            const uint64_t next_three = next_two & m_bits(m_inside(fourth));
-            inside |= next << 1 | next_two << 2 | next_three << 3;
-            inner |= next >> 63 | next_two >> 62 | next_three >> 61;
-            odd = beyond & ~(inside | whole | next_three);
-            if (odd) here = v_choose(m_of(odd), v_all(ILL_FORMED), here);
-            v_pack(memory->fourth + count, ~inside, fourth);
-        }
-        v_pack(memory->codes + count, ~inside, here);
-        v_pack(memory->turned + count, ~inside, second);
-        v_pack(memory->states + count, ~inside, third);
-        memory->places[at / 64] = ~inside;
-        count += (uint32_t)__builtin_popcountll(~inside);
     }
     *inner_bits = inner;
     v_store(memory->codes + count, v_all(0));
+    waiting.count = waiting.vectors = 0;
     for (at = first; at < count; at += 64) {
         const V here = v_load(memory->codes + at), code = v_entry(lanes->direct, here);
         const M beyond = m_high(here);
         if (m_any(beyond)) {
             const V second = v_load(memory->turned + at), third = v_load(memory->states + at), fourth = v_load(memory->fourth + at);
-            v_store(memory->codes + at, NAME(points)(lanes, &memory->recent, here, second, third, fourth, code, beyond));
+            waiting.next = memory->codes + at;
+            v_store(memory->codes + at, NAME(points)(lanes, &memory->recent, &waiting, here, second, third, fourth, code, beyond));
         } else {
             v_store(memory->codes + at, code);
         }
+        if (waiting.vectors == WAITING) NAME(look_up)(lanes, &waiting);
     }
+    NAME(look_up)(lanes, &waiting);
     return count;
 }
 #endif

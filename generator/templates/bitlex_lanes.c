@@ -628,7 +628,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
     bitlex_lanes *lanes = (bitlex_lanes *)(void *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
     bitlex_tier tier = BITLEX_PORTABLE;
     if (!fits(m)) return with_pairs(m, lanes, BITLEX_PORTABLE);
-    memset(lanes, 0, offsetof(bitlex_lanes, rows)); /* the rest is large */
+    memset(lanes, 0, offsetof(bitlex_lanes, slots)); /* the rest is large */
     lanes->machine = m;
     lanes->usual = (uint8_t)usual_backward(m->stages);
 #ifdef BITLEX_X86
@@ -637,7 +637,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
         tier = BITLEX_AVX512;
         fill_pages(lanes);
         prepare_two_bytes_avx512(lanes);
-        number_rows_avx512(lanes);
+        fill_chunks_avx512(lanes);
         lanes->peek = peek_avx512;
         lanes->block = block_avx512;
         lanes->ends32 = ends32_avx512;

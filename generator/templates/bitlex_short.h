@@ -143,8 +143,8 @@ static __attribute__((noinline)) V NAME(walk_any_utf8)(const bitlex_lanes *lanes
         thirds = v_choose(wrong, v_all(0xBD), thirds);
     }
     *places = starts;
-    return NAME(points)(lanes, recent, first, seconds, thirds, _mm512_maskz_compress_epi8(starts, f->fourth), v_entry(lanes->direct, first),
-                        m_high(first));
+    return NAME(points)(lanes, recent, NULL, first, seconds, thirds, _mm512_maskz_compress_epi8(starts, f->fourth),
+                        v_entry(lanes->direct, first), m_high(first));
 }
 
 /* The same, where nothing is ill-formed and no character has four bytes; 0 if that is not so. As bytes inside characters are then all that
