@@ -137,7 +137,7 @@ def random_tables(rng: random.Random, stages: int = 1, drops: bool = False) -> T
     made = []
     for number in range(stages):
         columns, labels = rng.randint(1, 6), rng.randint(1, 7)
-        backward, forward = rng.choice([1, 2, 3, 5, 9, 70]), rng.randint(1, 8)
+        backward, forward = rng.choice([1, 2, 3, 5, 9, 70, 200]), rng.randint(1, 8)
         letters = 3 if drops or number + 1 < stages else 2
         made.append(
             Stage(

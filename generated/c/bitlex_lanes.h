@@ -97,7 +97,7 @@ typedef struct {
 #define BITLEX_SECOND 10240
 #define BITLEX_THIRD 24576
 typedef struct {
-    uint32_t stride; /* what the second of two columns counts; 0: there are no such tables */
+    uint32_t row; /* entries of states that a row of 256 has room for; 0: there are no such tables */
     uint16_t backward_next[BITLEX_BACKWARD_PAIRS], backward_labels[BITLEX_BACKWARD_PAIRS];
     uint8_t forward_next[BITLEX_FORWARD_PAIRS], starts[BITLEX_FORWARD_PAIRS];
     uint8_t length[256];                /* of characters, by their lead */

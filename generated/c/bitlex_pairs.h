@@ -30,19 +30,28 @@
 #define ONCE
 #endif
 
+/* Where the entries of a backward state are. The second of two columns counts 256, so that two bytes are an index: as many states as fit in
+ * that stand between its entries and the next one's, and others behind all columns. */
+static inline uint32_t place_of_state(const bitlex_pairs *pairs, const bitlex_stage *stage, uint32_t state)
+{
+    return state % pairs->row + state / pairs->row * stage->column_count * 256;
+}
+
 /* What becomes of two columns, the right one first, for every state. */
 static int fill_backward_pairs(bitlex_pairs *pairs, const bitlex_stage *stage)
 {
     const uint32_t columns = stage->column_count, labels = stage->label_count, states = stage->backward_states;
     uint32_t left, right, state;
-    pairs->stride = columns * states <= 256 ? 256 : 512;
-    if (columns * states > pairs->stride || columns * pairs->stride > BITLEX_BACKWARD_PAIRS) return 0;
+    if (columns * 256 > BITLEX_BACKWARD_PAIRS) return 0;
+    pairs->row = 256 / columns * columns;
+    if (((columns * states - 1) / pairs->row + 1) * columns * 256 > BITLEX_BACKWARD_PAIRS) return 0;
     for (right = 0; right < columns; right++) {
         for (left = 0; left < columns; left++) {
             for (state = 0; state < columns * states; state += columns) {
-                const uint32_t at = state + right, between = stage->backward_next[at] + left, to = right * pairs->stride + left + state;
+                const uint32_t at = state + right, between = stage->backward_next[at] + left;
+                const uint32_t to = right * 256 + left + place_of_state(pairs, stage, state);
                 const uint32_t two = stage->backward_label[between] + stage->backward_label[at] * labels;
-                pairs->backward_next[to] = stage->backward_next[between];
+                pairs->backward_next[to] = (uint16_t)place_of_state(pairs, stage, stage->backward_next[between]);
                 pairs->backward_labels[to] = (uint16_t)(two * stage->forward_states);
             }
         }
@@ -215,13 +224,18 @@ int bitlex_fill_pairs(bitlex_pairs *pairs, const bitlex_machine *m)
 #define LEAST_WALKS (BITLEX_LANES_FROM < CHUNK ? CHUNK : BITLEX_LANES_FROM) /* bytes: load_utf8 is faster if there are less, and */
 #define MOSTLY_ASCII 24 /* if less than one in so many is inside of a character */
 
-/* Bytes inside of characters, among 64: compilers make vectors of it. */
+/* Bytes inside of characters, among 64: every compiler makes vectors of sums that are as wide as one. */
+#define IS_INSIDE(byte) (((byte) & 0xC0) == 0x80)
 static inline uint32_t count_inside(const uint8_t *text)
 {
-    uint8_t sum = 0;
+    uint8_t sums[16];
+    uint64_t words[2];
     uint32_t i;
-    for (i = 0; i < CHUNK; i++) sum = (uint8_t)(sum + ((text[i] & 0xC0) == 0x80));
-    return sum;
+    for (i = 0; i < 16; i++) {
+        sums[i] = (uint8_t)(IS_INSIDE(text[i]) + IS_INSIDE(text[16 + i]) + IS_INSIDE(text[32 + i]) + IS_INSIDE(text[48 + i]));
+    }
+    memcpy(words, sums, sizeof words);
+    return (uint32_t)((words[0] + words[1]) * EACH(1) >> 56);
 }
 
 /* Four bytes, the first one lowest; where bytes are ordered so, compilers make one load of it. */
@@ -299,17 +313,13 @@ static uint32_t load_by_walks(bitlex_cursor *c, const uint8_t *text, uint32_t le
 #define PAIRS_PERIOD 12 /* 24 code points */
 #define PAIRS_WARMUP 18
 
-/* Two columns as an index: the second one counts `stride`, a constant. */
-static inline size_t two_columns(const uint8_t *column, uint32_t stride)
-{
-    const uint32_t two = column[0] | (uint32_t)column[1] << 8;
-    return stride == 256 ? two : two + (two & 0xFF00);
-}
+/* Two columns as an index. */
+static inline size_t two_columns(const uint8_t *column) { return column[0] | (uint32_t)column[1] << 8; }
 
 #define BACKWARD_PAIR(state, at) \
-    (index = two_columns(column + 2 * (at), stride) + state, labels[at] = label[index], state = next[index])
+    (index = two_columns(column + 2 * (at)) + state, labels[at] = label[index], state = next[index])
 
-static uint32_t backward_pairs_chain(const bitlex_cursor *c, uint16_t *labels, size_t from, size_t to, uint32_t state, const uint32_t stride)
+static uint32_t backward_pairs_chain(const bitlex_cursor *c, uint16_t *labels, size_t from, size_t to, uint32_t state)
 {
     const bitlex_pairs *pairs = &c->machine->lanes->pairs;
     const uint16_t *next = pairs->backward_next, *label = pairs->backward_labels;
@@ -319,8 +329,8 @@ static uint32_t backward_pairs_chain(const bitlex_cursor *c, uint16_t *labels, s
     return state;
 }
 
-/* Label n pairs, entering from the right in `state`. */
-static inline void backward_pairs(bitlex_cursor *c, size_t n, uint32_t state, const uint32_t stride)
+/* Label n pairs, entering from the right in the state at a place. */
+static void backward_pairs(bitlex_cursor *c, size_t n, uint32_t state)
 {
     const bitlex_pairs *pairs = &c->machine->lanes->pairs;
     const uint16_t *next = pairs->backward_next, *label = pairs->backward_labels;
@@ -330,14 +340,14 @@ static inline void backward_pairs(bitlex_cursor *c, size_t n, uint32_t state, co
     size_t i, index;
     uint32_t s0, s1, s2, s3, guess0, guess1, guess2;
     if (part <= PAIRS_WARMUP) {
-        backward_pairs_chain(c, labels, 0, n, state, stride);
+        backward_pairs_chain(c, labels, 0, n, state);
         return;
     }
-    s0 = s1 = s2 = s3 = backward_pairs_chain(c, labels, CHAINS * part, n, state, stride);
+    s0 = s1 = s2 = s3 = backward_pairs_chain(c, labels, CHAINS * part, n, state);
     for (i = part + PAIRS_WARMUP; i-- > part;) {
-        s0 = next[two_columns(column + 2 * i, stride) + s0];
-        s1 = next[two_columns(column + 2 * (i + part), stride) + s1];
-        s2 = next[two_columns(column + 2 * (i + part * 2), stride) + s2];
+        s0 = next[two_columns(column + 2 * i) + s0];
+        s1 = next[two_columns(column + 2 * (i + part)) + s1];
+        s2 = next[two_columns(column + 2 * (i + part * 2)) + s2];
     }
     guess0 = s0;
     guess1 = s1;
@@ -348,9 +358,9 @@ static inline void backward_pairs(bitlex_cursor *c, size_t n, uint32_t state, co
         BACKWARD_PAIR(s2, i + part * 2);
         BACKWARD_PAIR(s3, i + part * 3);
     }
-    if (s3 != guess2) s2 = backward_pairs_chain(c, labels, part * 2, part * 3, s3, stride);
-    if (s2 != guess1) s1 = backward_pairs_chain(c, labels, part, part * 2, s2, stride);
-    if (s1 != guess0) backward_pairs_chain(c, labels, 0, part, s1, stride);
+    if (s3 != guess2) s2 = backward_pairs_chain(c, labels, part * 2, part * 3, s3);
+    if (s2 != guess1) s1 = backward_pairs_chain(c, labels, part, part * 2, s2);
+    if (s1 != guess0) backward_pairs_chain(c, labels, 0, part, s1);
 }
 
 #define FORWARD_PAIR(state, at) (index = labels[at] + state, state = next[index], starts[index])
@@ -429,8 +439,7 @@ static void run_pairs(bitlex_cursor *c, uint32_t n, uint32_t state)
         last = stage->backward_label[at];
         state = stage->backward_next[at];
     }
-    if (c->machine->lanes->pairs.stride == 256) backward_pairs(c, n / 2, state, 256);
-    else backward_pairs(c, n / 2, state, 512);
+    backward_pairs(c, n / 2, place_of_state(&c->machine->lanes->pairs, stage, state));
     memset(bits + n / 8, 0, sizeof c->columns - n / 8 < 16 ? sizeof c->columns - n / 8 : 16);
     state = forward_pairs(c, bits, n / 2, c->forward / stage->label_count) * stage->label_count;
     if (odd) {

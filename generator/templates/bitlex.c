@@ -273,7 +273,7 @@ static uint32_t load_utf8(bitlex_cursor *c, uint64_t from, uint64_t to)
 
 #include "bitlex_pairs.h"
 
-static int has_pairs(const bitlex_cursor *c) { return c->machine->lanes != NULL && c->machine->lanes->pairs.stride != 0; }
+static int has_pairs(const bitlex_cursor *c) { return c->machine->lanes != NULL && c->machine->lanes->pairs.row != 0; }
 
 /* For a machine that reads bytes: give every byte of n code points a column of its own. Works from the right, in place. */
 static uint32_t spread(bitlex_cursor *c, uint64_t from, uint32_t n, uint32_t bytes)

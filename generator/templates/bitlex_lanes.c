@@ -44,7 +44,7 @@ size_t bitlex_lanes_size(void) { return sizeof(bitlex_lanes) + 64; }
 static bitlex_tier with_pairs(bitlex_machine *m, bitlex_lanes *lanes, bitlex_tier tier)
 {
     const int filled = bitlex_fill_pairs(&lanes->pairs, m);
-    if (!filled) lanes->pairs.stride = 0;
+    if (!filled) lanes->pairs.row = 0;
     if (tier == BITLEX_PORTABLE) {
         lanes->block = NULL;
         lanes->walk = NULL;
