@@ -380,7 +380,7 @@ static uint32_t distinct(uint16_t *set, uint32_t size)
 {
     uint32_t i, j, kept = 0, others = 0;
     for (i = 1; i < size; i++) others |= (uint32_t)(set[i] ^ set[0]);
-    if (others == 0) return 1; /* as most often, in texts */
+    if (others == 0) return size > 0; /* as most often, in texts */
     for (i = 0; i < size; i++) {
         for (j = 0; j < kept && set[j] != set[i]; j++) {}
         if (j == kept) set[kept++] = set[i];
