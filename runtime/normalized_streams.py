@@ -13,7 +13,6 @@ token_streams.py. Rejected: normalizing before the tokens are looked for (a mark
 from __future__ import annotations
 
 import codecs
-import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
@@ -52,9 +51,8 @@ class NormalizedStream:
         self.stream, self.hold, self.result, self.placed = stream, hold, result, result == PLACED
         self.normalizes, self.prefix_space = description.normalizer == "NFC", description.prefix_space
         self.disallowed, self.first, self.second = Specials(disallowed), AddedStream(first.tokens), AddedStream(second.tokens)
-        notable = b"".join({token[:1] for token in disallowed} | {token[0].encode()[:1] for token in first.tokens})
-        notable += WHITE_SPACE.encode() if self.first.lstrip else b""
-        self.quiet = re.compile(b"[^\x80-\xff%s]*" % re.escape(notable))  # of which nothing is a token, or goes to one
+        self.notable = {token[:1] for token in disallowed} | {token[0].encode()[:1] for token in first.tokens}  # what is a token, or goes to one
+        self.notable |= {one.encode() for one in WHITE_SPACE if one.isascii()} if self.first.lstrip else set()
         self.reset()
 
     def reset(self) -> None:
@@ -94,7 +92,7 @@ class NormalizedStream:
         self.broken = True  # until the call is through
         self.ids: list[Any] = []  # lists or arrays of ids, and of places
         self.found: list[Any] = []
-        if self.idle and not ends and data and self.quiet.fullmatch(data):  # nearly always, if parts are small
+        if self.idle and not ends and data and self.is_quiet(data):  # nearly always, if parts are small
             self.checked += len(data)
             self.first.before = chr(data[-1])
             self.normalize(data.decode("ascii"), False)
@@ -104,6 +102,10 @@ class NormalizedStream:
             raise too_much(self.hold, "bytes")
         self.broken = False
         return self.joined(self.ids), self.joined(self.found)
+
+    def is_quiet(self, data: bytes) -> bool:
+        """Whether nothing of a part is a token, or goes to one; a part that is not all ASCII is not asked."""
+        return data.isascii() and not any(one in data for one in self.notable)
 
     def joined(self, parts: list[Any]) -> Any:
         if len(parts) == 1:
