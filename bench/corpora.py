@@ -140,6 +140,8 @@ def hard(size: int) -> list[Text]:
     texts = {name: unit * (size // len(unit.encode())) for name, unit in given.items()}
     texts["中AAAA"] = "中" + texts["中AAAA"][:-3]
     chance = random.Random(20)
-    planes = {"random two-byte": (0x80, 0x800), "random BMP": (0x20, 0x10000), "random plane 1": (0x10000, 0x20000), "random": (0x20, 0x110000)}
-    texts |= {name: anything(chance, between, size) for name, between in planes.items()}
+    ranges = {
+        "random two-byte": (0x80, 0x800), "random BMP": (0x20, 0x10000), "random plane 1": (0x10000, 0x20000), "random": (0x20, 0x110000),
+    }  # fmt: skip
+    texts |= {name: anything(chance, between, size) for name, between in ranges.items()}
     return [Text(name, text) for name, text in texts.items()]

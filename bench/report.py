@@ -173,7 +173,8 @@ def streams_summary(result: Result) -> str:
         made += ["", f"In parts of {part}:", "", shares(own, {TITLES[output]: (part, output) for output in outputs})]
     hard = result.of(HARD_STREAMS)
     if hard:
-        made += ["", "Texts made to be hard, offsets in C:", "", shares(hard, {part: (part, hard[0].output) for part in GOALS if part != JOINED})]
+        columns = {part: (part, hard[0].output) for part in GOALS if part != JOINED}  # in C, nothing is joined
+        made += ["", "Texts made to be hard, offsets in C:", "", shares(hard, columns)]
     return "\n".join(made)
 
 

@@ -6,7 +6,7 @@ tokenizers 0.23.3 normalizes by tables of Unicode 9.0 (its crate unicode-normali
 later version may give combining classes and compositions to characters that 9.0 does not have, and to no others. In 9.0 these
 characters are unassigned, which means that they are starters, never decompose and never compose: they change nothing and nothing
 passes over them. So the NFC of 9.0 is Python's, taken of each stretch between characters of NEWER, and those left as they are. Where it
-may change anything is told by tables (generator/nfc.py) in C (_nfc.c), some forty times as fast; without C, by Python, stretch by stretch.
+may change anything is told by tables (generator/nfc.py) in C (_nfc.c), of bytes as well; without C, by Python, stretch by stretch.
 
 Invariant: equal to the reference for every text, as long as NEWER has all characters that this Python normalizes and Unicode 9.0 does
 not; a Python whose Unicode is newer than the list is refused rather than trusted. Rejected: Python's result as it is (14.0 in Python

@@ -51,7 +51,7 @@ class NormalizedStream:
         self.stream, self.hold, self.result, self.placed = stream, hold, result, result == PLACED
         self.normalizes, self.prefix_space = description.normalizer == "NFC", description.prefix_space
         self.disallowed, self.first, self.second = Specials(disallowed), AddedStream(first.tokens), AddedStream(second.tokens)
-        self.notable = {token[:1] for token in disallowed} | {token[0].encode()[:1] for token in first.tokens}  # what is a token, or goes to one
+        self.notable = {token[:1] for token in disallowed} | {token[0].encode()[:1] for token in first.tokens}  # begins a token, or goes to one
         self.notable |= {one.encode() for one in WHITE_SPACE if one.isascii()} if self.first.lstrip else set()
         self.reset()
 

@@ -68,7 +68,9 @@ class Tokenizer:
     remembered of pieces takes 16 MB for each thread that encodes at the same time, and no more.
     """
 
-    __slots__ = ("_added", "_allowed", "_description", "_direct", "_disallowed", "_encoder", "_every", "_lexer", "_normalizes", "_slow", "_specials")
+    __slots__ = (
+        "_added", "_allowed", "_description", "_direct", "_disallowed", "_encoder", "_every", "_lexer", "_normalizes", "_slow", "_specials",
+    )  # fmt: skip
 
     def __init__(self, description: Description, *, encoder: Encoder | None = None, lexer: Lexer | None = None) -> None:
         from .added_search import needs_definition, only_normalizes
@@ -80,11 +82,11 @@ class Tokenizer:
         self._slow = needs_definition(description)
         self._normalizes = only_normalizes(description)
         self._specials: dict[Any, Any] = {}
-        self._every = everything = self._find("all")
-        self._allowed = everything if description.convention == "huggingface" else None
-        self._disallowed = everything if description.convention == "tiktoken" else None
-        found = (self._encoder, self._allowed, self._disallowed)
-        self._direct = (*found, "if in NFC") if self._normalizes else None if self._slow else found
+        self._every = self._find("all")
+        self._allowed = self._every if description.convention == "huggingface" else None
+        self._disallowed = self._every if description.convention == "tiktoken" else None
+        direct = (self._encoder, self._allowed, self._disallowed)
+        self._direct = (*direct, "if in NFC") if self._normalizes else None if self._slow else direct
 
     # --- making one ---
 
@@ -167,10 +169,12 @@ class Tokenizer:
     ) -> list[int]:  # fmt: skip
         """The ids of a text. `add_special_tokens`: with those that the model's template puts around it."""
         known = self._ready(text)
-        if known is None or add_special_tokens:
-            return self._encode_slowly(text, allowed_special, disallowed_special, add_special_tokens)
-        allowed, disallowed = self._policy(allowed_special, disallowed_special)
-        return self._encoder.encode(known, allowed, disallowed, self._workers(threads))
+        if known is None:
+            found = self._encode_slowly(text, allowed_special, disallowed_special)
+        else:
+            allowed, disallowed = self._policy(allowed_special, disallowed_special)
+            found = self._encoder.encode(known, allowed, disallowed, self._workers(threads))
+        return [*self._description.prefix, *found, *self._description.suffix] if add_special_tokens else found
 
     def encode_ordinary(self, text: str | Bytes, *, threads: int = 1) -> list[int]:
         """The ids of a text in which no token is special."""
@@ -186,7 +190,7 @@ class Tokenizer:
         if known is None:
             import numpy
 
-            found = numpy.array(self._encode_slowly(text, allowed_special, disallowed_special, False), numpy.uint32)
+            found = numpy.array(self._encode_slowly(text, allowed_special, disallowed_special), numpy.uint32)
         else:
             allowed, disallowed = self._policy(allowed_special, disallowed_special)
             found = self._encoder.encode_to_numpy(known, allowed, disallowed, self._workers(threads))
@@ -216,9 +220,10 @@ class Tokenizer:
         add_special_tokens: bool = False, threads: int = 0,
     ) -> list[list[int]]:  # fmt: skip
         """`[tokenizer.encode(text) for text in texts]`, on all cores. What is no text is named by its index."""
-        known, all_known = self._all_ready(texts)
-        if not all_known or add_special_tokens:
-            return each(known, lambda text: self._encode_slowly(text, allowed_special, disallowed_special, add_special_tokens))
+        known, all_known = (texts, False) if add_special_tokens else self._all_ready(texts)
+        if not all_known:
+            special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
+            return each(known, lambda text: self.encode(text, add_special_tokens=add_special_tokens, **special))
         return self._encoder.encode_batch(known, *self._policy(allowed_special, disallowed_special), self._workers(threads))
 
     def encode_batch_to_numpy(
@@ -240,7 +245,7 @@ class Tokenizer:
         """How many ids a text has."""
         known = self._ready(text)
         if known is None:
-            return len(self._encode_slowly(text, allowed_special, disallowed_special, False))
+            return len(self._encode_slowly(text, allowed_special, disallowed_special))
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
         return self._encoder.count(known, allowed, disallowed, self._workers(threads))
 
@@ -479,25 +484,20 @@ class Tokenizer:
             return given, True
         return (given, False) if any(one is None for one in known) else (known, True)
 
-    def _encode_slowly(self, text: Any, allowed: Special | None, disallowed: Special | None, around: bool) -> list[int]:
-        """Where the text is not what is encoded, or ids are put around it."""
+    def _encode_slowly(self, text: Any, allowed: Special | None, disallowed: Special | None) -> list[int]:
+        """Where stretches of the text are encoded, each by itself."""
         from .added_search import stretches
 
-        finders = self._policy(allowed, disallowed)
-        known = self._ready(text)
-        if known is not None:
-            found = self._encoder.encode(known, *finders, 1)
-        else:
-            if finders[1] is not None:
-                self._encoder.refuse(text, finders[1])
-            text = as_text(text)
-            contents = self._contents(allowed, "allowed_special")
-            tokens: list[AddedToken] = [token for token in self._description.added if token.content in contents]
-            found = []
-            for stretch, number in stretches(self._description, text, tokens):
-                data = stretch.encode("utf-8", "surrogateescape")
-                found.extend(self._encoder.encode(data, None, None, 1) if number is None else [number])
-        return [*self._description.prefix, *found, *self._description.suffix] if around else found
+        refused = self._policy(allowed, disallowed)[1]
+        if refused is not None:
+            self._encoder.refuse(text, refused)
+        contents = self._contents(allowed, "allowed_special")
+        tokens: list[AddedToken] = [token for token in self._description.added if token.content in contents]
+        found = []
+        for stretch, number in stretches(self._description, as_text(text), tokens):
+            data = stretch.encode("utf-8", "surrogateescape")
+            found.extend(self._encoder.encode(data, None, None, 1) if number is None else [number])
+        return found
 
     def _narrowed(self, ids: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         import numpy

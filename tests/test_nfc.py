@@ -1,4 +1,4 @@
-"""NFC, that of Unicode 9.0: against tokenizers itself, in C and in Python; and tokenizers that normalize, whichever way a text takes in them."""
+"""NFC, that of Unicode 9.0: against tokenizers itself, in C and in Python; and tokenizers that normalize, whichever way a text takes."""
 
 from __future__ import annotations
 
@@ -23,20 +23,25 @@ from generator.nfc import nfc_tables
 from texts import EVERY, THOROUGH
 from tokenizing import added, tokenizer_json
 
-try:
-    from bitlex import _native
-except ImportError:  # installed where no C compiler was
-    _native = None  # type: ignore[assignment]
+NOT_BUILT = "the C extension was not built"
 
 
-@pytest.fixture(params=["native", "pure"], autouse=True)
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """By tables in C, and by Python alone."""
-    if request.param == "native" and _native is None:
-        pytest.skip("no C extension")
+@pytest.fixture
+def native() -> Any:
+    """The tables in C."""
+    return pytest.importorskip("bitlex._native", reason=NOT_BUILT)
+
+
+@pytest.fixture(params=["native", "pure"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the tables in C, and by Python alone."""
     if request.param == "pure":
         monkeypatch.setattr(normalization, "native", None)
-    return str(request.param)
+    else:
+        pytest.importorskip("bitlex._native", reason=NOT_BUILT)
+
+
+both_ways = pytest.mark.usefixtures("way")
 
 
 def different(texts: Iterable[str]) -> str | None:
@@ -48,10 +53,12 @@ def marks() -> list[str]:
     return [one for one in EVERY if unicodedata2.combining(one)]
 
 
+@both_ways
 def test_nfc_of_every_code_point() -> None:
     assert different(EVERY) is None
 
 
+@both_ways
 def test_nfc_of_every_composition() -> None:
     decompositions = (unicodedata2.decomposition(one) for one in EVERY)
     texts = ["".join(chr(int(part, 16)) for part in one.split()) for one in decompositions if one and not one.startswith("<")]
@@ -60,6 +67,7 @@ def test_nfc_of_every_composition() -> None:
     assert different(a + b for a, b in zip(texts, texts[1:], strict=False)) is None
 
 
+@both_ways
 def test_nfc_of_marks_in_either_order() -> None:
     """Where one combining class is wrong, some mark of another class is passed over or not."""
     others = {unicodedata.combining(one): one for one in marks()}
@@ -69,6 +77,7 @@ def test_nfc_of_marks_in_either_order() -> None:
         assert different(f"a{a}{b}" for other in others.values() for a, b in ((one, other), (other, one))) is None, ascii(one)
 
 
+@both_ways
 def test_nfc_of_random_texts() -> None:
     rng = random.Random(5)
     newer = [one for one in EVERY if NEWER.fullmatch(one)]
@@ -76,6 +85,7 @@ def test_nfc_of_random_texts() -> None:
     assert different("".join(rng.choices(pool, k=rng.randint(1, 8))) for _ in range(50_000)) is None
 
 
+@both_ways
 def test_nfc_of_long_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which are cut: as soon as they may be, and here at every such place, too."""
     rng = random.Random(7)
@@ -99,6 +109,7 @@ def test_starters_that_the_one_before_takes_in() -> None:
     assert not any(map(is_border, taken)) and all(map(is_border, "a1 \n\u4e2d\uac00\u212b\u0958\U0001f600"))
 
 
+@both_ways
 def test_each_side_of_a_border_is_normalized_by_itself() -> None:
     rng, reference = random.Random(6), NFC().normalize_str
     newer = [one for one in EVERY if NEWER.fullmatch(one)]
@@ -130,6 +141,7 @@ def test_the_list_of_newer_characters_is_complete() -> None:
             assert (NEWER.search(parts) is not None) == (reference(parts) != one), ascii(one)
 
 
+@both_ways
 def test_a_python_that_is_newer_than_the_list_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unicodedata, "unidata_version", "19.0.0")
     assert nfc("ascii") == "ascii"
@@ -137,9 +149,7 @@ def test_a_python_that_is_newer_than_the_list_is_refused(monkeypatch: pytest.Mon
         nfc("\u00e9")
 
 
-def test_the_tables_are_those_of_any_unicode_version(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if way == "pure":
-        pytest.skip("they are of C")
+def test_the_tables_are_those_of_any_unicode_version(monkeypatch: pytest.MonkeyPatch) -> None:
     here = nfc_tables()
     monkeypatch.setattr(nfc_module, "unicodedata", unicodedata2)
     assert nfc_tables() == here
@@ -147,7 +157,9 @@ def test_the_tables_are_those_of_any_unicode_version(way: str, monkeypatch: pyte
 
 
 # Of which some are nothing but borders, some take others in, and some are taken in, go before others or are never there.
-POOL = [*"ae \n\u00e2\u0301\u0323\u0300\u1100\u1161\u11a8\uac00\uac01\u0897\u09c7\u09be\u0995\u0958\u212b\u2126\u4e2d\u0928\u093c", *("\U0001f600", "\uf900", "\u3099", "\u304b")]
+POOL = list("ae \n\u00e2\u0301\u0323\u0300\u1100\u1161\u11a8\uac00\uac01\u0897\u09c7\u09be\u0995\u0958\u212b\u2126\u4e2d\u0928\u093c")
+POOL += ["\U0001f600", "\uf900", "\u3099", "\u304b"]
+BYTES = [b"\xc3", b"\x80", b"\xe1\x84", b"\xff", b"\xf0\x9f", b"\xe0\x8c\x81", b"\xed\xa0\x80", b""]
 
 
 def texts(seed: int, most: int, count: int, pool: list[str]) -> Iterator[str]:
@@ -168,58 +180,65 @@ def check_places(text: str) -> None:
     assert not in_nfc(text) or not places
 
 
+@both_ways
 def test_what_is_doubtful() -> None:
     for text in (*texts(1, 12, 20_000, POOL), *texts(2, 60, 500, POOL), *map("a{}".format, EVERY)):
         check_places(text)
 
 
-@pytest.mark.skipif(_native is None, reason="no C extension")
-def test_bytes_are_as_their_text() -> None:
+def test_bytes_are_as_their_text(native: Any) -> None:
     """Also where they are no UTF-8: those bytes are borders."""
     rng = random.Random(3)
     for text in texts(4, 12, 10_000, POOL):
         data = text.encode()
-        assert _native.in_nfc(data) == _native.in_nfc(memoryview(bytearray(data))) == _native.in_nfc(text), ascii(text)
+        assert native.in_nfc(data) == native.in_nfc(memoryview(bytearray(data))) == native.in_nfc(text), ascii(text)
         broken = bytearray(data)
         for _ in range(rng.randint(1, 3)):
             at = rng.randint(0, len(broken))
-            broken[at : at + rng.randint(0, 2)] = rng.choice((b"\xc3", b"\x80", b"\xe1\x84", b"\xff", b"\xf0\x9f", b"\xe0\x8c\x81", b"\xed\xa0\x80", b""))
+            broken[at : at + rng.randint(0, 2)] = rng.choice(BYTES)
         spelled = as_text(bytes(broken))
-        assert not _native.in_nfc(broken) or nfc(spelled) == spelled, bytes(broken)
-    assert not _native.in_nfc(5) and not _native.in_nfc("\ud834")
+        assert not native.in_nfc(broken) or nfc(spelled) == spelled, bytes(broken)
+    assert not native.in_nfc(5) and not native.in_nfc("\ud834")
 
 
-def test_texts_as_they_are_written_are_not_in_doubt(way: str) -> None:
+AS_WRITTEN = [
+    "বাংলা ভাষা", "தமிழ் மொழி", "क़लम", "tiếng Việt", "한국어", "עִבְרִית", "na\u00efve \u2014 \u201cyes\u201d",
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467 1\ufe0f\u20e3",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", AS_WRITTEN)
+def test_texts_as_they_are_written_are_not_in_doubt(text: str, native: Any) -> None:
     """Vowel signs and nuktas that nothing takes in, marks in order, Hangul, emoji."""
-    if way == "pure":
-        pytest.skip("what Python alone asks is the module unicodedata")
-    for text in ("বাংলা ভাষা", "தமிழ் மொழி", "क़लम", "tiếng Việt", "한국어", "עִבְרִית", "na\u00efve \u2014 \u201cyes\u201d", "\U0001f468\u200d\U0001f469\u200d\U0001f467 1\ufe0f\u20e3"):
-        assert in_nfc(text) and in_nfc(text.encode()) and doubtful(text) == [] and nfc(text) == text, text
+    assert native.in_nfc(text) and native.in_nfc(text.encode()) and native.doubtful(text) == [] and nfc(text) == text
 
 
-def test_places_near_to_each_other_are_one(way: str) -> None:
-    assert doubtful("ascii") == []
-    text = "\u4e2d" * 10 + "e\u0301" + "\u4e2d" * 20 + "e\u0301" + "\u4e2d" * 400 + "e\u0301"
-    if way == "native":
-        assert doubtful(text) == [(10, 34), (434, 436)]
-    assert list(changes(text)) == [(10, 12, "\u00e9"), (32, 34, "\u00e9"), (434, 436, "\u00e9")]
+NEAR = "\u4e2d" * 10 + "e\u0301" + "\u4e2d" * 20 + "e\u0301" + "\u4e2d" * 400 + "e\u0301"
 
 
-def test_what_is_no_text(way: str) -> None:
-    if way == "native":
-        with pytest.raises(TypeError, match="expected str, got bytes"):
-            doubtful(b"a")  # type: ignore[arg-type]
+def test_places_near_to_each_other_are_one(native: Any) -> None:
+    assert native.doubtful("ascii") == []
+    assert native.doubtful(NEAR) == [(10, 34), (434, 436)]
+    with pytest.raises(TypeError, match="expected str, got bytes"):
+        native.doubtful(b"a")
+
+
+@both_ways
+def test_changes_are_told_apart() -> None:
+    assert list(changes(NEAR)) == [(10, 12, "\u00e9"), (32, 34, "\u00e9"), (434, 436, "\u00e9")]
     assert not in_nfc(5) and not in_nfc(None)
 
 
 TOKENS = ["<x>", "<\u00e9>", "K;", "\u0301e"]
 
 
+@both_ways
 @pytest.mark.parametrize("normalized", [False, True])
 def test_every_method_is_as_the_reference(normalized: bool, tier: str) -> None:
-    """A text that is in NFC, one that is not, one with added tokens, and some that have them only in NFC (a Kelvin sign, a Greek question mark)."""
+    """Texts in NFC, others, with added tokens, and with such that are there in NFC only (a Kelvin sign, a Greek question mark)."""
     tokens = [added(300 + at, one, normalized=normalized) for at, one in enumerate(TOKENS)]
-    made = json.dumps(tokenizer_json(("ab", "\u00c3\u00a9"), [["a", "b"], ["\u00c3", "\u00a9"]], added_tokens=tokens, normalizer={"type": "NFC"}))
+    merges = [["a", "b"], ["\u00c3", "\u00a9"]]
+    made = json.dumps(tokenizer_json(("ab", "\u00c3\u00a9"), merges, added_tokens=tokens, normalizer={"type": "NFC"}))
     reference = tokenizers.Tokenizer.from_str(made)
     ours = bitlex.Tokenizer.from_huggingface(reference)
     pool = [*POOL, *TOKENS, "<e\u0301>", "\u212a;", "K\u037e", "<", ">", "ab"]
@@ -233,6 +252,7 @@ def test_every_method_is_as_the_reference(normalized: bool, tier: str) -> None:
         assert ours.encode_batch(known) == want and ours.count_batch(known) == [len(ids) for ids in want]
         assert [ids.tolist() for ids in ours.encode_batch_to_numpy(iter(known), threads=2)] == want
         assert [ours.encode_with_offsets(text)[0].tolist() for text in known] == want
+        assert ours.encode_batch(known, add_special_tokens=True) == [ours.encode(text, add_special_tokens=True) for text in known] == want
     plain = [text for text in found if not any(one in text for one in TOKENS)]
     assert ours.encode_batch(plain, threads=2) == [ours.encode(text) for text in plain]
     for refuse in (ours.encode_batch, ours.encode_batch_to_numpy, ours.count_batch):
