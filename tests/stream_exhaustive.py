@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # so that files here find each o
 from compilers import ROOT, C, build
 
 SMALL = {"#define RUN 32 ": "#define RUN 2 ", "#define SHORT 24 ": "#define SHORT 0 ", "#define TABLED 320 ": "#define TABLED 3 ", "#define AHEAD 16 ": "#define AHEAD 2 ",
-         "#define LONG_RUN 256 ": "#define LONG_RUN 4 ", "#define LOOK 128 ": "#define LOOK 3 "}
+         "#define LONG_RUN 256 ": "#define LONG_RUN 4 ", "#define LOOK 128 ": "#define LOOK 3 ", "#define TAIL 24 ": "#define TAIL 2 "}
 VECTORS = {"#define WALK 16 ": "#define WALK 1 "}
 
 

@@ -62,10 +62,10 @@ static uint32_t changing_load_part(bitlex_cursor *c, const void *text, uint64_t 
 }
 
 static uint64_t changing_begin_open(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch, uint32_t forward,
-                                    uint64_t origin, uint64_t most)
+                                    uint64_t origin, uint64_t most, uint64_t told, uint32_t state)
 {
     change();
-    return bitlex_begin_open(c, text, length, encoding, scratch, forward, origin, most);
+    return bitlex_begin_open(c, text, length, encoding, scratch, forward, origin, most, told, state);
 }
 
 static int changing_ready(bitlex_cursor *c, uint64_t units)

@@ -34,6 +34,7 @@ MISTAKES = {
     "a run that moves places once too often": ("moved[i] * (run - done)", "moved[i] * (run - done + 1)"),
     "bytes of a cut character that are lost": ("s->tail_length = (uint8_t)tail;", "s->tail_length = (uint8_t)(tail > 1 ? 1 : tail);"),
     "the forward state behind a part": ("    s->forward = c->forward;\n", ""),
+    "the backward state before a tail": ("(set & ~TOLD)", "(uint32_t)((set & ~TOLD) == 0)"),
     "the end of the text": ("hand_out_by_state(s, end, out + n)", "hand_out_by_state(s, end ^ 1, out + n)"),
 }
 

@@ -249,10 +249,10 @@ uint32_t bitlex_load_part(bitlex_cursor *c, const void *text, uint64_t length, b
 
 /* And for it: point a cursor, which was begun with a machine of one stage and not used since with other scratch memory, at part of a
  * text: a unit or more, entered in a forward state and followed by nobody knows what. How many of them nothing that follows can change
- * comes back, as far as the last `most` units tell, BITLEX_BLOCK at most; bitlex_next and bitlex_next_pairs then give the starts of
- * pieces among these, counted from `origin` on, and none at their end; the first unit may be one, but at 0. When they are through,
- * c->forward is the state behind. */
+ * comes back: `told`, if the caller knows how many these are and the backward `state` behind them, or 0, to have it found out from the last
+ * `most` units, BITLEX_BLOCK at most. bitlex_next and bitlex_next_pairs then give the starts of pieces among these, counted from `origin`
+ * on, and none at their end; the first unit may be one, but at 0. When they are through, c->forward is the state behind. */
 uint64_t bitlex_begin_open(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch, uint32_t forward,
-                           uint64_t origin, uint64_t most);
+                           uint64_t origin, uint64_t most, uint64_t told, uint32_t state);
 
 #endif

@@ -1131,24 +1131,7 @@ static uint64_t settled(bitlex_cursor *c, uint64_t most, uint32_t *state)
     uint32_t loaded, n, i, size;
     uint16_t set[SET];
     for (set[0] = 0, size = 1; size < c->stage->backward_states; size++) set[size] = (uint16_t)(size * columns); /* there is one at least */
-    while (to > lowest && c->encoding <= BITLEX_LATIN1) { /* one by one, where it is easy to tell what there is: as a rule, the first tells */
-        const uint8_t unit = c->text[to - 1];
-        uint32_t column = c->direct[unit], size_of = 1;
-        if (c->encoding == BITLEX_UTF8 && unit >= 0x80) {
-            const uint64_t farthest = to - lowest < 3 ? to - lowest : 3;
-            uint32_t back = 1;
-            while (back < farthest && (c->text[to - back] & 0xC0) == 0x80) back++;
-            column = look_up(table_of(c), bitlex_decode(c->text + to - back, c->text + to, &size_of));
-            if (size_of != back || c->machine->continuation != NULL) break;
-        }
-        to -= size_of;
-        for (i = 0; i < size; i++) set[i] = c->stage->backward_next[set[i] + column];
-        size = distinct(set, size);
-        if (size == 1) return *state = set[0], to;
-    }
-    *state = set[0];
-    if (to == lowest) return 0;
-    for (ahead = c->length - to + 16;; ahead *= 2, to = from) {
+    for (ahead = 16;; ahead *= 2, to = from) {
         from = ahead < c->length - lowest ? border(c, c->length - ahead) : lowest;
         loaded = n = load(c, from, to);
         /* Where bytes are read one by one, not inside of a character. */
@@ -1173,17 +1156,16 @@ uint32_t bitlex_load_part(bitlex_cursor *c, const void *text, uint64_t length, b
 }
 
 uint64_t bitlex_begin_open(bitlex_cursor *c, const void *text, uint64_t length, bitlex_encoding encoding, void *scratch, uint32_t forward,
-                           uint64_t origin, uint64_t most)
+                           uint64_t origin, uint64_t most, uint64_t told, uint32_t state)
 {
     bitlex_lane_memory *memory = c->memory; /* what it remembers of rows stays true: it is of the machine */
-    uint32_t state;
     c->text = (const uint8_t *)text;
     c->length = c->readable = length;
     c->encoding = (uint32_t)encoding;
     c->letters = NULL;
     c->kept = NULL;
     c->known = 0;
-    c->length = settled(c, most, &state);
+    c->length = told > 0 ? told : settled(c, most, &state);
     c->blocks = c->length / BITLEX_BLOCK + (c->length % BITLEX_BLOCK != 0);
     if (has_vectors(c->machine) && scratch != NULL && memory == NULL) memory = bitlex_memory_in(scratch);
     c->memory = memory;

@@ -47,6 +47,7 @@
 #define WALK 16    /* units that are worth vector instructions: so many, */
 #define WALK_REST 64 /* of the rest of a part, of which lanes read the beginning, so many, */
 #define WALKED 640 /* and up to so many, behind which there are enough for lanes */
+#define TAIL 24    /* characters at the end of a part, at most, that are read from right to left until they tell the backward state */
 
 /* What a column does to a configuration: bits. */
 #define START 1u        /* a piece starts at this place, and nothing is done to others */
@@ -58,6 +59,11 @@
 #define SECOND_IS_HERE BITLEX_SECOND_IS_HERE
 #define COUNT_IS 8      /* how many are */
 
+/* What a column makes of a set of backward states, read from right to left: the number of another, or the one state that is left. */
+#define SETTLINGS 32
+#define TOLD 0x80u
+#define UNKNOWN 0x7Fu /* a set of which there is no number */
+
 struct bitlex_stream_table {
     uint32_t shift, count;
     size_t (*by_vectors)(bitlex_walker *w, const uint8_t *text, size_t length, bitlex_encoding encoding); /* of the machine's lanes, or NULL */
@@ -66,6 +72,7 @@ struct bitlex_stream_table {
         uint64_t sets[PLACES];
     } configurations[CONFIGURATIONS];
     uint16_t next[CONFIGURATIONS * STATES], does[CONFIGURATIONS * STATES]; /* [configuration << shift | column] */
+    uint8_t settling[SETTLINGS * STATES]; /* [set << shift | column], from right to left; set 0 has all states */
     uint8_t walk[sizeof(bitlex_walk) + 63]; /* the same for vector instructions, at a multiple of 64 */
 };
 
@@ -248,6 +255,29 @@ static void leave_table(bitlex_stream *s)
     s->configuration = NOT_TABLED;
 }
 
+/* What columns, read from right to left, tell of the backward state. */
+static void tabulate_settling(bitlex_stream_table *t, const bitlex_machine *machine)
+{
+    const bitlex_stage *stage = machine->stages;
+    uint64_t sets[SETTLINGS] = {~UINT64_C(0) >> (STATES - stage->backward_states)};
+    uint32_t i, column, state, last, found, count = 1;
+    for (i = 0; i < count; i++) { /* which grows meanwhile */
+        for (column = 0; column < stage->column_count; column++) {
+            uint64_t set = 0;
+            for (state = 0, last = 0; state < stage->backward_states; state++) {
+                if (!(sets[i] >> state & 1)) continue;
+                last = stage->backward_next[state * stage->column_count + column] / stage->column_count;
+                set |= UINT64_C(1) << last;
+            }
+            for (found = 0; found < count && sets[found] != set; found++) {}
+            if ((set & (set - 1)) == 0) found = TOLD | last;
+            else if (found == SETTLINGS) found = UNKNOWN;
+            else if (found == count) sets[count++] = set;
+            t->settling[i << t->shift | column] = (uint8_t)found;
+        }
+    }
+}
+
 /* Which of a table this is, if it is there. */
 static uint32_t find_configuration(const bitlex_stream *s, const bitlex_stream_table *t)
 {
@@ -384,6 +414,7 @@ const bitlex_stream_table *bitlex_stream_tabulate(void *memory, const bitlex_mac
     for (i = 0; i < t->count; i++) { /* which grows meanwhile */
         for (column = 0; column < stage->column_count; column++) tabulate(t, machine, i, column);
     }
+    tabulate_settling(t, machine);
     prepare_walk(t, machine);
     return t;
 }
@@ -552,15 +583,65 @@ static size_t hand_out_by_state(bitlex_stream *s, uint32_t state, uint64_t *out)
     return n;
 }
 
+/* The characters at the end of a part that do not tell the backward state, and the first before them that does: their columns, and where they
+ * start, from `first` on; the backward state before that. */
+typedef struct {
+    uint32_t first, state;
+    uint8_t columns[TAIL];
+    uint16_t units[TAIL];
+} bitlex_tail;
+
+/* Find the tail of a part: where it starts, or 0. Each unit is read once, as somebody may be writing to them. */
+static size_t find_tail(const bitlex_stream *s, const bitlex_cursor *c, const uint8_t *p, size_t length, bitlex_encoding encoding, bitlex_tail *tail)
+{
+    const bitlex_stream_table *t = s->table;
+    const size_t base = length < UINT16_MAX ? 0 : length - UINT16_MAX;
+    uint32_t set = 0, i = TAIL;
+    while (i > 0 && length > 0 && set < SETTLINGS) {
+        uint32_t point, size = 1;
+        if (encoding == BITLEX_UCS2) point = ((const uint16_t *)(const void *)p)[length - 1];
+        else if (encoding == BITLEX_UCS4) point = ((const uint32_t *)(const void *)p)[length - 1];
+        else point = p[length - 1];
+        if (encoding == BITLEX_UTF8 && point >= 0x80) {
+            uint32_t back = 1;
+            while (back < 4 && back < length && (p[length - back] & 0xC0) == 0x80) back++;
+            point = bitlex_decode(p + length - back, p + length, &size);
+            if (size != back) return 0;
+        }
+        length -= size;
+        tail->columns[--i] = point < 0x80 ? c->direct[point] : (uint8_t)column_of(s->machine, point > 0x10FFFF ? 0xFFFD : point);
+        tail->units[i] = (uint16_t)(length - base);
+        set = t->settling[set << t->shift | tail->columns[i]];
+    }
+    tail->first = i;
+    tail->state = (set & ~TOLD) * s->machine->stages->column_count;
+    return set >= TOLD ? length : 0;
+}
+
+/* Read the tail of a part, up to what leads out of the table: how many units. */
+static size_t read_tail(bitlex_stream *s, const bitlex_tail *tail, size_t units, uint64_t *out, size_t *stored)
+{
+    const uint32_t count = TAIL - tail->first, start = tail->units[tail->first];
+    uint64_t *end = out;
+    uint32_t taken;
+    s->length -= start;
+    taken = read_columns(s, tail->columns + tail->first, NULL, tail->units + tail->first, count, 0, &end);
+    if (taken < count) units = tail->units[tail->first + taken] - start;
+    s->length += start + units;
+    *stored = take_starts(s, out, (size_t)(end - out));
+    return units;
+}
+
 /* Whether the places that are open are settled by running what follows: lanes tell the backward state before it. */
 static int runs_open(const bitlex_stream *s, const void *scratch) { return scratch != NULL && has_vectors(s->machine) && !s->machine->drops; }
 
-/* Run what of a part nothing that follows can change: how many units. No place is open, or runs_open. `room`: of how many pieces at out. */
+/* Run what of a part nothing that follows can change: how many units, of which `told` and the tail's state are known, or 0. No place is open, or
+ * runs_open. `room`: of how many pieces at out. */
 static size_t run(bitlex_stream *s, bitlex_cursor *c, void *scratch, const uint8_t *text, size_t length, bitlex_encoding encoding,
-                  uint64_t *out, size_t room, size_t *stored)
+                  size_t told, const bitlex_tail *tail, uint64_t *out, size_t room, size_t *stored)
 {
     const size_t units = (size_t)bitlex_begin_open(c, text, length, encoding, scratch, s->forward, s->length,
-                                                   s->count > 0 ? LOOK : BITLEX_BLOCK);
+                                                   s->count > 0 ? LOOK : BITLEX_BLOCK, told, tail->state);
     size_t total = 0, handed = 0, more;
     *stored = 0;
     if (units == 0) return 0;
@@ -635,7 +716,7 @@ static inline int is_little(const uint8_t *p, size_t length, bitlex_encoding enc
 }
 
 /* Whether the next RUN units are one character of ASCII. */
-static inline int is_run(const uint8_t *p, size_t width) { return width == 1 && *p < 0x80 && memcmp(p, p + 1, RUN - 1) == 0; }
+static inline int is_run(const uint8_t *p, size_t width) { return width == 1 && *p < 0x80 && *p == p[1] && memcmp(p, p + 1, RUN - 1) == 0; }
 
 /* Whether so many units are read by vector instructions. No length is computed from `count`, or it would have to wait for the part before. */
 static inline int walks(const bitlex_stream *s, size_t length, size_t least, size_t room)
@@ -672,10 +753,17 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
         int tabled = s->configuration != NOT_TABLED && s->machine->continuation == NULL; /* bytes are not to be left inside a character */
         const int open = s->count > 0, runs = !open || (open_too && (length - done < LONG_RUN || !is_run(p + done, width)));
         if (runs && done >= (open ? slow_open : slow) && length - done > (tabled ? TABLED : SHORT)) {
-            size_t block = length - done < most ? length - done : most, units;
+            size_t block = length - done < most ? length - done : most, units, told;
+            bitlex_tail tail;
+            tail.state = 0;
             if (block < length - done && encoding == BITLEX_UTF8) block -= unfinished(p + done, block);
-            units = run(s, cursor, scratch, p + done * width, block, encoding, out + n, room - n / each, stored);
+            told = tabled ? find_tail(s, cursor, p + done * width, block, encoding, &tail) : 0;
+            units = run(s, cursor, scratch, p + done * width, block, encoding, told, &tail, out + n, room - n / each, stored);
             n += *stored;
+            if (units > 0 && told > 0 && s->configuration != NOT_TABLED) {
+                units += read_tail(s, &tail, block - told, out + n, stored);
+                n += *stored;
+            }
             if (units == 0 && block > BITLEX_BLOCK) { /* the last block does not tell: those before it may */
                 most = BITLEX_BLOCK;
                 continue;
