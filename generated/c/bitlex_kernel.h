@@ -842,7 +842,7 @@ static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory,
 {
     const V entries = v_load(memory->entries);
     const uint32_t many = lanes->backward_rows;
-    uint32_t count = mode == BITLEX_GUESS ? warmup : steps;
+    uint32_t count = warmup > 0 ? warmup : steps;
     V state = entries;
     int again;
 #if TWICE
@@ -895,7 +895,7 @@ static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, 
 {
     const V entries = v_load(memory->entries);
     const uint32_t many = lanes->forward_rows;
-    uint32_t from = mode == BITLEX_GUESS ? steps - warmup : 0;
+    uint32_t from = warmup > 0 ? steps - warmup : 0;
     int again = mode >= BITLEX_SECOND;
     V state = entries;
 #if TWICE

@@ -110,7 +110,7 @@ static uint32_t common_column(walks *w, uint32_t place)
 /* The place in the third table for a column that two bytes tell. Where there is no room, here and below, no column is told. */
 static uint32_t third_of_column(walks *w, uint32_t column)
 {
-    if (column != NO_COLUMN && w->one_column[column] == 0 && w->third + 256 <= BITLEX_THIRD) {
+    if (column != NO_COLUMN && w->one_column[column] == 0 && w->third + 256 <= BITLEX_THIRD_BYTES) {
         memset(w->pairs->third + w->third, (int)column, 256);
         w->one_column[column] = (uint16_t)w->third;
         w->third += 256;
@@ -122,7 +122,7 @@ static uint32_t third_of_column(walks *w, uint32_t column)
 static uint8_t *third_of_row(walks *w, uint32_t *place)
 {
     *place = 0;
-    if (w->third + 64 > BITLEX_THIRD) return NULL;
+    if (w->third + 64 > BITLEX_THIRD_BYTES) return NULL;
     *place = w->third - 128;
     w->third += 64;
     return w->pairs->third + w->third - 64;
@@ -160,7 +160,7 @@ static uint32_t second_of_ascii(walks *w, uint32_t point)
 {
     const uint32_t column = column_at(w, place_in_stage2(w->machine, point));
     uint32_t i;
-    if (w->ascii[column] != 0 || w->second + 256 > BITLEX_SECOND) return w->ascii[column];
+    if (w->ascii[column] != 0 || w->second + 256 > BITLEX_SECOND_BYTES) return w->ascii[column];
     for (i = 0; i < 256; i++) w->pairs->second[w->second + i] = (uint16_t)third_of_column(w, column);
     w->ascii[column] = (uint16_t)w->second;
     w->second += 256;

@@ -193,68 +193,60 @@ static void doubt(bitlex_doubt *of, uint32_t one, uint32_t two)
     of->states[1] = (uint8_t)two;
 }
 
-/* Two guesses for each lane. */
-typedef struct {
-    uint8_t first[BITLEX_LANES], second[BITLEX_LANES];
-} guesses;
-
-static int run_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, const guesses *g, pass run)
+/* Follow the lanes, run with two guesses each, from the state in which the first is entered: 1, and *state behind the last, if one guess
+ * was right in each; memory->chosen has the lanes in which it was the second. If not, the state becomes the first guess, and is taken to
+ * lead where the wrong one did. */
+static int follow(bitlex_lane_memory *memory, const uint8_t *second, uint32_t *state, int direction)
 {
-    memcpy(memory->entries, g->first, sizeof g->first);
-    memcpy(memory->others, g->second, sizeof g->second);
-    return run(lanes, memory, steps, 0, BITLEX_TWICE);
-}
-
-/* Follow the lanes that were run so from the state in which the first is entered: 1, and *state behind the last, if one guess was right in
- * each; memory->chosen has the lanes in which it was the second. */
-static int follow(bitlex_lane_memory *memory, const guesses *g, uint32_t *state, int direction)
-{
-    uint32_t i;
+    uint32_t lane = lane_at(memory, 0, direction), at = *state, i;
+    int right = 1;
     memory->chosen = 0;
-    for (i = 0; i < memory->used; i++) {
-        const uint32_t lane = lane_at(memory, i, direction);
-        if (*state != g->first[lane] && *state != g->second[lane]) return 0;
-        memory->chosen |= (uint64_t)(*state != g->first[lane]) << lane;
-        *state = *state == g->first[lane] ? memory->exits[lane] : memory->others[lane];
+    for (i = 0; i < memory->used; i++, lane += (uint32_t)direction) {
+        if (at != memory->entries[lane]) {
+            if (at == second[lane]) {
+                memory->chosen |= UINT64_C(1) << lane;
+                at = memory->others[lane];
+                continue;
+            }
+            memory->entries[lane] = (uint8_t)at;
+            right = 0;
+        }
+        at = memory->exits[lane];
     }
-    return 1;
+    *state = at;
+    return right;
 }
 
-/* The next guesses: as both runs left their neighbours. */
-static void guess_as_left(const bitlex_lane_memory *memory, guesses *g, int direction)
+/* Run a pass with two guesses for each lane and take the one that proves right: 1, if each lane has one. Lanes in which none is are entered
+ * as their neighbours were left, and run again until nothing is new. */
+static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t entry, pass run, int direction)
 {
-    uint32_t i;
-    for (i = 1; i < memory->used; i++) {
-        const uint32_t lane = lane_at(memory, i, direction);
-        g->first[lane] = memory->exits[lane - direction];
-        g->second[lane] = memory->others[lane - direction];
-    }
-}
-
-/* Run a pass with two guesses for each lane, of which the first has been made, and take the one that proves right: 1, if each lane has
- * one. If not, lanes are entered again as their neighbours were left. */
-static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, uint32_t entry, pass run,
-                        int direction)
-{
-    const uint32_t last = lane_at(memory, memory->used - 1, direction);
+    const uint32_t first = lane_at(memory, 0, direction), last = lane_at(memory, memory->used - 1, direction);
     bitlex_doubt *of = memory->doubts + (direction > 0);
-    guesses g;
+    uint8_t second[BITLEX_LANES];
     uint32_t state, turn;
-    memcpy(g.first, memory->entries, sizeof g.first);
-    guess(lanes, memory, steps, of->states[of->states[0] == start], entry, run, direction);
-    memcpy(g.second, memory->entries, sizeof g.second);
+    memset(memory->entries, of->states[0], BITLEX_LANES);
+    memset(memory->others, of->states[1], BITLEX_LANES);
+    if (!run(lanes, memory, steps, steps < BITLEX_WARMUP ? steps : BITLEX_WARMUP, BITLEX_TWICE)) return 0;
+    enter_as_left(memory, direction);
+    if (direction > 0) memmove(memory->others + 1, memory->others, BITLEX_LANES - 1);
+    else memmove(memory->others, memory->others + 1, BITLEX_LANES - 1);
+    memory->entries[first] = memory->others[first] = (uint8_t)entry;
+    memcpy(second, memory->others, sizeof second);
+    run(lanes, memory, steps, 0, BITLEX_TWICE);
     for (turn = 0; turn < TURNS; turn++) {
-        if (!run_twice(lanes, memory, steps, &g, run)) return 0;
         state = entry;
-        if (follow(memory, &g, &state, direction)) {
+        if (follow(memory, second, &state, direction)) {
             of->blocks = memory->chosen != 0 ? PATIENCE : of->blocks - 1;
-            if (memory->exits[last] != memory->others[last]) doubt(of, memory->exits[last], memory->others[last]);
+            /* Two states are kept while they serve; the one that is right more often comes first, as others lead to it. */
+            if (turn > 1 && memory->exits[last] != memory->others[last]) doubt(of, memory->exits[last], memory->others[last]);
+            if (2 * (uint32_t)__builtin_popcountll(memory->chosen) > memory->used) doubt(of, of->states[1], of->states[0]);
             memory->exits[last] = (uint8_t)state;
             return run(lanes, memory, steps, 0, BITLEX_CHOOSE);
         }
-        guess_as_left(memory, &g, direction);
+        run(lanes, memory, steps, 0, turn == 0 ? BITLEX_SECOND : BITLEX_AGAIN);
     }
-    memcpy(memory->entries, g.first, sizeof g.first);
+    of->blocks = 0;
     return 0;
 }
 
@@ -268,8 +260,8 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
     knowledge known;
     uint32_t lane, one = 0, two = 0;
     int sure = 0;
+    if (of->blocks > 0 && settle_twice(lanes, memory, steps, state, run, direction)) return memory->exits[last];
     guess(lanes, memory, steps, start, state, run, direction);
-    if (of->blocks > 0 && settle_twice(lanes, memory, steps, start, state, run, direction)) return memory->exits[last];
     run(lanes, memory, steps, 0, BITLEX_FIRST);
     if (is_settled(memory, direction)) return memory->exits[last];
     memset(known.leads, BITLEX_LOOK_DEEPER, sizeof known.leads);

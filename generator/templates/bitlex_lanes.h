@@ -94,16 +94,16 @@ typedef struct {
 /* Tables for two code points a step, without vector instructions, on every tier: see bitlex_pairs.h. */
 #define BITLEX_BACKWARD_PAIRS 12288
 #define BITLEX_FORWARD_PAIRS 24576
-#define BITLEX_SECOND 10240
-#define BITLEX_THIRD 24576
+#define BITLEX_SECOND_BYTES 10240
+#define BITLEX_THIRD_BYTES 24576
 typedef struct {
     uint32_t row; /* entries of states that a row of 256 has room for; 0: there are no such tables */
     uint16_t backward_next[BITLEX_BACKWARD_PAIRS], backward_labels[BITLEX_BACKWARD_PAIRS];
     uint8_t forward_next[BITLEX_FORWARD_PAIRS], starts[BITLEX_FORWARD_PAIRS];
     uint8_t length[256];                /* of characters, by their lead */
     const uint16_t *first[256]; /* by the lead, into the next: for the byte behind */
-    uint16_t second[BITLEX_SECOND + 256];
-    uint8_t third[BITLEX_THIRD + 256];
+    uint16_t second[BITLEX_SECOND_BYTES + 256];
+    uint8_t third[BITLEX_THIRD_BYTES + 256];
     uint16_t places[256][8]; /* where the bits of a byte are, and how many */
     uint8_t count[256];
 } bitlex_pairs;
