@@ -1,8 +1,9 @@
-/* _large.c - memory of some size in, and back; of large memory, one piece is kept for the next text, one for the next ids
- * and one for the next offsets.
+/* _large.c - memory of some size in, and back; of large memory, two pieces are kept for the next texts, two for the next ids
+ * and two for the next offsets.
  *
  * To have its pages made anew takes up to a fourth of the time of encoding. So large memory comes in large pages (bpe_memory.c), and
- * what was let go last waits, if not more of it was written than KEPT.
+ * what was let go last waits, if not more of it was written than KEPT: one piece of less than LARGER bytes, and one of more. With one of
+ * any size, texts of two sizes that take turns had the pages made anew for each.
  *
  * Invariant: whoever takes a piece has it alone. Any thread may take and let go at any time.
  *
@@ -12,6 +13,7 @@
 #include "_tokens.h"
 
 #define LARGE_PAGE ((size_t)2 << 20)
+#define LARGER (4 * (size_t)LARGE)
 #define KEPT (32u << 20) /* bytes: up to which a C library that grows with its use keeps memory, too */
 
 /* Large memory, whose size stands before what is used of it. */
@@ -21,7 +23,9 @@ typedef struct {
 } Large;
 
 #if defined(__GNUC__)
-static Large *spares[PURPOSES];
+static Large *spares[PURPOSES][2];
+
+static Large **spare_of(Purpose purpose, size_t size) { return &spares[purpose][size >= LARGER]; }
 #endif
 
 static void release(Large *large)
@@ -39,12 +43,12 @@ void *bitlex_py_take(Purpose purpose, size_t size)
     Large *large = NULL;
     if (size < LARGE) return PyMem_RawMalloc(size);
     if (size > SIZE_MAX / 2) return NULL;
-#if defined(__GNUC__)
-    large = __atomic_exchange_n(&spares[purpose], NULL, __ATOMIC_ACQ_REL);
-#endif
     size += sizeof *large;
     /* As many small pages as fill a quarter of a large one take as long to be had. */
     if (purpose == FOR_TEXTS && size % LARGE_PAGE >= LARGE_PAGE / 4) size += LARGE_PAGE - size % LARGE_PAGE;
+#if defined(__GNUC__)
+    large = __atomic_exchange_n(spare_of(purpose, size), NULL, __ATOMIC_ACQ_REL);
+#endif
     if (large == NULL || large->size < size || (purpose != FOR_TEXTS && large->size / 4 > size)) { /* these may stay for long */
         release(large);
         large = bpe_allocate(size);
@@ -63,7 +67,7 @@ void bitlex_py_let_go(Purpose purpose, void *memory, size_t size, size_t written
     }
     large = large_of(memory);
 #if defined(__GNUC__)
-    if (written <= KEPT) large = __atomic_exchange_n(&spares[purpose], large, __ATOMIC_ACQ_REL);
+    if (written <= KEPT) large = __atomic_exchange_n(spare_of(purpose, large->size), large, __ATOMIC_ACQ_REL);
 #else
     (void)purpose;
     (void)written;

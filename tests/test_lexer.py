@@ -266,6 +266,23 @@ def test_large_arrays_keep_what_is_in_them(threads: int) -> None:
     assert all(numpy.array_equal(found, expected) for found, expected in made)
 
 
+def test_large_arrays_of_two_sizes_have_memory_that_is_kept() -> None:
+    """What is let go of one size does not take the place of the other."""
+    pytest.importorskip("bitlex._native", reason="large texts are not for the lexers in Python")
+    resource = pytest.importorskip("resource", reason="only Unix tells how many pages were made")
+    lexer, turns = bitlex.lexer("cl100k"), 8
+    texts = [b"a, " * 400_000, b"a, " * 1_500_000]
+
+    def pages_made() -> int:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for text in texts:
+            lexer.spans(text, threads=1)
+        return int(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+
+    pages_made()
+    assert sum(pages_made() for _ in range(turns)) < 32 * turns
+
+
 def test_explain_names_the_alternative(cl100k: bitlex.Lexer) -> None:
     found = cl100k.explain("it's 1\u00e9")
     assert [one.piece for one in found] == cl100k.split("it's 1\u00e9")

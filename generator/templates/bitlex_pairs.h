@@ -299,6 +299,11 @@ static uint32_t load_by_walks(bitlex_cursor *c, const uint8_t *text, uint32_t le
         all |= word;
     }
     for (i = 0; (all & EACH(0x80)) != 0 && i < n; i++) {
+        if (i % 8 == 0) memcpy(&word, column + i, 8);
+        if ((word & EACH(0x80)) == 0) {
+            i |= 7; /* none of these eight */
+            continue;
+        }
         if (column[i] != NO_COLUMN) continue;
         lead = text[unit[i]];
         if ((lead & 0xC0) == 0x80) return 0;
