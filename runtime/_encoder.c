@@ -10,7 +10,18 @@
 #include "_tokens.h"
 
 #define MOST_THREADS 1024
-#define SHORT 256 /* bytes of a text */
+#define SHORT (UTF8_LENT - UTF8_SLACK) /* bytes of a text */
+#if SHORT + BPE_PADDING > FEW_IDS
+#error "the ids of a short text are too many to be copied"
+#endif
+
+/* A call with one text. What a short one needs lies here: to ask for memory, and to let it go, takes a tenth of the call. */
+typedef struct {
+    Task task;
+    Utf8 text;
+    uint8_t bytes[UTF8_LENT]; /* of it; and behind them what is read with a key of 16 bytes */
+    uint32_t ids[SHORT + BPE_PADDING];
+} Call;
 
 static State *state_of(Encoder *self) { return PyType_GetModuleState(Py_TYPE(self)); }
 
@@ -91,18 +102,24 @@ static void set_task(Task *task, const Utf8 *u, PyObject *allowed)
 }
 
 /* A text in this thread: -1 with an exception set. A short one is copied to where keys of 16 bytes can be read up to its end. */
-static int encode_here(Encoder *self, Task *task)
+static int encode_here(Encoder *self, Call *call)
 {
-    uint8_t copy[SHORT + 16];
-    const uint64_t likely = task->length <= SHORT ? task->length : task->counting ? 0 : task->length / 2;
+    Task *task = &call->task;
     PyThreadState *released = NULL;
     Encoded outcome;
     Working *w = bitlex_py_begin_work(self);
+    uint64_t likely = task->counting ? 0 : task->length / 2;
     if (task->length <= SHORT) {
-        memcpy(copy, task->text, (size_t)task->length);
-        memset(copy + task->length, 0, 16);
-        task->text = copy;
+        if (task->text != call->bytes) memcpy(call->bytes, task->text, (size_t)task->length);
+        memset(call->bytes + task->length, 0, 16);
+        task->text = call->bytes;
         task->slack = 16;
+        likely = task->length;
+    }
+    if (task->length <= SHORT && !task->ids.placed) {
+        task->ids.data = call->ids;
+        task->ids.room = SHORT + BPE_PADDING;
+        task->ids.lent = 1;
     }
     if (w == NULL || bitlex_py_reserve(&task->ids, (size_t)likely + BPE_PADDING) < 0) {
         outcome = NO_ROOM;
@@ -121,57 +138,62 @@ static int encode_here(Encoder *self, Task *task)
 }
 
 /* All ids of a text: -1 with an exception set. The ids of the task are to be freed in either case. */
-static int encode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Task *task, Utf8 *u)
+static int encode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t count, const Task *task, Call *call)
 {
     Py_ssize_t threads, blocks;
     Encoded outcome;
     size_t which;
     int failed;
-    if (read_arguments(self, arguments, count, &threads, &blocks) < 0 || bitlex_py_utf8_hold(u, arguments[0]) < 0) return -1;
-    failed = refuse(u, arguments[2]);
-    set_task(task, u, arguments[1]);
-    if (!failed && threads == 1) failed = encode_here(self, task);
-    else if (!failed && (failed = bitlex_py_encode_many(self, task, 1, threads, (size_t)blocks, &which, &outcome)) < 0) raise_outcome(outcome, task);
-    if (failed) bitlex_py_utf8_end(u);
+    call->task = *task;
+    if (read_arguments(self, arguments, count, &threads, &blocks) < 0) return -1;
+    if (bitlex_py_utf8_hold_in(&call->text, arguments[0], call->bytes) < 0) return -1;
+    failed = refuse(&call->text, arguments[2]);
+    set_task(&call->task, &call->text, arguments[1]);
+    if (!failed && threads == 1) {
+        failed = encode_here(self, call);
+    } else if (!failed && (failed = bitlex_py_encode_many(self, &call->task, 1, threads, (size_t)blocks, &which, &outcome)) < 0) {
+        raise_outcome(outcome, &call->task);
+    }
+    if (failed) bitlex_py_utf8_end(&call->text);
     return failed;
 }
 
 PyObject *bitlex_py_encode_list(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    Task task = {.at = 0};
+    const Task task = {.at = 0};
     PyObject *list = NULL;
-    Utf8 u;
-    if (encode_text(self, arguments, count, &task, &u) == 0) {
-        bitlex_py_utf8_end(&u);
-        list = bitlex_py_ids_as_list(self, task.ids.data, task.ids.used);
+    Call call;
+    if (encode_text(self, arguments, count, &task, &call) == 0) {
+        bitlex_py_utf8_end(&call.text);
+        list = bitlex_py_ids_as_list(self, call.task.ids.data, call.task.ids.used);
     }
-    bitlex_py_free_ids(&task.ids);
+    bitlex_py_free_ids(&call.task.ids);
     return list;
 }
 
 PyObject *bitlex_py_encode_numpy(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    Task task = {.at = 0};
+    const Task task = {.at = 0};
     PyObject *array = NULL;
-    Utf8 u;
-    if (encode_text(self, arguments, count, &task, &u) == 0) {
-        bitlex_py_utf8_end(&u);
-        array = bitlex_py_ids_as_numpy((PyObject *)self, &task.ids);
+    Call call;
+    if (encode_text(self, arguments, count, &task, &call) == 0) {
+        bitlex_py_utf8_end(&call.text);
+        array = bitlex_py_ids_as_numpy((PyObject *)self, &call.task.ids);
     }
-    bitlex_py_free_ids(&task.ids);
+    bitlex_py_free_ids(&call.task.ids);
     return array;
 }
 
 PyObject *bitlex_py_count_ids(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    Task task = {.counting = 1};
+    const Task task = {.counting = 1};
     PyObject *number = NULL;
-    Utf8 u;
-    if (encode_text(self, arguments, count, &task, &u) == 0) {
-        bitlex_py_utf8_end(&u);
-        number = PyLong_FromUnsignedLongLong(task.counted);
+    Call call;
+    if (encode_text(self, arguments, count, &task, &call) == 0) {
+        bitlex_py_utf8_end(&call.text);
+        number = PyLong_FromUnsignedLongLong(call.task.counted);
     }
-    bitlex_py_free_ids(&task.ids);
+    bitlex_py_free_ids(&call.task.ids);
     return number;
 }
 
@@ -202,15 +224,15 @@ static void count_characters(const Utf8 *u, Ids *ids)
 
 static PyObject *encoder_encode_with_offsets(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    Task task = {.ids = {.placed = 1}};
+    const Task task = {.ids = {.placed = 1}};
     PyObject *result = NULL;
-    Utf8 u;
-    if (encode_text(self, arguments, count, &task, &u) == 0) {
-        if (u.text.string != NULL) count_characters(&u, &task.ids);
-        bitlex_py_utf8_end(&u);
-        result = bitlex_py_ids_and_places((PyObject *)self, &task.ids);
+    Call call;
+    if (encode_text(self, arguments, count, &task, &call) == 0) {
+        if (call.text.text.string != NULL) count_characters(&call.text, &call.task.ids);
+        bitlex_py_utf8_end(&call.text);
+        result = bitlex_py_ids_and_places((PyObject *)self, &call.task.ids);
     }
-    bitlex_py_free_ids(&task.ids);
+    bitlex_py_free_ids(&call.task.ids);
     return result;
 }
 

@@ -5,8 +5,6 @@
  */
 #include "_tokens.h"
 
-#define FEW 1024 /* ids that are copied: for so few, memory that is given away is dearer than the copy */
-
 int bitlex_py_reserve(Ids *ids, size_t more)
 {
     size_t room;
@@ -15,8 +13,14 @@ int bitlex_py_reserve(Ids *ids, size_t more)
     if (more > SIZE_MAX / 8 - ids->used) return -1;
     room = ids->used + more;
     if (room < ids->room + ids->room / 2) room = ids->room + ids->room / 2;
-    grown = bitlex_py_regrow(FOR_IDS, ids->data, ids->room * sizeof *grown, ids->used * sizeof *grown, room * sizeof *grown);
+    if (ids->lent) {
+        grown = bitlex_py_take(FOR_IDS, room * sizeof *grown);
+        if (grown != NULL) memcpy(grown, ids->data, ids->used * sizeof *grown);
+    } else {
+        grown = bitlex_py_regrow(FOR_IDS, ids->data, ids->room * sizeof *grown, ids->used * sizeof *grown, room * sizeof *grown);
+    }
     if (grown == NULL) return -1;
+    ids->lent = 0;
     ids->data = grown;
     ids->room = room;
     if (ids->placed) {
@@ -29,11 +33,12 @@ int bitlex_py_reserve(Ids *ids, size_t more)
 
 void bitlex_py_free_ids(Ids *ids)
 {
-    bitlex_py_let_go(FOR_IDS, ids->data, ids->room * sizeof *ids->data, ids->used * sizeof *ids->data);
+    if (!ids->lent) bitlex_py_let_go(FOR_IDS, ids->data, ids->room * sizeof *ids->data, ids->used * sizeof *ids->data);
     PyMem_RawFree(ids->places);
     ids->data = NULL;
     ids->places = NULL;
     ids->used = ids->room = 0;
+    ids->lent = 0;
 }
 
 static PyObject *number(Encoder *self, uint32_t id)
@@ -104,7 +109,7 @@ static PyObject *as_numpy(PyObject *owner, void **taken, size_t size, size_t roo
     State *state = PyType_GetModuleState(Py_TYPE(owner));
     PyObject *array;
     Array *made;
-    if (size <= FEW * 4) return bitlex_py_numpy_copy(PyType_GetModule(Py_TYPE(owner)), *taken, size, numbers);
+    if (size <= FEW_IDS * 4) return bitlex_py_numpy_copy(PyType_GetModule(Py_TYPE(owner)), *taken, size, numbers);
     made = PyObject_New(Array, state->array);
     if (made == NULL) return NULL;
     made->data = *taken;
@@ -120,7 +125,7 @@ PyObject *bitlex_py_ids_as_numpy(PyObject *owner, Ids *ids)
 {
     void *data;
     PyObject *array;
-    if (ids->used > FEW && ids->room > ids->used + ids->used / 8 + 64 && ids->room * 4 < LARGE) { /* of large memory, the rest was never written */
+    if (ids->used > FEW_IDS && ids->room > ids->used + ids->used / 8 + 64 && ids->room * 4 < LARGE) { /* of large memory, the rest was never written */
         uint32_t *fitted = PyMem_RawRealloc(ids->data, (ids->used + 1) * sizeof *fitted);
         if (fitted != NULL) {
             ids->data = fitted;

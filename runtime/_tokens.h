@@ -45,12 +45,15 @@ typedef struct {
     PyObject **numbers;   /* the ints of ids that were asked for as a list */
 } Encoder;
 
+#define FEW_IDS 1024 /* for so few, memory that is given away is dearer than a copy */
+
 /* Ids that grow in number; and where each starts and ends in the text, if that is wanted. */
 typedef struct {
     uint32_t *data;
     size_t used, room;
     uint64_t *places;
     int placed;
+    int lent; /* data is the caller's, for FEW_IDS at most: it is not let go, and what does not fit is put elsewhere */
 } Ids;
 
 /* Ids that were given, where they lie: numbers of 1, 2, 4 or 8 bytes, so many bytes from one to the next. */
@@ -115,6 +118,12 @@ int bitlex_py_utf8_begin(Utf8 *u, PyObject *text);
 /* The same, of a text that stays as it is: a copy of a buffer to which others may write, such as a file in memory. Merging a piece looks at
  * it again and again, and joins what it found before. */
 int bitlex_py_utf8_hold(Utf8 *u, PyObject *text);
+
+#define UTF8_SLACK 64 /* bytes that may be written behind the last */
+#define UTF8_LENT (256 + UTF8_SLACK)
+
+/* The same; what has to be written, and is short, is put where UTF8_LENT bytes are lent. */
+int bitlex_py_utf8_hold_in(Utf8 *u, PyObject *text, uint8_t *lent);
 void bitlex_py_utf8_end(Utf8 *u);
 
 /* --- _ids.c --- */

@@ -9,8 +9,8 @@
  */
 #include "_tokens.h"
 
-#define RUN 16            /* units at a time */
-#define SLACK 64 /* bytes that may be written behind the last */
+#define RUN 16 /* units at a time */
+#define SLACK UTF8_SLACK
 
 /* Store a character, and garbage behind it: no branch, for in most scripts letters and spaces are of different lengths. */
 static inline uint8_t *store(uint8_t *to, uint32_t c)
@@ -93,20 +93,38 @@ static int has_vectors(void)
     return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw");
 }
 
-/* The same up to the first surrogate, with vectors: each unit is made four bytes, of which those that its character does not have are
+/* So many characters, up to sixteen, where `two` says which are not ASCII: each is made four bytes, and those that it does not have are
  * squeezed out. */
+__attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt"))) static inline uint8_t *
+store_characters(uint8_t *to, __m512i c, __mmask16 two, size_t count)
+{
+    const __m512i shifts = _mm512_set1_epi64(0x20262C3200060C12); /* for each byte of two units, where its six bits are */
+    __m512i bytes, marks = _mm512_maskz_set1_epi32(two, (int)0x80C00000);
+    __mmask64 used;
+    marks = _mm512_mask_set1_epi32(marks, _mm512_cmpge_epu32_mask(c, _mm512_set1_epi32(0x800)), (int)0x8080E000);
+    marks = _mm512_mask_set1_epi32(marks, _mm512_cmpge_epu32_mask(c, _mm512_set1_epi32(0x10000)), (int)0x808080F0);
+    bytes = _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, c), _mm512_set1_epi32(0x3F3F3F3F));
+    bytes = _mm512_mask_slli_epi32(_mm512_or_si512(bytes, marks), (__mmask16)~two, c, 24);
+    used = _mm512_movepi8_mask(_mm512_or_si512(marks, _mm512_set1_epi32((int)0x80000000))) & ~UINT64_C(0) >> (64 - 4 * count);
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(used, bytes));
+    return to + __builtin_popcountll(used);
+}
+
+__attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt"))) static inline int has_surrogates(__m512i c)
+{
+    return _mm512_cmpeq_epi32_mask(_mm512_and_si512(c, _mm512_set1_epi32((int)0xFFFFF800)), _mm512_set1_epi32(0xD800)) != 0;
+}
+
+/* The same up to the first sixteen that have a surrogate, with vectors. */
 __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt"))) static uint8_t *
 store_vectors(uint8_t *to, const void *from, size_t width, size_t *i, size_t length)
 {
-    const __m512i shifts = _mm512_set1_epi64(0x20262C3200060C12); /* for each byte of two units, where its six bits are */
     for (; length - *i >= RUN; *i += RUN) {
         const uint8_t *at = (const uint8_t *)from + width * *i;
         const __m512i c = width == 1   ? _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)at))
                           : width == 2 ? _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)at))
                                        : _mm512_loadu_si512(at);
         const __mmask16 two = _mm512_cmpge_epu32_mask(c, _mm512_set1_epi32(0x80));
-        __m512i bytes, marks;
-        __mmask64 used;
         if (two == 0) {
             const uint8_t *behind = at + width * RUN;
             size_t more = length - *i - RUN;
@@ -117,15 +135,17 @@ store_vectors(uint8_t *to, const void *from, size_t width, size_t *i, size_t len
             *i += more;
             continue;
         }
-        if (_mm512_cmpeq_epi32_mask(_mm512_and_si512(c, _mm512_set1_epi32((int)0xFFFFF800)), _mm512_set1_epi32(0xD800)) != 0) break;
-        marks = _mm512_maskz_set1_epi32(two, (int)0x80C00000);
-        marks = _mm512_mask_set1_epi32(marks, _mm512_cmpge_epu32_mask(c, _mm512_set1_epi32(0x800)), (int)0x8080E000);
-        marks = _mm512_mask_set1_epi32(marks, _mm512_cmpge_epu32_mask(c, _mm512_set1_epi32(0x10000)), (int)0x808080F0);
-        bytes = _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, c), _mm512_set1_epi32(0x3F3F3F3F));
-        bytes = _mm512_mask_slli_epi32(_mm512_or_si512(bytes, marks), (__mmask16)~two, c, 24);
-        used = _mm512_movepi8_mask(_mm512_or_si512(marks, _mm512_set1_epi32((int)0x80000000)));
-        _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(used, bytes));
-        to += __builtin_popcountll(used);
+        if (has_surrogates(c)) return to;
+        to = store_characters(to, c, two, RUN);
+    }
+    if (*i < length) { /* what is behind is not read */
+        const __m512i some = _mm512_maskz_loadu_epi8(~UINT64_C(0) >> (64 - width * (length - *i)), (const uint8_t *)from + width * *i);
+        const __m512i c = width == 1   ? _mm512_cvtepu8_epi32(_mm512_castsi512_si128(some))
+                          : width == 2 ? _mm512_cvtepu16_epi32(_mm512_castsi512_si256(some))
+                                       : some;
+        if (has_surrogates(c)) return to;
+        to = store_characters(to, c, _mm512_cmpge_epu32_mask(c, _mm512_set1_epi32(0x80)), length - *i);
+        *i = length;
     }
     return to;
 }
@@ -153,21 +173,25 @@ static uint8_t *encode(uint8_t *to, const void *from, size_t width, size_t lengt
 
 void bitlex_py_utf8_end(Utf8 *u)
 {
-    bitlex_py_let_go(FOR_TEXTS, u->own, u->own_size, (size_t)u->length);
+    if (u->own != NULL) bitlex_py_let_go(FOR_TEXTS, u->own, u->own_size, (size_t)u->length);
     u->own = NULL;
     bitlex_py_text_end(&u->text);
 }
 
-/* Memory of its own for so many bytes: -1 with an exception set, and the text let go. */
-static int make_own(Utf8 *u, size_t size)
+/* Where so many bytes may be put, in what is lent or in memory of its own: NULL with an exception set, and the text let go. */
+static uint8_t *make_room(Utf8 *u, size_t size, uint8_t *lent)
 {
+    if (lent != NULL && size <= UTF8_LENT) {
+        u->bytes = lent;
+        return lent;
+    }
     u->own_size = size;
     u->own = size == PY_SSIZE_T_MAX ? NULL : bitlex_py_take(FOR_TEXTS, size);
     u->bytes = u->own;
-    if (u->own != NULL) return 0;
+    if (u->own != NULL) return u->own;
     PyErr_NoMemory();
     bitlex_py_utf8_end(u);
-    return -1;
+    return NULL;
 }
 
 /* bytes, or a view of bytes. */
@@ -177,19 +201,12 @@ static int is_constant(PyObject *text)
     return text != NULL && PyBytes_CheckExact(text);
 }
 
-int bitlex_py_utf8_hold(Utf8 *u, PyObject *text)
-{
-    if (bitlex_py_utf8_begin(u, text) < 0) return -1;
-    if (u->text.string != NULL || is_constant(text)) return 0;
-    if (make_own(u, (size_t)u->length + SLACK) < 0) return -1;
-    memcpy(u->own, u->text.data, (size_t)u->length);
-    return 0;
-}
-
-int bitlex_py_utf8_begin(Utf8 *u, PyObject *text)
+/* A str as it lies in memory, or made UTF-8; of anything else, where its bytes are. */
+static int begin(Utf8 *u, PyObject *text, uint8_t *lent)
 {
     static const bitlex_machine any; /* one that reads everything */
     const void *data;
+    uint8_t *to;
     size_t length, width, widest;
     u->own = NULL;
     u->own_size = 0;
@@ -203,7 +220,23 @@ int bitlex_py_utf8_begin(Utf8 *u, PyObject *text)
     }
     width = u->text.encoding == BITLEX_LATIN1 ? 1 : u->text.encoding == BITLEX_UCS2 ? 2 : 4;
     widest = width == 1 ? 2 : width == 2 ? 3 : 4;
-    if (make_own(u, length > (PY_SSIZE_T_MAX - SLACK) / widest ? PY_SSIZE_T_MAX : length * widest + SLACK) < 0) return -1;
-    u->length = (uint64_t)(encode(u->own, data, width, length) - u->own);
+    to = make_room(u, length > (PY_SSIZE_T_MAX - SLACK) / widest ? PY_SSIZE_T_MAX : length * widest + SLACK, lent);
+    if (to == NULL) return -1;
+    u->length = (uint64_t)(encode(to, data, width, length) - to);
     return 0;
 }
+
+int bitlex_py_utf8_begin(Utf8 *u, PyObject *text) { return begin(u, text, NULL); }
+
+int bitlex_py_utf8_hold_in(Utf8 *u, PyObject *text, uint8_t *lent)
+{
+    uint8_t *to;
+    if (begin(u, text, lent) < 0) return -1;
+    if (u->text.string != NULL || is_constant(text)) return 0;
+    to = make_room(u, (size_t)u->length + SLACK, lent);
+    if (to == NULL) return -1;
+    memcpy(to, u->text.data, (size_t)u->length);
+    return 0;
+}
+
+int bitlex_py_utf8_hold(Utf8 *u, PyObject *text) { return bitlex_py_utf8_hold_in(u, text, NULL); }

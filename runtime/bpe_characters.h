@@ -20,7 +20,8 @@
 #ifdef HAS_VECTORS
 
 #define SHORT_PLACES 4 /* bytes of a place on average, below which it is looked which are characters, */
-#define MANY_PLACES 64 /* if there are so many */
+#define MANY_PLACES 64 /* if there are so many, or all is in a window */
+#define WINDOW 64      /* bytes that are one vector */
 
 /* Of 64 bytes and the two behind each: bits where a character of one byte begins that is the whole place, of two, and of three. Each
  * is as UTF-8 has it, but that surrogates are let pass: their numbers are no other's. */
@@ -56,32 +57,38 @@ WITH_VECTORS static inline __mmask64 may_read(uint64_t rest, unsigned ahead)
     return _bzhi_u64(~UINT64_C(0), rest < ahead ? 0 : rest - ahead < 64 ? (unsigned)(rest - ahead) : 64);
 }
 
-/* Store the number of each place that is one character, and 0 for each other: how many are. */
+/* Store the number of each place of 64 bytes that is one character, and 0 for each other: how many are. */
+WITH_VECTORS static inline size_t number_places(uint16_t *to, __m512i first, __m512i second, __m512i third, uint64_t all, uint64_t next)
+{
+    const whole are = whole_places(first, second, third, all, next);
+    __m512i low = _mm512_maskz_mov_epi8(are.one, first), high;
+    unsigned half;
+    low = _mm512_mask_mov_epi8(low, are.two, _mm512_or_si512(BITS(NOT_MOVED, second, 0x3F), BITS(UP_6, first, 0xC0)));
+    low = _mm512_mask_mov_epi8(low, are.three, _mm512_or_si512(BITS(NOT_MOVED, third, 0x3F), BITS(UP_6, second, 0xC0)));
+    high = _mm512_maskz_mov_epi8(are.two, BITS(DOWN_2, first, 0x07));
+    high = _mm512_mask_mov_epi8(high, are.three, _mm512_or_si512(BITS(DOWN_2, second, 0x0F), BITS(UP_4, first, 0xF0)));
+    low = _mm512_maskz_compress_epi8(all, low);
+    high = _mm512_maskz_compress_epi8(all, high);
+    for (half = 0; half < 2; half++) {
+        const __m512i upper = _mm512_cvtepu8_epi16(half ? _mm512_extracti64x4_epi64(high, 1) : _mm512_castsi512_si256(high));
+        const __m512i lower = _mm512_cvtepu8_epi16(half ? _mm512_extracti64x4_epi64(low, 1) : _mm512_castsi512_si256(low));
+        _mm512_storeu_si512(to + 32 * half, _mm512_or_si512(lower, _mm512_slli_epi16(upper, 8)));
+    }
+    return (size_t)_mm_popcnt_u64(are.one | are.two | are.three);
+}
+
+/* The same of all places of a region. */
 WITH_VECTORS static size_t number_characters(region *r, const uint8_t *text, uint64_t readable, uint32_t windows)
 {
     size_t n = 0, found = 0;
     uint32_t w;
     for (w = 0; w < windows; w++) {
-        const uint64_t all = r->all[w], rest = readable - 64 * (uint64_t)w;
+        const uint64_t rest = readable - 64 * (uint64_t)w;
         const __m512i first = _mm512_maskz_loadu_epi8(may_read(rest, 0), text + 64 * w);
         const __m512i second = _mm512_maskz_loadu_epi8(may_read(rest, 1), text + 64 * w + 1);
         const __m512i third = _mm512_maskz_loadu_epi8(may_read(rest, 2), text + 64 * w + 2);
-        const whole are = whole_places(first, second, third, all, r->all[w + 1]);
-        __m512i low = _mm512_maskz_mov_epi8(are.one, first), high;
-        unsigned half;
-        low = _mm512_mask_mov_epi8(low, are.two, _mm512_or_si512(BITS(NOT_MOVED, second, 0x3F), BITS(UP_6, first, 0xC0)));
-        low = _mm512_mask_mov_epi8(low, are.three, _mm512_or_si512(BITS(NOT_MOVED, third, 0x3F), BITS(UP_6, second, 0xC0)));
-        high = _mm512_maskz_mov_epi8(are.two, BITS(DOWN_2, first, 0x07));
-        high = _mm512_mask_mov_epi8(high, are.three, _mm512_or_si512(BITS(DOWN_2, second, 0x0F), BITS(UP_4, first, 0xF0)));
-        low = _mm512_maskz_compress_epi8(all, low);
-        high = _mm512_maskz_compress_epi8(all, high);
-        for (half = 0; half < 2; half++) {
-            const __m512i upper = _mm512_cvtepu8_epi16(half ? _mm512_extracti64x4_epi64(high, 1) : _mm512_castsi512_si256(high));
-            const __m512i lower = _mm512_cvtepu8_epi16(half ? _mm512_extracti64x4_epi64(low, 1) : _mm512_castsi512_si256(low));
-            _mm512_storeu_si512(r->characters + n + 32 * half, _mm512_or_si512(lower, _mm512_slli_epi16(upper, 8)));
-        }
-        n += (size_t)_mm_popcnt_u64(all);
-        found += (size_t)_mm_popcnt_u64(are.one | are.two | are.three);
+        found += number_places(r->characters + n, first, second, third, r->all[w], r->all[w + 1]);
+        n += (size_t)_mm_popcnt_u64(r->all[w]);
     }
     return found;
 }
@@ -100,6 +107,52 @@ WITH_VECTORS static size_t put_region(const bpe_vocabulary *v, region *r, const 
         *characters = number_characters(r, text + starts[0], readable - starts[0], size / 64 + 1);
     }
     return pieces;
+}
+
+/* The same of those that have up to WINDOW bytes together, as the first has: nothing goes through memory but what comes out. */
+WITH_VECTORS static size_t put_window(const bpe_vocabulary *v, region *r, const uint8_t *text, uint64_t readable, const uint32_t *starts,
+                                      const uint32_t *ends, size_t most, size_t *places, uint32_t *cut, size_t *characters)
+{
+    const uint32_t from = starts[0];
+    const __m512i zeros = _mm512_setzero_si512(), one = _mm512_set1_epi8(1);
+    const __m512i now = _mm512_maskz_loadu_epi8(may_read(readable - from, 0), text + from);
+    const uint64_t go_on = _mm512_cmplt_epi8_mask(now, _mm512_set1_epi8(-64));
+    uint64_t begins = 1, inside, cuts, longer, leads, joints = 0, all;
+    unsigned char carry = 0;
+    uint32_t size = 0;
+    size_t n;
+    for (n = 0; n < most && ends[n] - from <= WINDOW && starts[n] - from == size; n++) {
+        size = ends[n] - from;
+        begins |= UINT64_C(1) << size % WINDOW; /* behind all of them, the next piece begins outside */
+    }
+    inside = _bzhi_u64(~UINT64_C(0), size);
+    cuts = choose(begins, size / WINDOW, now, inside, &longer);
+    leads = _mm512_movepi8_mask(now) & ~go_on & go_on << 1 & fill(begins, cuts | longer, &carry) & ~begins;
+    if (LIKELY(leads != 0)) {
+        __m512i at = places_of(leads, 0);
+        joints = are_joints(v, characters_before(zeros, now, at), bytes_behind(now, zeros, at));
+        if (_mm_popcnt_u64(leads) > SIXTEEN) {
+            at = places_of(leads, 1);
+            joints |= (uint64_t)are_joints(v, characters_before(zeros, now, at), bytes_behind(now, zeros, at)) << SIXTEEN;
+        }
+        joints = _pdep_u64(joints, leads);
+    }
+    cuts = chosen(cuts, longer, joints, 0);
+    carry = 0;
+    joints &= fill(begins, cuts, &carry) & ~begins;
+    all = begins | joints;
+    store_numbers(r->starts, all, from);
+    *places = (size_t)_mm_popcnt_u64(all & inside);
+    r->starts[*places] = from + size;
+    _mm512_storeu_si512(r->joint, _mm512_maskz_set1_epi8(_pext_u64(joints, all), 1));
+    *cut = (uint32_t)_mm_popcnt_u64(cuts);
+    *characters = 0;
+    if (size < SHORT_PLACES * *places) {
+        const __m512i next = _mm512_add_epi8(numbers_to_63(), one);
+        const __m512i second = _mm512_permutexvar_epi8(next, now), third = _mm512_permutexvar_epi8(_mm512_add_epi8(next, one), now);
+        *characters = number_places(r->characters, now, second, third, all, size / WINDOW);
+    }
+    return n;
 }
 
 /* Where the ids of some places are, in bytes from the tables on, and which of these places are no characters. */

@@ -11,7 +11,7 @@
 #include "bpe_characters.h"
 #include "bpe_short.h"
 
-#define WORTH 8             /* pieces for which a region is worth it */
+#define WORTH 8             /* pieces for which a region is worth it, if the first is long */
 #define MISSING 256         /* that wait: enough to be merged by turns, though few pieces of a group are missing */
 #if MISSING > 256
 #error "which of those that wait is kept in a byte"
@@ -407,6 +407,7 @@ static void put_missing(const misses *missed, uint32_t *out, size_t end, size_t 
 static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size_t done)
 {
     size_t i, extra = 0;
+    if (missed->gap_count == 0) return done;
     find_tokens(e, missed);
     if (merge_missing(e, missed) != 0) return BPE_NO_TOKEN;
     for (i = 0; i < missed->gap_count; i++) extra += missed->list[missed->gaps[i].which].count;
@@ -598,7 +599,11 @@ NOT_INLINE static size_t encode_regions(bpe_encoder *e, group *g, misses *missed
     uint32_t cut;
     do {
         if (most > count - *i) most = count - *i;
-        pieces = put_region(e->v, &r, g->text, g->readable, starts + *i, ends + *i, most, &places, &cut, &characters);
+        if (ends[count - 1] - starts[*i] <= WINDOW) {
+            pieces = put_window(e->v, &r, g->text, g->readable, starts + *i, ends + *i, most, &places, &cut, &characters);
+        } else {
+            pieces = put_region(e->v, &r, g->text, g->readable, starts + *i, ends + *i, most, &places, &cut, &characters);
+        }
         *i += pieces;
         most = MANY_PIECES;
         for (from = 0; from < places; from += g->count) {
@@ -771,11 +776,11 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
         g.ends = ends + i;
         g.part = NULL;
         const int runs = c.length == 0 && readable - starts[i + most - 1] >= 16;
-        n = runs ? put_run(e, &g, most) : 0;
+        n = runs && (text[starts[i]] < SCRIPTS || ends[i] - starts[i] <= ONE) ? put_run(e, &g, most) : 0; /* else the first is cut */
         i += n;
         g.count = n;
 #ifdef HAS_VECTORS
-        if (n < most && runs && e->vectors && count - i >= WORTH && ends[i] - starts[i] <= REGION) {
+        if (n < most && runs && e->vectors && (count - i >= WORTH || ends[i] - starts[i] <= WINDOW) && ends[i] - starts[i] <= REGION) {
             done = encode_group(e, &g, &missed, out, done);
             if (done < BPE_NO_TOKEN) done = encode_regions(e, &g, &missed, starts, ends, count, &i, out, done);
             if (done >= BPE_NO_TOKEN) return done;

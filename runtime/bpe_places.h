@@ -87,34 +87,57 @@ WITH_VECTORS static inline size_t mark_pieces(region *r, const uint32_t *starts,
     return n;
 }
 
-/* Which of the pieces that begin in 64 bytes are cut, and which are if they have a joint near their beginning; those among them that may be. */
-WITH_VECTORS static inline uint64_t choose(region *r, uint32_t w, uint64_t scripts, uint64_t pieces)
+/* Which of the pieces that begin in 64 bytes are cut; in *longer, which are if they have a joint near their beginning. */
+WITH_VECTORS static inline uint64_t choose(uint64_t begins, uint64_t next, __m512i bytes, uint64_t pieces, uint64_t *longer)
 {
-    uint64_t next = r->begins[w + 1], four;
-    const uint64_t begins = r->begins[w], eight = any_of_8(begins, &next, &four), short_ones = eight | down(eight, next, BPE_KEY - 8);
-    r->cut[w] = begins & scripts & ~four & pieces;
-    r->longer[w] = begins & ~short_ones & ~r->cut[w] & pieces;
-    return r->cut[w] | r->longer[w];
+    const uint64_t scripts = _mm512_cmpge_epu8_mask(bytes, _mm512_set1_epi8((char)SCRIPTS));
+    uint64_t four;
+    const uint64_t eight = any_of_8(begins, &next, &four), short_ones = eight | down(eight, next, BPE_KEY - 8);
+    const uint64_t cut = begins & scripts & ~four & pieces;
+    *longer = begins & ~short_ones & ~cut & pieces;
+    return cut;
+}
+
+/* All of them that are, by the joints that were found. */
+WITH_VECTORS static inline uint64_t chosen(uint64_t cut, uint64_t longer, uint64_t joints, uint64_t next)
+{
+    uint64_t four;
+    const uint64_t eight = any_of_8(joints, &next, &four);
+    return cut | (longer & (eight | down(eight, next, LOOK - 1 - 8)));
 }
 
 /* Characters as numbers, whose last byte is the lowest: which of them have so many bytes. */
 #define ARE(c, which, value) _mm512_cmpeq_epi32_mask(_mm512_and_si512(c, _mm512_set1_epi32(which)), _mm512_set1_epi32(value))
 
+/* Sixteen of the places at `leads` of 64 bytes, of which there are 32 at most. */
+WITH_VECTORS static inline __m512i places_of(uint64_t leads, unsigned half)
+{
+    const __m256i places = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(leads, numbers_to_63()));
+    const __m512i same = _mm512_set4_epi32(0x0C0C0C0C, 0x08080808, 0x04040404, 0);
+    return _mm512_shuffle_epi8(_mm512_cvtepu8_epi32(half ? _mm256_extracti128_si256(places, 1) : _mm256_castsi256_si128(places)), same);
+}
+
+/* The characters before such places, and four bytes from them on. */
+WITH_VECTORS static inline __m512i characters_before(__m512i last, __m512i now, __m512i at)
+{
+    const __m512i before = _mm512_permutex2var_epi8(last, _mm512_add_epi8(at, _mm512_set1_epi32(0x3C3D3E3F)), now);
+    const __m512i number = _mm512_mask_and_epi32(before, ARE(before, 0xE0C0, 0xC080), before, _mm512_set1_epi32(0xFFFF));
+    return _mm512_mask_and_epi32(number, ARE(before, 0xF0C0C0, 0xE08080), before, _mm512_set1_epi32(0xFFFFFF));
+}
+
+WITH_VECTORS static inline __m512i bytes_behind(__m512i now, __m512i next, __m512i at)
+{
+    return _mm512_permutex2var_epi8(now, _mm512_add_epi8(at, _mm512_set1_epi32(0x00010203)), next);
+}
+
 /* Put the characters at `leads` of 64 bytes, and those before them, at the end of the list. */
 WITH_VECTORS static inline void list_characters(region *r, uint32_t listed, __m512i last, __m512i now, __m512i next, uint64_t leads)
 {
-    const __m512i same = _mm512_set4_epi32(0x0C0C0C0C, 0x08080808, 0x04040404, 0);
-    const __m256i places = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(leads, numbers_to_63()));
     unsigned half;
     for (half = 0; half < 2; half++) {
-        const __m128i sixteen = half ? _mm256_extracti128_si256(places, 1) : _mm256_castsi256_si128(places);
-        const __m512i at = _mm512_shuffle_epi8(_mm512_cvtepu8_epi32(sixteen), same);
-        const __m512i behind = _mm512_permutex2var_epi8(now, _mm512_add_epi8(at, _mm512_set1_epi32(0x00010203)), next);
-        const __m512i before = _mm512_permutex2var_epi8(last, _mm512_add_epi8(at, _mm512_set1_epi32(0x3C3D3E3F)), now);
-        __m512i number = _mm512_mask_and_epi32(before, ARE(before, 0xE0C0, 0xC080), before, _mm512_set1_epi32(0xFFFF));
-        number = _mm512_mask_and_epi32(number, ARE(before, 0xF0C0C0, 0xE08080), before, _mm512_set1_epi32(0xFFFFFF));
-        _mm512_storeu_si512(r->before + listed + 16 * half, number);
-        _mm512_storeu_si512(r->behind + listed + 16 * half, behind);
+        const __m512i at = places_of(leads, half);
+        _mm512_storeu_si512(r->before + listed + 16 * half, characters_before(last, now, at));
+        _mm512_storeu_si512(r->behind + listed + 16 * half, bytes_behind(now, next, at));
     }
 }
 
@@ -133,7 +156,8 @@ WITH_VECTORS static inline uint32_t list_region(region *r, const uint8_t *text, 
         now = next;
         next = _mm512_maskz_loadu_epi8(_bzhi_u64(~UINT64_C(0), rest < 64 ? (unsigned)rest : 64), text + 64 * (w + 1));
         go_on = _mm512_cmplt_epi8_mask(now, _mm512_set1_epi8(-64));
-        may = choose(r, w, _mm512_cmpge_epu8_mask(now, _mm512_set1_epi8((char)SCRIPTS)), _bzhi_u64(~UINT64_C(0), size - 64 * w < 64 ? size - 64 * w : 64));
+        r->cut[w] = choose(r->begins[w], r->begins[w + 1], now, _bzhi_u64(~UINT64_C(0), size - 64 * w < 64 ? size - 64 * w : 64), r->longer + w);
+        may = r->cut[w] | r->longer[w];
         r->listed[w] = listed;
         r->leads[w] = _mm512_movepi8_mask(now) & ~go_on & (go_on << 1 | were) & fill(r->begins[w], may, &carry) & ~r->begins[w];
         were = go_on >> 63;
@@ -144,25 +168,30 @@ WITH_VECTORS static inline uint32_t list_region(region *r, const uint8_t *text, 
     return listed;
 }
 
-/* Look up what is listed. */
-WITH_VECTORS static inline void find_joints(const bpe_vocabulary *v, region *r, uint32_t listed)
+/* Between which of sixteen characters, and those that begin with these four bytes, there is a joint. */
+WITH_VECTORS static inline __mmask16 are_joints(const bpe_vocabulary *v, __m512i before, __m512i first)
 {
     const __m512i factor = _mm512_set1_epi64((long long)UINT64_C(0x9E3779B97F4A7C15)), low = _mm512_set1_epi64(0xFFFFFFFF);
     const __m512i within = _mm512_set1_epi32(31);
+    const __m512i three = _mm512_mask_srli_epi32(first, _mm512_cmplt_epu32_mask(first, _mm512_set1_epi32((int)0xF0000000)), first, 8);
+    const __m512i behind = _mm512_mask_srli_epi32(three, _mm512_cmplt_epu32_mask(first, _mm512_set1_epi32((int)0xE0000000)), first, 16);
+    const __m512i even = _mm512_mullo_epi64(_mm512_or_si512(_mm512_slli_epi64(before, 32), _mm512_and_si512(behind, low)), factor);
+    const __m512i odd = _mm512_mullo_epi64(_mm512_or_si512(_mm512_andnot_si512(low, before), _mm512_srli_epi64(behind, 32)), factor);
+    const __m512i chars = _mm512_srli_epi32(_mm512_mask_mov_epi32(_mm512_srli_epi64(even, 32), 0xAAAA, odd), 32 - CHAR_JOINT_BITS);
+    __m512i bytes = _mm512_and_si512(_mm512_slli_epi32(before, 12), _mm512_set1_epi32(0x3F000)), either;
+    bytes = _mm512_or_si512(bytes, _mm512_and_si512(_mm512_srli_epi32(first, 18), _mm512_set1_epi32(0xFC0)));
+    bytes = _mm512_or_si512(bytes, _mm512_and_si512(_mm512_srli_epi32(first, 16), _mm512_set1_epi32(0x3F)));
+    either = _mm512_or_si512(_mm512_srlv_epi32(_mm512_i32gather_epi32(_mm512_srli_epi32(bytes, 5), v->byte_joints, 4), _mm512_and_si512(bytes, within)),
+                             _mm512_srlv_epi32(_mm512_i32gather_epi32(_mm512_srli_epi32(chars, 5), v->char_joints, 4), _mm512_and_si512(chars, within)));
+    return _mm512_testn_epi32_mask(either, _mm512_set1_epi32(1));
+}
+
+/* Look up what is listed. */
+WITH_VECTORS static inline void find_joints(const bpe_vocabulary *v, region *r, uint32_t listed)
+{
     uint32_t i;
     for (i = 0; i < listed; i += 16) {
-        const __m512i before = _mm512_loadu_si512(r->before + i), first = _mm512_loadu_si512(r->behind + i);
-        const __m512i three = _mm512_mask_srli_epi32(first, _mm512_cmplt_epu32_mask(first, _mm512_set1_epi32((int)0xF0000000)), first, 8);
-        const __m512i behind = _mm512_mask_srli_epi32(three, _mm512_cmplt_epu32_mask(first, _mm512_set1_epi32((int)0xE0000000)), first, 16);
-        const __m512i even = _mm512_mullo_epi64(_mm512_or_si512(_mm512_slli_epi64(before, 32), _mm512_and_si512(behind, low)), factor);
-        const __m512i odd = _mm512_mullo_epi64(_mm512_or_si512(_mm512_andnot_si512(low, before), _mm512_srli_epi64(behind, 32)), factor);
-        const __m512i chars = _mm512_srli_epi32(_mm512_mask_mov_epi32(_mm512_srli_epi64(even, 32), 0xAAAA, odd), 32 - CHAR_JOINT_BITS);
-        __m512i bytes = _mm512_and_si512(_mm512_slli_epi32(before, 12), _mm512_set1_epi32(0x3F000)), either;
-        bytes = _mm512_or_si512(bytes, _mm512_and_si512(_mm512_srli_epi32(first, 18), _mm512_set1_epi32(0xFC0)));
-        bytes = _mm512_or_si512(bytes, _mm512_and_si512(_mm512_srli_epi32(first, 16), _mm512_set1_epi32(0x3F)));
-        either = _mm512_or_si512(_mm512_srlv_epi32(_mm512_i32gather_epi32(_mm512_srli_epi32(bytes, 5), v->byte_joints, 4), _mm512_and_si512(bytes, within)),
-                                 _mm512_srlv_epi32(_mm512_i32gather_epi32(_mm512_srli_epi32(chars, 5), v->char_joints, 4), _mm512_and_si512(chars, within)));
-        r->found[i / 16] = _mm512_testn_epi32_mask(either, _mm512_set1_epi32(1));
+        r->found[i / 16] = are_joints(v, _mm512_loadu_si512(r->before + i), _mm512_loadu_si512(r->behind + i));
     }
     memset(r->found + (listed + 15) / 16, 0, 8);
 }
@@ -172,6 +201,17 @@ WITH_VECTORS static inline uint64_t joints_of(const region *r, uint32_t w)
 {
     const uint64_t found = load_8((const uint8_t *)r->found + r->listed[w] / 8) >> r->listed[w] % 8;
     return _pdep_u64(found, r->leads[w]);
+}
+
+/* The numbers of bits, added to `from`; of 32 bits at least. */
+WITH_VECTORS static inline void store_numbers(uint32_t *to, uint64_t bits, uint32_t from)
+{
+    const __m512i places = _mm512_maskz_compress_epi8(bits, numbers_to_63()), base = _mm512_set1_epi32((int)from);
+    _mm512_storeu_si512(to, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places))));
+    _mm512_storeu_si512(to + 16, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(places, 1))));
+    if (LIKELY(_mm_popcnt_u64(bits) <= 32)) return;
+    _mm512_storeu_si512(to + 32, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(places, 2))));
+    _mm512_storeu_si512(to + 48, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(places, 3))));
 }
 
 /* Places from bits, one behind the other, and where the last ends: how many. *cut becomes how many pieces are. */
@@ -184,27 +224,14 @@ WITH_VECTORS static inline size_t store_places(region *r, uint32_t from, uint32_
     *cut = 0;
     for (w = 0; w < windows; w++) {
         const uint64_t begins = r->begins[w], found = next;
-        uint64_t near, four, cuts, joints, all;
-        __m512i places, base;
-        unsigned count;
+        uint64_t cuts, joints, all;
         next = w + 1 < windows ? joints_of(r, w + 1) : 0;
-        near = next;
-        cuts = any_of_8(found, &near, &four);
-        cuts |= down(cuts, near, LOOK - 1 - 8);
-        cuts = r->cut[w] | (r->longer[w] & cuts);
+        cuts = chosen(r->cut[w], r->longer[w], found, next);
         joints = found & fill(begins, cuts, &carry) & ~begins;
         r->all[w] = all = begins | joints;
-        places = _mm512_maskz_compress_epi8(all, numbers_to_63());
-        base = _mm512_set1_epi32((int)(from + 64 * w));
-        count = (unsigned)_mm_popcnt_u64(all);
-        _mm512_storeu_si512(r->starts + n, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places))));
-        _mm512_storeu_si512(r->starts + n + 16, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(places, 1))));
-        if (UNLIKELY(count > 32)) {
-            _mm512_storeu_si512(r->starts + n + 32, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(places, 2))));
-            _mm512_storeu_si512(r->starts + n + 48, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(places, 3))));
-        }
+        store_numbers(r->starts + n, all, from + 64 * w);
         _mm512_storeu_si512(r->joint + n, _mm512_maskz_set1_epi8(_pext_u64(joints, all), 1));
-        n += count;
+        n += (size_t)_mm_popcnt_u64(all);
         *cut += (uint32_t)_mm_popcnt_u64(cuts);
     }
     r->all[w] = 0;

@@ -340,6 +340,32 @@ static void check_encoding(bpe_encoder *e, const cut_text *t, const char *what, 
     free(out);
 }
 
+#define FEW_BYTES 80
+/* A few pieces alone, as a short call has them, behind which 16 bytes may be read. */
+static void check_few(bpe_encoder *e, const vocabulary *v, const cut_text *t, long round)
+{
+    uint32_t starts[FEW_BYTES], ends[FEW_BYTES], ids[PIECE_MOST + BPE_PADDING], expected[FEW_BYTES], out[FEW_BYTES + BPE_PADDING], first;
+    size_t count = 0, wanted = 0, i = below((uint32_t)t->count), made;
+    const size_t size = 1 + below(FEW_BYTES);
+    uint8_t *text;
+    first = t->starts[i];
+    for (; i < t->count && t->ends[i] - first <= size; i++, count++) {
+        starts[count] = t->starts[i] - first;
+        ends[count] = t->ends[i] - first;
+        made = define(v, t->text + t->starts[i], t->ends[i] - t->starts[i], v->whole, ids);
+        if (made == BPE_NO_TOKEN) return;
+        memcpy(expected + wanted, ids, made * sizeof *ids);
+        wanted += made;
+    }
+    if (count == 0) return;
+    text = exactly(ends[count - 1] + 16);
+    memcpy(text, t->text + first, ends[count - 1]);
+    for (i = 0; i < 16; i++) text[ends[count - 1] + i] = (uint8_t)below(256);
+    made = bpe_encode(e, text, ends[count - 1] + 16, starts, ends, count, out);
+    if (made != wanted || memcmp(out, expected, made * sizeof *out) != 0) fail("a few pieces", round);
+    free(text);
+}
+
 #define OTHERS 12
 #define NO_ID (UINT32_MAX - 3)
 
@@ -804,6 +830,7 @@ int main(int argc, char **argv)
         check_encoding(e, &first, "cold", round);
         bpe_encoder_use_vectors(e, has_vectors() && round % 4 < 2); /* each way finds what the other has kept */
         check_encoding(e, &first, "warm", round);
+        for (i = 0; i < 20 && first.count > 0; i++) check_few(e, v, &first, round);
         check_encoding(e, &other, "another text", round);
         check_encoding(e, &first, "after another text", round);
         check_image(&b, &other, round);

@@ -136,8 +136,11 @@ int bitlex_is_ascii(const uint8_t *p, size_t length)
         memcpy(words, p + i, 64);
         for (k = 0; k < 8; k++) seen |= words[k];
     }
-    if ((seen & EACH(0x80)) != 0) return 0;
-    for (; i < length; i++) seen |= (uint64_t)p[i];
+    for (; i + 8 <= length && (seen & EACH(0x80)) == 0; i += 8) {
+        memcpy(words, p + i, 8);
+        seen |= words[0];
+    }
+    for (; i < length && (seen & EACH(0x80)) == 0; i++) seen |= p[i];
     return (seen & EACH(0x80)) == 0;
 }
 
@@ -690,7 +693,7 @@ static int run_whole(bitlex_cursor *c, const uint8_t *units, bitlex_units kind, 
     uint32_t forward = c->forward / c->stage->label_count, count;
     if (lanes == NULL || lanes->whole == NULL || n >= BITLEX_LANES_FROM) return 0;
     if (n < (kind == BITLEX_COLUMNS ? 2 * BITLEX_WHOLE_FROM : BITLEX_WHOLE_FROM)) return 0; /* columns were stored one by one: vectors wait for them */
-    count = lanes->whole(lanes, units, kind, n, backward / c->stage->column_count, &forward, c->events);
+    count = lanes->whole(c, units, kind, n, backward / c->stage->column_count, &forward);
     if (count == BITLEX_NOT_DONE) return 0;
     c->forward = forward * c->stage->label_count;
     c->count = count;
@@ -698,13 +701,14 @@ static int run_whole(bitlex_cursor *c, const uint8_t *units, bitlex_units kind, 
     return 1;
 }
 
-/* The same of the text from..to, as long as each byte is a character. */
+/* The same of the text from..to. */
 static int run_bytes(bitlex_cursor *c, uint64_t from, uint64_t to, uint32_t backward)
 {
     c->plain = 1;
     if (to - from < BITLEX_WHOLE_FROM || c->encoding > BITLEX_LATIN1) return 0;
-    if (c->encoding == BITLEX_UTF8 && (c->text[from] | c->text[to - 1]) >= 0x80) return 0; /* most often, it is not ASCII then */
-    return run_whole(c, c->text + from, c->encoding == BITLEX_LATIN1 ? BITLEX_POINTS : BITLEX_ASCII, (uint32_t)(to - from), backward);
+    if (c->encoding == BITLEX_UTF8 && to - from < 2 * BITLEX_WHOLE_FROM && (c->text[from] | c->text[to - 1]) >= 0x80) return 0;
+    if (c->machine->continuation != NULL && !bitlex_is_ascii(c->text + from, (size_t)(to - from))) return 0;
+    return run_whole(c, c->text + from, c->encoding == BITLEX_LATIN1 ? BITLEX_POINTS : BITLEX_BYTES, (uint32_t)(to - from), backward);
 }
 
 /* Lex the next block: fills words of bits, or events and units. */
@@ -795,6 +799,7 @@ void bitlex_begin(bitlex_cursor *c, const bitlex_machine *m, const void *text, u
 {
     c->machine = m;
     c->rowed = 0;
+    if (has_vectors(m)) bitlex_forget(&c->recent);
     prepare_stage(c, 0);
     bitlex_restart(c, text, length, encoding, scratch);
 }
@@ -807,7 +812,7 @@ static uint64_t place(const bitlex_cursor *c, uint32_t point)
 /* All stages but the last: each leaves its letters in the scratch memory. A stage looks only at letters from its own
  * block on, so it may write over those of the stage before. All are letters from the start: blocks may begin elsewhere when another
  * thread has written to the text. */
-static void finish_inner_stages(bitlex_cursor *c)
+APART static void finish_inner_stages(bitlex_cursor *c)
 {
     if (c->stage_number == 0 && c->machine->stage_count > 1) memset(c->letters, 0, (size_t)c->length);
     while (c->stage_number + 1 < c->machine->stage_count) {

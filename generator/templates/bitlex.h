@@ -81,6 +81,19 @@ typedef struct {
     const bitlex_lanes *lanes;   /* NULL; or what bitlex_accelerate made */
 } bitlex_machine;
 
+/* The rows of 64 code points that were met last, as codes. A text has few of them at a time. Private, as is what follows. */
+#define BITLEX_RECENT 8 /* rows that are kept at hand, at most */
+typedef struct {
+    uint8_t codes[BITLEX_RECENT][64]; /* like the next two, loaded 64 at a time, so best at multiples of that */
+    uint8_t place[256];               /* number -> which of the rows at hand, or 0x80 and more */
+    uint8_t number[2][128];           /* 512 code points of the BMP, or of the plane behind it -> number of their first row, or UNKNOWN */
+    uint8_t chunk[BITLEX_RECENT], row[BITLEX_RECENT]; /* which rows they are: bits 12..19 and 6..11, as they came */
+    uint8_t only[BITLEX_RECENT]; /* the code that all of a row have, or LOOK_DEEPER */
+    uint8_t held[BITLEX_RECENT]; /* or their numbers, of eight bits: rows are numbered as they are met */
+    uint32_t oldest, numbers, finished; /* how many were met, how many are numbered, how often those at hand were all that was needed */
+    uint32_t jumps; /* how many times 64 characters more no row is looked for */
+} bitlex_recent;
+
 /* All of it is private; it is spelled out only so that you can allocate it. */
 typedef struct {
     const bitlex_machine *machine;
@@ -100,6 +113,7 @@ typedef struct {
     uint16_t units[BITLEX_BLOCK + 16];
     uint16_t events[BITLEX_BLOCK + 16];
     uint32_t rows[BITLEX_ROWS], leads[256]; /* where stage2 has what, by leading bits and bytes */
+    bitlex_recent recent;       /* of texts too short for scratch memory */
 } bitlex_cursor;
 
 /* sizeof(bitlex_cursor) as the library was compiled, for callers that are not. */

@@ -17,7 +17,6 @@
 #define BITLEX_LANES 64      /* parts of a block that are run side by side */
 #define BITLEX_STEPS (((BITLEX_BLOCK + BITLEX_LANES - 1) / BITLEX_LANES + 15) / 16 * 16 + 16) /* code units of a part, at most */
 #define BITLEX_LANE_UNITS (BITLEX_LANES * BITLEX_STEPS)
-#define BITLEX_RECENT 8      /* rows of 64 code points that are kept at hand, at most */
 #define BITLEX_FEW 8         /* bytes of 64 that are not ASCII, of which characters are decoded one by one, at most */
 #define BITLEX_WAITING 1024  /* code points that wait to be looked up, before there are 64 more */
 #define BITLEX_PAGE 128      /* entries of a table that are looked up at once */
@@ -28,18 +27,6 @@
 #define BITLEX_SYMBOLS 64    /* columns, labels and cells, at most; and the identity is one of the first two */
 #define BITLEX_SLOTS 64      /* chunks of 4,096 code points whose codes are in memory, at most */
 #define BITLEX_LOOK_DEEPER 0xFF
-
-/* The rows of 64 code points that were met last, as codes. A text has few of them at a time. */
-typedef struct {
-    uint8_t codes[BITLEX_RECENT][64]; /* like the next two, loaded 64 at a time, so at multiples of that */
-    uint8_t place[256];               /* number -> which of the rows at hand, or 0x80 and more */
-    uint8_t number[2][128];           /* 512 code points of the BMP, or of the plane behind it -> number of their first row, or UNKNOWN */
-    uint8_t chunk[BITLEX_RECENT], row[BITLEX_RECENT]; /* which rows they are: bits 12..19 and 6..11, as they came */
-    uint8_t only[BITLEX_RECENT]; /* the code that all of a row have, or LOOK_DEEPER */
-    uint8_t held[BITLEX_RECENT]; /* or their numbers, of eight bits: rows are numbered as they are met */
-    uint32_t oldest, numbers, finished; /* how many were met, how many are numbered, how often those at hand were all that was needed */
-    uint32_t jumps; /* how many times 64 characters more no row is looked for */
-} bitlex_recent;
 
 #define BITLEX_UNKNOWN 0xFF /* is no row and no number */
 
@@ -147,8 +134,8 @@ typedef struct {
     uint32_t kept, left;   /* bytes of the first character that came before `length`; whether something is not read by vectors */
 } bitlex_walker;
 
-/* Units of a short text: bytes, of which those that are not ASCII mean nothing, or are code points; or the columns of characters. */
-typedef enum { BITLEX_ASCII, BITLEX_POINTS, BITLEX_COLUMNS } bitlex_units;
+/* Units of a short text: bytes of UTF-8, or code points below U+0100; or the columns of characters. */
+typedef enum { BITLEX_BYTES, BITLEX_POINTS, BITLEX_COLUMNS } bitlex_units;
 #define BITLEX_NOT_DONE UINT32_MAX
 
 struct bitlex_lanes {
@@ -189,10 +176,10 @@ struct bitlex_lanes {
     /* NULL; or run an automaton over some units of a text. How many were read comes back: all, but where it would leave the table, and where
      * there is no `recent`. */
     size_t (*walk)(bitlex_walker *w, const uint8_t *text, size_t length, bitlex_encoding encoding);
-    /* NULL; or all of a text of less than BITLEX_LANES_FROM units, one at least: stores the numbers of those at which a piece starts. How many,
-     * or BITLEX_NOT_DONE, and then *forward is as it was. For a machine that drops nothing. */
-    uint32_t (*whole)(const bitlex_lanes *lanes, const uint8_t *units, bitlex_units kind, uint32_t count, uint32_t backward,
-                      uint32_t *forward, uint16_t *events);
+    /* NULL; or all of a text of less than BITLEX_LANES_FROM units, one at least: stores the numbers of characters at which a piece starts, and
+     * of bytes, where the characters are. How many start, or BITLEX_NOT_DONE, and then *forward is as it was. For a machine that drops
+     * nothing. */
+    uint32_t (*whole)(bitlex_cursor *c, const uint8_t *units, bitlex_units kind, uint32_t count, uint32_t backward, uint32_t *forward);
     uint8_t slots[BITLEX_SLOTS][4096]; /* -> codes; those of which there is no chunk are never touched */
     uint8_t word_places[256][16], points[0x10000 + 0x3080]; /* see bitlex_points.h; touched for AVX2 only */
     bitlex_pairs pairs;

@@ -26,8 +26,10 @@
 
 #ifdef __GNUC__
 #define ONCE __attribute__((cold)) /* as little code as can be */
+#define APART __attribute__((noinline)) /* of what many call, there is one copy */
 #else
 #define ONCE
+#define APART
 #endif
 
 /* Where the entries of a backward state are. The second of two columns counts 256, so that two bytes are an index: as many states as fit in

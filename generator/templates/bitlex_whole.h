@@ -91,42 +91,59 @@ static int NAME(window_starts)(const bitlex_lanes *lanes, const uint8_t *labels,
     return 0;
 }
 
-/* The numbers of the bits of a word, as events from `base` on. */
-BITLEX_INLINE void NAME(events)(uint64_t bits, uint32_t base, uint16_t *events)
+/* The numbers of the bits of a word, from `base` on: how many. */
+static __attribute__((noinline)) uint32_t NAME(numbers_of)(uint64_t bits, uint32_t base, uint16_t *to)
 {
     const uint32_t count = (uint32_t)__builtin_popcountll(bits);
+    const uint64_t which = _bzhi_u64(~UINT64_C(0), count);
     const V found = _mm512_maskz_compress_epi8(bits, v_load(numbers)), from = _mm512_set1_epi16((short)base);
     const V low = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(found)), high = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(found, 1));
-    _mm512_mask_storeu_epi16(events, (__mmask32)_bzhi_u32(~0u, count < 32 ? count : 32), _mm512_add_epi16(from, low));
-    if (count > 32) _mm512_mask_storeu_epi16(events + 32, (__mmask32)_bzhi_u32(~0u, count - 32), _mm512_add_epi16(from, high));
+    _mm512_mask_storeu_epi16(to, (__mmask32)which, _mm512_add_epi16(from, low));
+    _mm512_mask_storeu_epi16(to + 32, (__mmask32)(which >> 32), _mm512_add_epi16(from, high));
+    return count;
 }
 
-static uint32_t whole_avx512(const bitlex_lanes *lanes, const uint8_t *units, bitlex_units kind, uint32_t count, uint32_t backward,
-                             uint32_t *forward, uint16_t *events)
+static uint32_t whole_avx512(bitlex_cursor *c, const uint8_t *units, bitlex_units kind, uint32_t count, uint32_t backward,
+                             uint32_t *forward)
 {
+    const bitlex_lanes *lanes = c->machine->lanes;
     uint8_t codes[BITLEX_LANES_FROM + 64], labels[BITLEX_LANES_FROM + 64];
     uint32_t state = lanes->backward_number[backward], at, size, found = 0;
+    uint32_t n = 0, listed = 0; /* characters; whether it is listed where they are */
     uint64_t starts;
-    for (at = 0; at < count; at += 64) {
-        const M all = ~UINT64_C(0) >> (count - at < 64 ? 64 - (count - at) : 0);
-        const V here = _mm512_maskz_loadu_epi8(all, units + at);
-        V code = kind == BITLEX_COLUMNS ? v_permute(lanes->column_code, here) : v_entry(lanes->direct, here);
-        if (kind != BITLEX_COLUMNS && m_any(m_high(here))) {
-            if (kind == BITLEX_ASCII) return BITLEX_NOT_DONE;
-            code = v_choose(m_high(here), v_entry(lanes->direct + 128, here), code);
+    for (at = 0; at < count; at += size) {
+        uint64_t places;
+        V here, code;
+        size = count - at < 64 ? count - at : 64;
+        places = ~UINT64_C(0) >> (64 - size);
+        here = _mm512_maskz_loadu_epi8(places, units + at);
+        code = kind == BITLEX_COLUMNS ? v_permute(lanes->column_code, here) : v_entry(lanes->direct, here);
+        if (kind == BITLEX_POINTS) code = v_choose(m_high(here), v_entry(lanes->direct + 128, here), code);
+        if (kind == BITLEX_BYTES && m_any(m_high(here))) {
+            const bitlex_bytes b = {here, NAME(further)(here, 1), NAME(further)(here, 2), NAME(further)(here, 3), ~UINT64_C(0), 0};
+            if (!listed && at > 0) { /* what was ASCII until here is read again */
+                listed = 1;
+                at = n = size = 0;
+                continue;
+            }
+            listed = 1;
+            code = NAME(walk_any_utf8)(lanes, &c->recent, &b, &size, &places);
+            if (size == 0) return BITLEX_NOT_DONE; /* a character is cut by the end */
         }
-        v_store(codes + at, code);
+        if (listed) NAME(numbers_of)(places, at, c->units + n);
+        v_store(codes + n, code);
+        n += (uint32_t)__builtin_popcountll(places);
     }
-    for (at = (count - 1) / 64 * 64 + 64; at > 0; at -= 64) {
-        size = count - (at - 64) < 64 ? count - (at - 64) : 64;
+    c->plain &= !listed;
+    for (at = (n - 1) / 64 * 64 + 64; at > 0; at -= 64) {
+        size = n - (at - 64) < 64 ? n - (at - 64) : 64;
         if (!NAME(window_labels)(lanes, codes + at - 64, labels + at - 64, size, &state)) return BITLEX_NOT_DONE;
     }
     state = lanes->forward_number[*forward];
-    for (at = 0; at < count; at += 64) {
-        size = count - at < 64 ? count - at : 64;
+    for (at = 0; at < n; at += 64) {
+        size = n - at < 64 ? n - at : 64;
         if (!NAME(window_starts)(lanes, labels + at, &starts, size, &state)) return BITLEX_NOT_DONE;
-        NAME(events)(starts, at, events + found);
-        found += (uint32_t)__builtin_popcountll(starts);
+        found += NAME(numbers_of)(starts, at, c->events + found);
     }
     *forward = lanes->forward_state[state];
     return found;
