@@ -14,6 +14,7 @@ BITLEX_INLINE V NAME(all)(int byte)
 }
 BITLEX_INLINE V NAME(load)(const void *p) { return _mm512_loadu_si512(p); }
 BITLEX_INLINE void NAME(store)(void *p, V v) { _mm512_storeu_si512(p, v); }
+BITLEX_INLINE void NAME(store_half)(void *p, V v) { _mm256_storeu_si256((__m256i *)p, _mm512_castsi512_si256(v)); }
 /* Four times 16 bytes, of which the last are anywhere. */
 BITLEX_INLINE V NAME(gather_apart)(const uint8_t *p, size_t stride, const uint8_t *last)
 {
@@ -76,17 +77,18 @@ BITLEX_INLINE V NAME(of_two)(const uint8_t (*table)[BITLEX_PAGE], V index, M sec
     return _mm512_mask_mov_epi8(NAME(entry128)(table[0], index), second, NAME(entry128)(table[1], index));
 }
 
-/* Of more pages than eight, by the page in the low five bits of `place`: eight at a time. */
+/* Of more pages than eight, by the page in the low five bits of `place`: eight at a time, the last time four if these are all. */
 BITLEX_INLINE V NAME(entries_many)(const uint8_t (*table)[BITLEX_PAGE], V index, V place, const uint32_t rows)
 {
     const M odd = NAME(bit)(place, 0), upper = NAME(bit)(place, 1), half = NAME(bit)(place, 2);
     V found = index, answer[2];
     uint32_t i, k;
     for (i = 0; 64 * i + 64 < rows; i++) {
-        for (k = 0; k < 2; k++, table += 4) {
+        const int half_is_all = 64 * i + 96 >= rows;
+        for (k = 0; k < 2 - (uint32_t)half_is_all; k++, table += 4) {
             answer[k] = _mm512_mask_mov_epi8(NAME(of_two)(table, index, odd), upper, NAME(of_two)(table + 2, index, odd));
         }
-        answer[0] = _mm512_mask_mov_epi8(answer[0], half, answer[1]);
+        if (!half_is_all) answer[0] = _mm512_mask_mov_epi8(answer[0], half, answer[1]);
         if (rows == 128) return answer[0];
         answer[1] = _mm512_and_si512(place, NAME(all)(0x18));
         found = _mm512_mask_mov_epi8(found, _mm512_cmpeq_epi8_mask(answer[1], _mm512_set1_epi8((char)(8 * i))), answer[0]);
@@ -176,10 +178,10 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 #define m_bits NAME(bits)
 #define m_of(bits) ((M)(bits))
 #define m_spread(bits, places) _pdep_u64(bits, places)
-#define v_pack NAME(pack)
+#define v_packed NAME(compress)
 #define m_gather(bits, places) _pext_u64(bits, places)
 #define m_followed NAME(followed)
-#define m_followed_four NAME(followed_four)
+#define v_permuted(v, places) _mm512_permutexvar_epi8(places, v)
 
 #define DEEP 1
 
@@ -187,35 +189,20 @@ static const uint8_t numbers[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 
                                     22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
                                     44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
-/* By the low six bits of a lead byte of two or three bytes, and of one of four: from where to where the byte behind must be. No byte
- * is from 0xFF to 0. */
+/* By the low six bits of a lead byte: from where to where the byte behind must be. No byte is from 0xFF to 0. */
 #define EIGHT(byte) byte, byte, byte, byte, byte, byte, byte, byte
 static const uint8_t second_from[64] = {0xFF, 0xFF, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, EIGHT(0x80), EIGHT(0x80), EIGHT(0x80),
-                                        0xA0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, EIGHT(0x80), EIGHT(0xFF), EIGHT(0xFF)};
+                                        0xA0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, EIGHT(0x80),
+                                        0x90, 0x80, 0x80, 0x80, 0x80, 0xFF, 0xFF, 0xFF, EIGHT(0xFF)};
 static const uint8_t second_to[64] = {0, 0, 0xBF, 0xBF, 0xBF, 0xBF, 0xBF, 0xBF, EIGHT(0xBF), EIGHT(0xBF), EIGHT(0xBF),
-                                      EIGHT(0xBF), 0xBF, 0xBF, 0xBF, 0xBF, 0xBF, 0x9F, 0xBF, 0xBF, EIGHT(0), EIGHT(0)};
-static const uint8_t second_from_four[64] = {EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF),
-                                             0x90, 0x80, 0x80, 0x80, 0x80, 0xFF, 0xFF, 0xFF, EIGHT(0xFF)};
-static const uint8_t second_to_four[64] = {EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0),
-                                           0xBF, 0xBF, 0xBF, 0xBF, 0x8F, 0, 0, 0, EIGHT(0)};
+                                      EIGHT(0xBF), 0xBF, 0xBF, 0xBF, 0xBF, 0xBF, 0x9F, 0xBF, 0xBF,
+                                      0xBF, 0xBF, 0xBF, 0xBF, 0x8F, 0, 0, 0, EIGHT(0)};
 #undef EIGHT
 BITLEX_INLINE M NAME(followed)(V here, V second)
 {
     return m_and(m_and(m_at_least(here, v_all(0xC0)), m_at_least(second, v_permute(second_from, here))),
                  m_at_least(v_permute(second_to, here), second));
 }
-BITLEX_INLINE M NAME(followed_four)(V here, V second)
-{
-    return m_and(m_and(m_at_least(here, v_all(0xF0)), m_at_least(second, v_permute(second_from_four, here))),
-                 m_at_least(v_permute(second_to_four, here), second));
-}
-
-/* The bytes at p + i, p + i + bytes, and so on, 64 of them: of places of eight bits, bit 7 says in which half of 256 bytes they are. */
-BITLEX_INLINE V NAME(every)(const uint8_t *p, V places)
-{
-    return v_choose(m_high(places), v_entry(p + 128, places), v_entry(p, places));
-}
-BITLEX_INLINE void NAME(pack)(uint8_t *to, uint64_t places, V bytes) { v_store(to, NAME(compress)(places, bytes)); }
 
 /* The codes of a row, which is given a place. */
 static V NAME(meet)(const bitlex_lanes *lanes, bitlex_recent *recent, uint32_t chunk, uint32_t row)
@@ -252,12 +239,14 @@ BITLEX_ONCE void prepare_two_bytes_avx512(bitlex_lanes *lanes)
         lanes->two_bytes_place[row] = (uint8_t)(number / 2 | number % 2 << 6);
         if (number == count) count++;
     }
+    lanes->two_bytes_rows = count;
 }
 
 BITLEX_INLINE V NAME(two_bytes)(const bitlex_lanes *lanes, V row, V low)
 {
     const V place = v_permute(lanes->two_bytes_place, row);
     const V index = _mm512_ternarylogic_epi32(v_all(0x40), place, v_and(low, v_all(0x3F)), 0xCA);
+    if (lanes->two_bytes_rows <= 24) return NAME(entries_many)(lanes->two_bytes, index, place, 160);
     return NAME(entries_many)(lanes->two_bytes, index, place, 192);
 }
 
@@ -393,13 +382,13 @@ BITLEX_INLINE V NAME(deep_later)(const bitlex_lanes *lanes, bitlex_recent *recen
 {
     const V unknown = v_all(BITLEX_LOOK_DEEPER), stretch = v_or(v_left(v_and(chunk, v_all(15)), 3), v_and(v_right(row, 3), v_all(7)));
     const M astral = m_and(wanted, _mm512_test_epi8_mask(chunk, v_all(0xF0)));
-    V number = v_entry(recent->number[0], stretch), place, found, index;
+    V number, place, found, index;
+    M next = m_none();
     code = v_choose(wanted, v_entry(lanes->stretch[0], stretch), code);
     if (m_any(astral)) {
-        const M next = m_and(m_equal(v_and(chunk, v_all(0xF0)), v_all(0x10)), astral);
+        next = m_and(m_equal(v_and(chunk, v_all(0xF0)), v_all(0x10)), astral);
         code = v_choose(astral, v_choose(m_high(chunk), v_entry(lanes->chunk + 128, chunk), v_entry(lanes->chunk, chunk)), code);
         code = v_choose(next, v_entry(lanes->stretch[1], stretch), code);
-        number = v_choose(next, v_entry(recent->number[1], stretch), v_choose(astral, v_all(BITLEX_UNKNOWN), number));
     }
     wanted = m_and(wanted, m_equal(code, unknown));
     if (!m_any(wanted)) return code;
@@ -408,6 +397,8 @@ BITLEX_INLINE V NAME(deep_later)(const bitlex_lanes *lanes, bitlex_recent *recen
         return waiting == NULL ? NAME(jump_now)(lanes, code, wanted, chunk, row, low)
                                : NAME(jump)(lanes, waiting, code, wanted, chunk, row, low);
     }
+    number = v_entry(recent->number[0], stretch);
+    if (m_any(astral)) number = v_choose(next, v_entry(recent->number[1], stretch), v_choose(astral, v_all(BITLEX_UNKNOWN), number));
     number = v_or(number, v_and(row, v_all(7)));
     place = v_choose(m_high(number), v_entry(recent->place + 128, number), v_entry(recent->place, number));
     index = v_or(v_and(low, v_all(0x3F)), v_left(v_and(place, v_all(3)), 6));

@@ -8,10 +8,9 @@
  *     W, WIDTH, w_*         the vector that matrices are turned with, and its bytes
  *     NAME(x)               the name of x for this instruction set
  *     EACH_SIZE, EACH_AGAIN_SIZE, MANY_SIZES, MOST_BACKWARD, SPARE, TERMS    see below
- *     PACKS                 whether characters of UTF-8 are packed: m_inside (bytes that are inside a character), m_followed (leads of
- *                           two or three bytes to which the next byte belongs), m_followed_four (of four bytes), m_of (a word of
- *                           bits as a mask), v_pack (store the bytes of the bits that are set side by side), m_spread (put bits that are
- *                           side by side where others are)
+ *     PACKS                 whether characters of UTF-8 are packed: m_inside (bytes that are inside a character), m_followed (leads to
+ *                           which the next byte belongs), m_of (a word of bits as a mask), v_packed (the bytes of the bits that are set,
+ *                           side by side), v_permuted (bytes by their places), m_spread (put bits that are side by side where others are)
  *     POINTS                whether that is done by bitlex_points.h, where the codes of characters are looked up one by one
  *     DEEP                  whether it has a way of its own to look up characters that are not ASCII, named `deep`; if not, v_stretch
  *                           (the code of characters of the BMP in large stretches of one column, or LOOK_DEEPER)
@@ -204,6 +203,7 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, ui
 #if PACKS
 #if !POINTS
 #define ILL_FORMED 0xFF /* as the first byte of what becomes U+FFFD: no character begins with it */
+#define ILL_FORMED_BLOCKS 7 /* after a block that was not well-formed, so many are not taken for it */
 
 /* The codes of 64 characters, which have their first bytes in `here`, their second ones, and so on: those in `leads`; of others `code`.
  * Unless it is NULL, some may have to wait. */
@@ -243,123 +243,93 @@ BITLEX_INLINE V NAME(points)(const bitlex_lanes *lanes, bitlex_recent *recent, N
     return code;
 }
 
-/* Where packing is: the place in the block, how many characters there are, and how many of the next bytes are inside the last of them. */
-typedef struct {
-    uint32_t at, count, inside;
-} NAME(packed);
-
-/* As long as characters are of the same two, three or four bytes, 64 of them are packed at once, of which the bytes lie in a fixed order.
- * Those up to the first that is not so are taken, as far as they fill 64 bytes. Reads the bytes up to `to`, and up to 3 behind. */
-static __attribute__((noinline)) void NAME(pack_alike)(bitlex_lane_memory *memory, const uint8_t *p, uint32_t to, NAME(packed) *now)
+/* The bytes of characters: 64 of each kind, or 32, of which fewer lie in two lines of the cache. Comes back: whether there were any of four
+ * bytes, now or before. */
+BITLEX_INLINE int NAME(put)(bitlex_lane_memory *memory, const uint8_t *p, V here, V index, uint32_t count, int four, const int many)
 {
-    static const uint64_t starts_of[3] = {UINT64_C(0x5555555555555555), UINT64_C(0x9249249249249249), UINT64_C(0x1111111111111111)};
-    const uint64_t leads = m_bits(m_at_least(v_load(p), v_all(0xC0))), starts = leads >> now->inside;
-    const uint32_t bytes = first_bit((starts & ~UINT64_C(1)) | 0x20);
-    uint8_t *const parts[4] = {memory->codes, memory->turned, memory->states, memory->fourth};
-    const V by_two = v_add(v_load(numbers), v_load(numbers));
-    uint32_t left = 64 * bytes, right, i;
-    if (bytes < 2 || bytes > 4 || now->inside >= bytes || leads != starts_of[bytes - 2] << now->inside) return;
-    while (left == 64 * bytes && now->at + 256 <= to) {
-        V index = bytes == 2 ? by_two : v_add(by_two, bytes == 3 ? v_load(numbers) : by_two);
-        const V first = NAME(every)(p + now->inside, index);
-        const M large = m_at_least(first, v_all(0xE0));
-        M are = bytes == 2 ? m_without(m_everywhere(), large) : large;
-        uint32_t shift = now->inside;
-        V part = first;
-        for (i = 0;;) {
-            v_store(parts[i] + now->count, part);
-            memory->places[now->at / 64 + i] = starts_of[bytes - 2] << shift;
-            if (bytes == 3) shift = (shift + 2) % 3;
-            PREFETCH(p + 64 * i);
-            __asm__("" : "+r"(i)); /* compilers would write out all four turns */
-            if (++i == bytes) break;
-            index = v_add(index, v_all(1));
-            part = NAME(every)(p + now->inside, index);
-            are = m_and(are, i > 1 ? m_inside(part) : bytes == 4 ? m_followed_four(first, part) : m_followed(first, part));
-        }
-        right = 64;
-        if (!m_all(are)) {
-            right = first_bit(~m_bits(are));
-            left = (now->inside + right * bytes) / 64 * 64;
-            if (left == 0) return;
-            right = (left - now->inside + bytes - 1) / bytes;
-        }
-        now->count += right;
-        now->inside += right * bytes - left;
-        now->at += left;
-        p += left;
-    }
+    void (*const store)(void *, V) = many ? NAME(store) : NAME(store_half);
+    store(memory->codes + count, v_permuted(here, index));
+    store(memory->turned + count, v_permuted(v_load(p + 1), index));
+    store(memory->states + count, v_permuted(v_load(p + 2), index));
+    if (!four && !m_any(m_at_least(here, v_all(0xF0)))) return 0;
+    store(memory->fourth + count, v_permuted(v_load(p + 3), index));
+    return 1;
 }
 
-/* Characters that are not ASCII come to stand side by side, each by its bytes: the first bytes of all of them, the second, and so on.
- * Which bytes belong to the lead before, and whether they are all it asks for, is found by words of bits. What is ill-formed becomes
- * U+FFFD. Reads the bytes from..to, and up to 71 behind; `inner` says which of the first belong to a character before. */
-static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *p, uint32_t from, uint32_t to,
-                                uint32_t count, uint64_t *inner_bits)
+/* Characters that are not ASCII come to stand side by side, each by its bytes: the first bytes of all of them, the second, and so on. It is
+ * taken for granted that they are well-formed, so that all bytes but those from 80 to BF begin one; what is wrong then is found by
+ * codes_of_packed. Reads the bytes from..to, and up to 3 behind; comes back: how many characters there are then. */
+static uint32_t NAME(pack)(bitlex_lane_memory *memory, const uint8_t *p, uint32_t from, uint32_t to, uint32_t count)
 {
-    const uint32_t first = count;
-    uint64_t inner = *inner_bits;
-    uint32_t at = from, stop;
-    NAME(waiting) waiting;
-    while (at < to) {
-        NAME(packed) now;
-        now.at = at;
-        now.count = count;
-        now.inside = (uint32_t)__builtin_popcountll(inner);
-        NAME(pack_alike)(memory, p, to, &now);
-        stop = now.at + (now.at - at >= 192 ? 128 : BITLEX_BLOCK); /* in a text that has no such runs, that is not tried again */
-        if (stop > to) stop = to;
-        p += now.at - at;
-        at = now.at;
-        count = now.count;
-        inner = (UINT64_C(1) << now.inside) - 1;
-        for (; at < stop; at += 64, p += 64) {
-            V here = v_load(p), second, third;
-            const uint64_t beyond = m_bits(m_high(here));
-            uint64_t one, two, inside, whole, odd;
-            M threes;
-            PREFETCH(p);
-            if ((beyond | inner) == 0) {
-                v_store(memory->codes + count, here);
-                memory->places[at / 64] = ~UINT64_C(0);
-                count += 64;
-                continue;
-            }
-            second = v_load(p + 1);
-            threes = m_at_least(here, v_all(0xE0));
-            third = v_load(p + 2);
-            /* Leads of two or three bytes to which the next byte belongs, and those to which two belong. */
-            one = m_bits(m_followed(here, second));
-            two = one & m_bits(m_and(threes, m_inside(third)));
-            inside = inner | one << 1 | two << 2;
-            inner = one >> 63 | two >> 62;
-            whole = (one & ~m_bits(threes)) | two;
-            odd = beyond & ~(inside | whole);
-            if (odd) { /* leads of four bytes, or something ill-formed */
-                const V fourth = v_load(p + 3);
-                const uint64_t next = m_bits(m_followed_four(here, second)), next_two = next & m_bits(m_inside(third));
-                const uint64_t next_three = next_two & m_bits(m_inside(fourth));
-                inside |= next << 1 | next_two << 2 | next_three << 3;
-                inner |= next >> 63 | next_two >> 62 | next_three >> 61;
-                odd = beyond & ~(inside | whole | next_three);
-                if (odd) here = v_choose(m_of(odd), v_all(ILL_FORMED), here);
-                v_pack(memory->fourth + count, ~inside, fourth);
-            }
-            v_pack(memory->codes + count, ~inside, here);
-            v_pack(memory->turned + count, ~inside, second);
-            v_pack(memory->states + count, ~inside, third);
-            memory->places[at / 64] = ~inside;
-            count += (uint32_t)__builtin_popcountll(~inside);
+    const V places = v_load(numbers);
+    int four = 0; /* whether a character of four bytes was met */
+    uint32_t at;
+    for (at = from; at < to; at += 64, p += 64) {
+        const V here = v_load(p);
+        const uint64_t starts = ~m_bits(m_inside(here));
+        V index;
+        PREFETCH(p);
+        memory->places[at / 64] = starts;
+        if (!m_any(m_high(here))) {
+            v_store(memory->codes + count, here);
+            count += 64;
+            continue;
         }
+        index = v_packed(starts, places);
+        four = __builtin_popcountll(starts) > 32 ? NAME(put)(memory, p, here, index, count, four, 1)
+                                                 : NAME(put)(memory, p, here, index, count, four, 0);
+        count += (uint32_t)__builtin_popcountll(starts);
     }
-    *inner_bits = inner;
+    return count;
+}
+
+/* The same where something is ill-formed, which becomes U+FFFD. Which bytes belong to the lead before, and whether they are all it asks for,
+ * is found by words of bits; *inner says which of the first belong to a character before, and then, which of those behind. */
+static uint32_t NAME(pack_ill_formed)(bitlex_lane_memory *memory, const uint8_t *p, uint32_t from, uint32_t to, uint32_t count,
+                                      uint64_t *inner)
+{
+    const V places = v_load(numbers);
+    uint32_t at;
+    for (at = from; at < to; at += 64, p += 64) {
+        const V here = v_load(p), second = v_load(p + 1), third = v_load(p + 2), fourth = v_load(p + 3);
+        const uint64_t threes = m_bits(m_at_least(here, v_all(0xE0))), fours = m_bits(m_at_least(here, v_all(0xF0)));
+        /* Leads to which the next byte belongs, and those of three and four bytes to which two or three belong. */
+        const uint64_t one = m_bits(m_followed(here, second)), two = one & threes & m_bits(m_inside(third));
+        const uint64_t three = two & fours & m_bits(m_inside(fourth));
+        const uint64_t inside = *inner | one << 1 | two << 2 | three << 3;
+        const uint64_t ill = m_bits(m_high(here)) & ~(inside | (one & ~threes) | (two & ~fours) | three);
+        const V index = v_packed(~inside, places);
+        PREFETCH(p);
+        *inner = one >> 63 | two >> 62 | three >> 61;
+        memory->places[at / 64] = ~inside;
+        v_store(memory->codes + count, v_permuted(v_choose(m_of(ill), v_all(ILL_FORMED), here), index));
+        v_store(memory->turned + count, v_permuted(second, index));
+        v_store(memory->states + count, v_permuted(third, index));
+        v_store(memory->fourth + count, v_permuted(fourth, index));
+        count += (uint32_t)__builtin_popcountll(~inside);
+    }
+    return count;
+}
+
+/* The codes of characters that were packed. How many bytes they have that do not begin one comes back; UINT32_MAX if one of them is
+ * ill-formed. */
+static uint32_t NAME(codes_of_packed)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t from, uint32_t count)
+{
+    NAME(waiting) waiting;
+    uint32_t at, inside = 0;
+    M ill = m_none();
     v_store(memory->codes + count, v_all(0));
     waiting.count = waiting.vectors = 0;
-    for (at = first; at < count; at += 64) {
+    for (at = from; at < count; at += 64) {
         const V here = v_load(memory->codes + at), code = v_entry(lanes->direct, here);
         const M beyond = m_high(here);
         if (m_any(beyond)) {
             const V second = v_load(memory->turned + at), third = v_load(memory->states + at), fourth = v_load(memory->fourth + at);
+            const M threes = m_at_least(here, v_all(0xE0)), fours = m_at_least(here, v_all(0xF0));
+            ill = m_or(ill, m_without(beyond, m_followed(here, second)));
+            ill = m_or(ill, m_or(m_without(threes, m_inside(third)), m_without(fours, m_inside(fourth))));
+            inside += (uint32_t)(__builtin_popcountll(m_bits(beyond)) + __builtin_popcountll(m_bits(threes)) +
+                                 __builtin_popcountll(m_bits(fours)));
             waiting.next = memory->codes + at;
             v_store(memory->codes + at, NAME(points)(lanes, &memory->recent, &waiting, here, second, third, fourth, code, beyond));
         } else {
@@ -368,6 +338,39 @@ static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *m
         if (waiting.vectors == WAITING) NAME(look_up)(lanes, &waiting);
     }
     NAME(look_up)(lanes, &waiting);
+    return m_any(ill) ? UINT32_MAX : inside;
+}
+
+/* How many bytes the last character of 64 bytes has behind them; they start where `starts` says. */
+BITLEX_INLINE uint32_t NAME(behind)(const uint8_t *p, uint64_t starts)
+{
+    const uint32_t last = 63 - (uint32_t)__builtin_clzll(starts | 1), lead = p[last];
+    const uint32_t end = last + 1 + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0);
+    return end > 64 ? end - 64 : 0;
+}
+
+/* Characters of the bytes from..to, which are whole vectors, become codes: how many there are then. *inner is as above. */
+static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *p, uint32_t from, uint32_t to,
+                                uint32_t first, uint64_t *inner)
+{
+    uint32_t count;
+    if (from == to) return first;
+    if (memory->ill_formed == 0) {
+        uint32_t inside, next;
+        count = NAME(pack)(memory, p, from, to, first);
+        inside = NAME(codes_of_packed)(lanes, memory, first, count);
+        next = NAME(behind)(p + (to - from) - 64, memory->places[to / 64 - 1]);
+        /* Each character has as many bytes from 80 to BF behind its lead as this asks for: if these are all there are, all is well-formed. */
+        if (inside != UINT32_MAX && to - from + next == count - first + inside + (uint32_t)__builtin_popcountll(*inner)) {
+            *inner = (UINT64_C(1) << next) - 1;
+            return count;
+        }
+        memory->ill_formed = ILL_FORMED_BLOCKS;
+    } else {
+        memory->ill_formed--;
+    }
+    count = NAME(pack_ill_formed)(memory, p, from, to, first, inner);
+    NAME(codes_of_packed)(lanes, memory, first, count);
     return count;
 }
 #endif
@@ -378,7 +381,7 @@ static __attribute__((noinline)) uint32_t NAME(pack_utf8)(const bitlex_lanes *la
                                                           const uint8_t *end, uint32_t units)
 {
     const size_t size = (size_t)(end - text), safe = size < 72 ? 0 : (size - 72) / 64 * 64 + 64;
-    const uint32_t near = safe < units ? (uint32_t)safe : (units + 63) / 64 * 64; /* from here on a copy is read, with zeros behind */
+    const uint32_t to = (units + 63) / 64 * 64, near = safe < units ? (uint32_t)safe : to; /* from there on a copy is read, with zeros behind */
     uint64_t inner = 0;
     uint32_t at, count;
     for (at = 0; at < near; at += 64) {
@@ -393,7 +396,7 @@ static __attribute__((noinline)) uint32_t NAME(pack_utf8)(const bitlex_lanes *la
         uint8_t copy[192];
         memset(copy, 0, sizeof copy);
         memcpy(copy, text + near, size - near);
-        count = NAME(pack_part)(lanes, memory, copy, near, units, count, &inner);
+        count = NAME(pack_part)(lanes, memory, copy, near, to, count, &inner);
     }
     if (units % 64 != 0) { /* what is behind the block was read, too */
         uint64_t *last = memory->places + units / 64;

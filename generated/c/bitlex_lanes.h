@@ -50,6 +50,7 @@ typedef struct bitlex_lane_memory {
     uint64_t chosen; /* lanes in which that run was right */
     bitlex_doubt doubts[2]; /* of the backward pass, and of the forward pass */
     uint32_t mixed; /* for how many blocks more it is not tried to read them as ASCII */
+    uint32_t ill_formed; /* for how many parts more UTF-8 is not taken for well-formed */
     uint32_t far; /* how often to look far ahead at once: see bitlex.c */
     uint32_t told, left; /* whether a block ends where columns tell the backward state; and that state at its start */
     uint64_t starts[BITLEX_LANE_UNITS / 64 + 2], drops[BITLEX_LANE_UNITS / 64 + 2]; /* a bit for each unit */
@@ -148,6 +149,7 @@ struct bitlex_lanes {
     bitlex_places columns, labels;
     uint8_t direct[256];                     /* U+0000..U+00FF -> code of column; at a multiple of 64, as are tables up to `chunk` */
     uint8_t two_bytes[16][BITLEX_PAGE], two_bytes_place[64]; /* U+0000..U+07FF, for AVX-512: see bitlex_avx512.h */
+    uint32_t two_bytes_rows; /* of 64 code points, that differ */
     uint8_t cell_code[BITLEX_SYMBOLS];       /* cell -> code of column */
     uint8_t inside[64];                      /* low six bits of a byte inside a code point -> code of column */
     uint8_t cell_row[BITLEX_SYMBOLS], inside_row[64]; /* the last two once more: these and those below are read by vectors only */
@@ -209,7 +211,7 @@ static inline void bitlex_forget(bitlex_recent *recent)
 static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
 {
     bitlex_forget(&memory->recent);
-    memory->doubts[0].blocks = memory->doubts[1].blocks = memory->mixed = memory->far = 0;
+    memory->doubts[0].blocks = memory->doubts[1].blocks = memory->mixed = memory->ill_formed = memory->far = 0;
 }
 
 /* What a cursor is to have of scratch memory. */

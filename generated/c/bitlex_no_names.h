@@ -22,7 +22,7 @@
 #undef m_equal
 #undef m_everywhere
 #undef m_followed
-#undef m_followed_four
+#undef v_permuted
 #undef m_gather
 #undef m_high
 #undef m_inside
@@ -46,7 +46,7 @@
 #undef v_narrow32
 #undef v_offset
 #undef v_or
-#undef v_pack
+#undef v_packed
 #undef v_permute
 #undef v_prepare
 #undef v_right

@@ -121,12 +121,12 @@ static __attribute__((noinline)) V NAME(walk_any_utf8)(const bitlex_lanes *lanes
     const uint64_t last = UINT64_C(1) << (size - 1);
     const V here = f->here, second = f->second, third = f->third;
     const uint64_t beyond = m_bits(m_high(here)), threes = m_bits(m_at_least(here, v_all(0xE0)));
+    const uint64_t fours = m_bits(m_at_least(here, v_all(0xF0)));
     const uint64_t leads = m_bits(m_at_least(here, v_all(0xC2)) & ~m_at_least(here, v_all(0xF5)));
-    const uint64_t one = m_bits(NAME(followed)(here, second)), next = m_bits(NAME(followed_four)(here, second));
-    const uint64_t inside_third = m_bits(m_inside(third)), two = one & threes & inside_third, next_two = next & inside_third;
-    const uint64_t next_three = next_two & m_bits(m_inside(f->fourth));
-    const uint64_t inside = ((one | next) & f->free) << 1 | ((two | next_two) & f->free) << 2 | (next_three & f->free) << 3 | f->inner;
-    const uint64_t cut = (leads & last) | (((one & threes) | next) & last >> 1) | (next_two & last >> 2); /* of which more may come */
+    const uint64_t one = m_bits(NAME(followed)(here, second)), two = one & threes & m_bits(m_inside(third));
+    const uint64_t three = two & fours & m_bits(m_inside(f->fourth));
+    const uint64_t inside = (one & f->free) << 1 | (two & f->free) << 2 | (three & f->free) << 3 | f->inner;
+    const uint64_t cut = (leads & last) | (one & threes & last >> 1) | (two & fours & last >> 2); /* of which more may come */
     uint64_t starts, odd;
     V first, seconds, thirds;
     if (cut) *units = first_bit(cut);
@@ -134,7 +134,7 @@ static __attribute__((noinline)) V NAME(walk_any_utf8)(const bitlex_lanes *lanes
     first = _mm512_maskz_compress_epi8(starts, here);
     seconds = _mm512_maskz_compress_epi8(starts, second);
     thirds = _mm512_maskz_compress_epi8(starts, third);
-    odd = beyond & starts & ~((one & ~threes) | two | next_three);
+    odd = beyond & starts & ~((one & ~threes) | (two & ~fours) | three);
     if (odd & ~f->free) *units = 0;
     if (odd) {
         const M wrong = m_gather(odd, starts);
