@@ -257,8 +257,8 @@ BITLEX_INLINE int NAME(put)(bitlex_lane_memory *memory, const uint8_t *p, V here
 }
 
 /* Characters that are not ASCII come to stand side by side, each by its bytes: the first bytes of all of them, the second, and so on. It is
- * taken for granted that they are well-formed, so that all bytes but those from 80 to BF begin one; what is wrong then is found by
- * codes_of_packed. Reads the bytes from..to, and up to 3 behind; comes back: how many characters there are then. */
+ * taken for granted that they are well-formed, so that all bytes but those from 80 to BF begin one; whether they are is found by pack_part.
+ * Reads the bytes from..to, and up to 3 behind; comes back: how many characters there are then. */
 static uint32_t NAME(pack)(bitlex_lane_memory *memory, const uint8_t *p, uint32_t from, uint32_t to, uint32_t count)
 {
     const V places = v_load(numbers);
@@ -349,28 +349,29 @@ BITLEX_INLINE uint32_t NAME(behind)(const uint8_t *p, uint64_t starts)
     return end > 64 ? end - 64 : 0;
 }
 
-/* Characters of the bytes from..to, which are whole vectors, become codes: how many there are then. *inner is as above. */
-static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *p, uint32_t from, uint32_t to,
-                                uint32_t first, uint64_t *inner)
+/* Characters of the bytes from..to of a block become codes, of which there are `from` before: how many there are then. Up to `near`, bytes are
+ * read from the text, from there on from a copy. */
+static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, uint32_t from, uint32_t near,
+                                const uint8_t *copy, uint32_t to)
 {
+    uint64_t inner = 0;
     uint32_t count;
-    if (from == to) return first;
+    if (from == to) return from;
     if (memory->ill_formed == 0) {
-        uint32_t inside, next;
-        count = NAME(pack)(memory, p, from, to, first);
-        inside = NAME(codes_of_packed)(lanes, memory, first, count);
-        next = NAME(behind)(p + (to - from) - 64, memory->places[to / 64 - 1]);
+        const uint8_t *const last = near < to ? copy + (to - near) - 64 : text + to - 64;
+        uint32_t inside;
+        count = NAME(pack)(memory, text + from, from, near, from);
+        count = NAME(pack)(memory, copy, near, to, count);
+        inside = NAME(codes_of_packed)(lanes, memory, from, count);
         /* Each character has as many bytes from 80 to BF behind its lead as this asks for: if these are all there are, all is well-formed. */
-        if (inside != UINT32_MAX && to - from + next == count - first + inside + (uint32_t)__builtin_popcountll(*inner)) {
-            *inner = (UINT64_C(1) << next) - 1;
-            return count;
-        }
+        if (inside != UINT32_MAX && to + NAME(behind)(last, memory->places[to / 64 - 1]) == count + inside) return count;
         memory->ill_formed = ILL_FORMED_BLOCKS;
     } else {
         memory->ill_formed--;
     }
-    count = NAME(pack_ill_formed)(memory, p, from, to, first, inner);
-    NAME(codes_of_packed)(lanes, memory, first, count);
+    count = NAME(pack_ill_formed)(memory, text + from, from, near, from, &inner);
+    count = NAME(pack_ill_formed)(memory, copy, near, to, count, &inner);
+    NAME(codes_of_packed)(lanes, memory, from, count);
     return count;
 }
 #endif
@@ -382,8 +383,8 @@ static __attribute__((noinline)) uint32_t NAME(pack_utf8)(const bitlex_lanes *la
 {
     const size_t size = (size_t)(end - text), safe = size < 72 ? 0 : (size - 72) / 64 * 64 + 64;
     const uint32_t to = (units + 63) / 64 * 64, near = safe < units ? (uint32_t)safe : to; /* from there on a copy is read, with zeros behind */
-    uint64_t inner = 0;
     uint32_t at, count;
+    uint8_t copy[192];
     for (at = 0; at < near; at += 64) {
         const V here = v_load(text + at);
         PREFETCH(text + at);
@@ -391,13 +392,19 @@ static __attribute__((noinline)) uint32_t NAME(pack_utf8)(const bitlex_lanes *la
         v_store(memory->codes + at, v_entry(lanes->direct, here));
         memory->places[at / 64] = ~UINT64_C(0);
     }
-    count = NAME(pack_part)(lanes, memory, text + at, at, near, at, &inner);
-    if (near < units) {
-        uint8_t copy[192];
+    if (near < to) {
         memset(copy, 0, sizeof copy);
         memcpy(copy, text + near, size - near);
+    }
+#if POINTS
+    {
+        uint64_t inner = 0;
+        count = NAME(pack_part)(lanes, memory, text + at, at, near, at, &inner);
         count = NAME(pack_part)(lanes, memory, copy, near, to, count, &inner);
     }
+#else
+    count = NAME(pack_part)(lanes, memory, text, at, near, copy, to);
+#endif
     if (units % 64 != 0) { /* what is behind the block was read, too */
         uint64_t *last = memory->places + units / 64;
         count -= (uint32_t)__builtin_popcountll(*last);
