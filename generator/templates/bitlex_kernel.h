@@ -349,8 +349,8 @@ BITLEX_INLINE uint32_t NAME(behind)(const uint8_t *p, uint64_t starts)
     return end > 64 ? end - 64 : 0;
 }
 
-/* Characters of the bytes from..to of a block become codes, of which there are `from` before: how many there are then. Up to `near`, bytes are
- * read from the text, from there on from a copy. */
+/* Characters of the bytes from..to of a block become codes, of which there are `from` before: how many there are then. Up to `near`, bytes
+ * are read from the text, from there on from a copy. */
 static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, uint32_t from, uint32_t near,
                                 const uint8_t *copy, uint32_t to)
 {
@@ -363,7 +363,7 @@ static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *m
         count = NAME(pack)(memory, text + from, from, near, from);
         count = NAME(pack)(memory, copy, near, to, count);
         inside = NAME(codes_of_packed)(lanes, memory, from, count);
-        /* Each character has as many bytes from 80 to BF behind its lead as this asks for: if these are all there are, all is well-formed. */
+        /* Each character has as many bytes from 80 to BF behind its lead as this asks for: if there are no more, all is well-formed. */
         if (inside != UINT32_MAX && to + NAME(behind)(last, memory->places[to / 64 - 1]) == count + inside) return count;
         memory->ill_formed = ILL_FORMED_BLOCKS;
     } else {
@@ -382,7 +382,7 @@ static __attribute__((noinline)) uint32_t NAME(pack_utf8)(const bitlex_lanes *la
                                                           const uint8_t *end, uint32_t units)
 {
     const size_t size = (size_t)(end - text), safe = size < 72 ? 0 : (size - 72) / 64 * 64 + 64;
-    const uint32_t to = (units + 63) / 64 * 64, near = safe < units ? (uint32_t)safe : to; /* from there on a copy is read, with zeros behind */
+    const uint32_t to = (units + 63) / 64 * 64, near = safe < units ? (uint32_t)safe : to; /* from there on a copy is read, then zeros */
     uint32_t at, count;
     uint8_t copy[192];
     for (at = 0; at < near; at += 64) {
