@@ -34,7 +34,7 @@ def test_texts_that_are_cut_off_and_spoilt(fill: str, vector_tier: str, monkeypa
 
 REMEMBERING = (  # a quote, or a comment, changes the meaning of all that follows; the last is too large for AVX2
     r'''"(?:[^"\\]|\\[\s\S])*"|[A-Za-z]+|\s+|[^\s"A-Za-z]+|"''',
-    r'''/\*[\s\S]*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"|[A-Za-z_][A-Za-z0-9_]*|[0-9][0-9A-Za-z.]*|[-+*/%=<>!&|]+|\s+|[\s\S]''',
+    r"""/\*[\s\S]*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"|[A-Za-z_][A-Za-z0-9_]*|[0-9][0-9A-Za-z.]*|[-+*/%=<>!&|]+|\s+|[\s\S]""",
 )
 
 
@@ -49,7 +49,9 @@ def test_machines_that_do_not_forget(pattern: str, vector_tier: str, monkeypatch
     chance = random.Random(pattern)
     for rare in (3, 30, 300, 3_000, 30_000):
         words = ("/*", "*/", '"', '\\"', "//", "\n", "1.5", "é", "中文", "😀")
-        text = "".join(chance.choice(words) if chance.randrange(rare) == 0 else chance.choice(("ab ", "x", " = ")) for _ in range(30_000))
+        text = "".join(
+            chance.choice(words) if chance.randrange(rare) == 0 else chance.choice(("ab ", "x", " = ")) for _ in range(30_000)
+        )
         assert one.spans(text.encode()).tolist() == two.spans(text.encode()).tolist()
         assert one.split(text) == two.split(text)
 
@@ -67,11 +69,38 @@ def test_bytes_of_all_kinds(name: str, vector_tier: str, monkeypatch: pytest.Mon
     """Leads and bytes that may follow them, in any order: every byte decides anew where a character starts."""
     one, two = native_and_pure(name, vector_tier, monkeypatch)
     chance = random.Random(name)
-    kinds = (b"\x80\x8f\x90\x9f\xa0\xbf", b"\xc1\xc2\xdf", b"\xe0\xe1\xed\xef", b"\xf0\xf3\xf4\xf5\xff", b"aB1 '\n", bytes(range(256)))
+    kinds = (
+        b"\x80\x8f\x90\x9f\xa0\xbf",
+        b"\xc1\xc2\xdf",
+        b"\xe0\xe1\xed\xef",
+        b"\xf0\xf3\xf4\xf5\xff",
+        b"aB1 '\n",
+        bytes(range(256)),
+    )
     for length in (384, 400, 4_095, 6_144, 6_145, 20_000):
         for weights in ((8, 2, 2, 2, 1, 1), (20, 1, 8, 1, 1, 0), (30, 0, 0, 10, 1, 0), (1, 1, 1, 1, 20, 1)):
             text = bytes(chance.choice(kind) for kind in chance.choices(kinds, weights, k=length))
             assert one.spans(text).tolist() == two.spans(text).tolist()
+
+
+SHORT = (b"\xc3a", b"\xe4\xb8a", b"\xe4aa", b"\xf0\x9f\x98a", b"\xf0\x9faa", b"\xf0aaa")  # a byte or more too few
+WRONG = (b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf0\x80\x80\x80", b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xffaaa")
+
+
+@pytest.mark.parametrize("mistake", [*SHORT, *WRONG])
+def test_mistakes_that_cancel_out(mistake: bytes, vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one lead lacks is too much elsewhere, so that there are as many bytes inside characters as all leads together ask for."""
+    one, two = native_and_pure("cl100k", vector_tier, monkeypatch)
+    chance = random.Random(mistake)
+    well_formed = "é".encode() * 30_000  # long enough that the next text is taken for it, too
+    for _ in range(60):
+        text = bytearray("".join(chance.choice("aé中😀") for _ in range(chance.randrange(400, 900))).encode())
+        for at, inserted in ((chance.randrange(len(text)), mistake), (chance.randrange(len(text)), b"\x80" * chance.randrange(4))):
+            while text[at] & 0xC0 == 0x80:  # between characters
+                at -= 1
+            text[at:at] = inserted
+        one.count(well_formed)
+        assert one.spans(text).tolist() == two.spans(text).tolist()
 
 
 def test_what_is_ill_formed_beside_the_last_plane(vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
