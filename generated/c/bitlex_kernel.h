@@ -961,7 +961,11 @@ static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, 
 /* The steps of each lane, for so many units: how many lanes these need, and what the last has of them. */
 static uint32_t NAME(steps)(bitlex_lane_memory *memory, uint32_t count)
 {
-    const uint32_t steps = (count + 8 * BITLEX_LANES - 1) / (8 * BITLEX_LANES) * 8;
+    uint32_t steps = (count + 8 * BITLEX_LANES - 1) / (8 * BITLEX_LANES) * 8;
+    if (memory->counting > 0) { /* in halves of a multiple of twelve, what counts to three or four is entered as the first lane is */
+        memory->counting--;
+        if (steps > 24 && (steps + 23) / 24 * 24 <= BITLEX_STEPS) steps = (steps + 23) / 24 * 24;
+    }
     memory->used = (count + steps - 1) / steps;
     memory->rest = count - (memory->used - 1) * steps;
     return steps;

@@ -74,6 +74,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 /* Of where the offsets of the next block will be, two lines for each word of bits: they take as much memory as a text of short pieces. */
 #define FETCH_TO_WRITE(place) __builtin_prefetch((const void *)(place), 1)
 #define PREFETCH_OFFSETS(out) (FETCH_TO_WRITE((uintptr_t)(out) + 8192), FETCH_TO_WRITE((uintptr_t)(out) + 8192 + 64))
+#define COUNTING 32 /* blocks of which lanes are made for counters, after one in which the second run was wrong, too */
 #define PATIENCE 3 /* blocks in which the first of two guesses proves right, until the second is no longer made */
 #define MIXED 8    /* blocks that are not tried as ASCII after one that was not; a try takes a fiftieth of a block */
 #define TURNS 3    /* runs with two guesses, at most */
@@ -276,6 +277,7 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
     if (!is_settled(memory, direction)) {
         doubt(of, one, two);
         of->blocks = PATIENCE;
+        memory->counting = COUNTING;
     }
     while (!sure && !is_settled(memory, direction)) {
         learn(&known, memory);

@@ -52,6 +52,7 @@ typedef struct bitlex_lane_memory {
     uint32_t mixed; /* for how many blocks more it is not tried to read them as ASCII */
     uint32_t ill_formed; /* for how many parts more UTF-8 is not taken for well-formed */
     uint32_t far; /* how often to look far ahead at once: see bitlex.c */
+    uint32_t counting; /* for how many blocks more lanes have a multiple of 24 steps */
     uint32_t told, left; /* whether a block ends where columns tell the backward state; and that state at its start */
     uint64_t starts[BITLEX_LANE_UNITS / 64 + 2], drops[BITLEX_LANE_UNITS / 64 + 2]; /* a bit for each unit */
     uint64_t places[BITLEX_LANE_UNITS / 64 + 2]; /* where characters start, if they were packed */
@@ -211,7 +212,7 @@ static inline void bitlex_forget(bitlex_recent *recent)
 static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
 {
     bitlex_forget(&memory->recent);
-    memory->doubts[0].blocks = memory->doubts[1].blocks = memory->mixed = memory->ill_formed = memory->far = 0;
+    memory->doubts[0].blocks = memory->doubts[1].blocks = memory->mixed = memory->ill_formed = memory->counting = memory->far = 0;
 }
 
 /* What a cursor is to have of scratch memory. */
