@@ -6,11 +6,15 @@ the processor has is really taken is a test of its own (test_lexer.py), so that 
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 
 import bitlex
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell starts what it puts in the background so; tests start programs to interrupt
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 VECTORS = ("avx512", "avx2", "neon")
 
