@@ -399,27 +399,20 @@ BITLEX_INLINE void NAME(ends_of_word)(uint64_t left, uint32_t base, uint32_t *ou
     }
 }
 
-#define FEW 5 /* as many are stored one by one, whether there are so many or not */
-static size_t ends32_avx2(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint32_t *out, size_t room)
+/* Of words with no more than `few`, as many are stored one by one, whether there are so many or not; of others, and of all if it is 0, byte by
+ * byte. */
+BITLEX_INLINE size_t NAME(ends_of_few)(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint32_t *out, size_t room,
+                                       const uint32_t few)
 {
     size_t done = 0;
-    uint32_t w = *word, i, count = 0;
-    for (i = w; i < last && i < w + 4; i++) count += (uint32_t)__builtin_popcountll(words[i]);
-    if (count > 4 * FEW) { /* a text of short pieces */
-        for (; w < last && room - done >= 64; w++) {
-            NAME(ends_of_word)(words[w], (uint32_t)(base + 64 * (uint64_t)w), out + done);
-            done += (uint32_t)__builtin_popcountll(words[w]);
-            PREFETCH_OFFSETS(out + done);
-        }
-    }
-    for (; w < last && room - done >= 64; w++) {
-        const uint32_t from = (uint32_t)(base + 64 * (uint64_t)w);
+    uint32_t w, i;
+    for (w = *word; w < last && room - done >= 64; w++) {
+        const uint32_t from = (uint32_t)(base + 64 * (uint64_t)w), count = (uint32_t)__builtin_popcountll(words[w]);
         uint64_t left = words[w];
-        count = (uint32_t)__builtin_popcountll(left);
-        if (count > FEW) {
+        if (few == 0 || count > few) {
             NAME(ends_of_word)(left, from, out + done);
         } else {
-            for (i = 0; i < FEW; i++, left &= left - 1) out[done + i] = from + (uint32_t)_tzcnt_u64(left);
+            for (i = 0; i < few; i++, left &= left - 1) out[done + i] = from + (uint32_t)_tzcnt_u64(left);
         }
         done += count;
         PREFETCH_OFFSETS(out + done);
@@ -427,7 +420,17 @@ static size_t ends32_avx2(const uint64_t *words, uint32_t *word, uint32_t last, 
     *word = w;
     return done;
 }
-#undef FEW
+
+/* The first four words tell how many there are in a word, so that hardly any has more than are stored one by one: a branch that is wrong takes
+ * longer than three stores too many. */
+static size_t ends32_avx2(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint32_t *out, size_t room)
+{
+    uint32_t count = 0, w;
+    for (w = *word; w < last && w < *word + 4; w++) count += (uint32_t)__builtin_popcountll(words[w]);
+    if (count > 4 * 6) return NAME(ends_of_few)(words, word, last, base, out, room, 0);
+    if (count > 4 * 3) return NAME(ends_of_few)(words, word, last, base, out, room, 8);
+    return NAME(ends_of_few)(words, word, last, base, out, room, 5);
+}
 
 static size_t ends64_avx2(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint64_t *out, size_t room)
 {
