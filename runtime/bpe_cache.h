@@ -3,7 +3,7 @@
  *     bucket     two entries of 32 bytes that share a line: pieces of up to 15 bytes and four ids, by their key. What no longer
  *                fits its bucket moves on to another one, as a guest, if there is room: the two looked at first are the last ones used
  *     medium     two entries of 64 bytes: up to 32 bytes and seven ids
- *     arena      longer pieces, and ids that do not fit their entry; filled from the start again when it is full
+ *     arena      longer pieces, and ids that do not fit their entry; two halves, and filled from the start again when both are full
  *
  * A piece of more than 32 bytes that falls into parts is kept only when it is met again: most never are.
  *
@@ -21,13 +21,13 @@
 
 #include "bpe_key.h"
 
-/* Sizes, which tests make tiny: so many buckets (by their logarithm), medium entries, slots for what has the arena alone (powers of two), its
- * bytes. */
+/* Sizes, which tests make tiny: so many buckets (by their logarithm), medium entries, slots for what has the arena alone (powers of two), bytes
+ * of each half of that. */
 #ifndef BUCKET_BITS
 #define BUCKET_BITS 16
 #define MEDIUMS (1u << 15)
 #define SLOTS (1u << 15)
-#define ARENA (2u << 20)
+#define ARENA ((1u << 20) - (16u << 10) - 16) /* with which, and all but the second half, eight large pages are full */
 #define SHORT_BITS 14
 #define LONGEST 4096            /* pieces beyond are not remembered */
 #endif
@@ -96,7 +96,7 @@ struct bpe_encoder {
     uint32_t (*characters)[4]; /* by number: ids as an entry has them, with PLAIN; zeros where there are none */
     short_entry *shorts;
     uint8_t *arena;
-    uint32_t used, generation;
+    uint32_t half, used, generation; /* of the arena: what is being filled; so many times it was full */
     uint64_t *seen;
     uint64_t *left; /* bits by bucket: something has moved on to another one */
     uint32_t seen_count, guests; /* how many guests were asked for */
