@@ -105,6 +105,17 @@ def test_counters_in_blocks_that_are_not_full(name: str, vector_tier: str, monke
         assert one.spans(text.encode()).tolist() == two.spans(text.encode()).tolist()
 
 
+@pytest.mark.parametrize("name", ["cl100k", "o200k", "deepseek_v3"])
+def test_guesses_of_few_steps(name: str, vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that are longer than a short guess for hundreds of blocks, in which guesses are long by and by, and prose, in which they are not."""
+    one, two = native_and_pure(name, vector_tier, monkeypatch)
+    chance = random.Random(name)
+    for fill in (" ", "\t", "\n", "7", "中"):
+        hard = "".join(fill * chance.randrange(5, 14) + chance.choice(("a", "x1", ".\n", "'s")) for _ in range(80_000))
+        text = hard + "as it was said, and done. " * 4_000 + hard[:200_000]
+        assert one.spans(text.encode()).tolist() == two.spans(text.encode()).tolist()
+
+
 def test_what_is_ill_formed_beside_the_last_plane(vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lead that may be followed by nothing is not taken for one of the last plane, of which a machine tells characters apart."""
     pattern = "[\U00100000-\U0010abcd]+|\ufffd{1,2}|[a-z]+|\\s+|[^a-z\\s\ufffd\U00100000-\U0010abcd]+"

@@ -885,6 +885,7 @@ static int NAME(backward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory,
         v_store(memory->exits, pair.state[mode == BITLEX_FIRST]);
         v_store(mode == BITLEX_GUESS ? memory->middle : memory->others, pair.state[1]);
         if (mode != BITLEX_FIRST || half == 0 || NAME(fits_together)(memory, pair.state[0], 1)) return 1;
+        note_wrong(memory->doubts);
         state = pair.state[0];
         count = half;
     }
@@ -940,6 +941,7 @@ static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, 
         v_store(memory->exits, pair.state[mode == BITLEX_FIRST]);
         v_store(mode == BITLEX_GUESS ? memory->middle : memory->others, pair.state[1]);
         if (mode != BITLEX_FIRST || half == 0 || NAME(fits_together)(memory, pair.state[0], memory->rest > half)) return 1;
+        note_wrong(memory->doubts + 1);
         state = pair.state[0];
         from = half;
         again = 1;
@@ -957,6 +959,9 @@ static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, 
 }
 
 /* --- a block ----------------------------------------------------------------------------------------------------------- */
+
+/* Of a guess. Where runs do not go side by side, a wrong one takes too long. */
+#define FEW_STEPS (TWICE ? (BITLEX_WARMUP + 1) / 2 : BITLEX_WARMUP)
 
 /* The steps of each lane, for so many units: how many lanes these need, and what the last has of them. */
 static uint32_t NAME(steps)(bitlex_lane_memory *memory, uint32_t count)
@@ -1033,7 +1038,7 @@ static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, co
     if (count > 1) NAME(map)(lanes, memory, steps, states, count);
     else
 #endif
-        for (i = 0; i < count; i++) states[i] = (uint8_t)settle(lanes, memory, steps, states[i], states[i], NAME(backward), -1);
+        for (i = 0; i < count; i++) states[i] = (uint8_t)settle(lanes, memory, steps, states[i], states[i], NAME(backward), -1, FEW_STEPS);
     for (i = 0; i < count; i++) states[i] = lanes->backward_state[states[i]];
 }
 
@@ -1042,10 +1047,11 @@ static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, c
 {
     const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
     const uint32_t entry = lanes->forward_number[*forward], start = lanes->backward_number[memory->told ? lanes->usual : backward];
-    memory->left = lanes->backward_state[settle(lanes, memory, steps, start, lanes->backward_number[backward], NAME(backward), -1)];
-    settle(lanes, memory, steps, entry, entry, NAME(forward), 1);
+    memory->left = lanes->backward_state[settle(lanes, memory, steps, start, lanes->backward_number[backward], NAME(backward), -1, FEW_STEPS)];
+    settle(lanes, memory, steps, entry, entry, NAME(forward), 1, FEW_STEPS);
     *forward = lanes->forward_state[memory->turned[(size_t)(memory->rest - 1) * 64 + memory->used - 1] & lanes->forward_bits];
     memory->started = NAME(put_out)(lanes, memory, memory->starts, steps, SPARE);
     memory->dropped = lanes->machine->drops ? NAME(put_out)(lanes, memory, memory->drops, steps, SPARE + 1) : 0;
     if (memory->words == 0) memory->words = steps; /* of BITLEX_LANES bits */
 }
+#undef FEW_STEPS

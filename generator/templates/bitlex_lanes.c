@@ -76,6 +76,9 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 #define PREFETCH_OFFSETS(out) (FETCH_TO_WRITE((uintptr_t)(out) + 8192), FETCH_TO_WRITE((uintptr_t)(out) + 8192 + 64))
 #define COUNTING 32 /* blocks of which lanes are made for counters, after one in which the second run was wrong, too */
 #define PATIENCE 3 /* blocks in which the first of two guesses proves right, until the second is no longer made */
+#define WRONG 4    /* blocks in which guesses of few steps are right make up for one in which they are not; where what is not made up for */
+#define TOO_WRONG (4 * WRONG) /* is so much, guesses are made of all steps */
+#define WARY 64    /* for so many blocks */
 #define MIXED 8    /* blocks that are not tried as ASCII after one that was not; a try takes a fiftieth of a block */
 #define TURNS 3    /* runs with two guesses, at most */
 #ifndef BITLEX_WARMUP
@@ -177,12 +180,25 @@ static int enter_by_knowledge(const knowledge *known, bitlex_lane_memory *memory
     return sure;
 }
 
-/* Guess how the lanes are entered, from `start`; the first is entered in `state`. */
-static void guess(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, uint32_t state, pass run,
-                  int direction)
+/* A guess was wrong: in the lanes, or in their halves. */
+static void note_wrong(bitlex_doubt *of)
 {
+    of->wrong += WRONG;
+    if (of->wrong < TOO_WRONG) return;
+    of->wrong = TOO_WRONG / 2;
+    of->wary = WARY;
+}
+
+/* Guess how the lanes are entered, from `start`; the first is entered in `state`. `few`: steps that suffice, as a rule. */
+static void guess(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, uint32_t state, pass run,
+                  int direction, uint32_t few)
+{
+    bitlex_doubt *of = memory->doubts + (direction > 0);
+    const uint32_t warmup = of->wary > 0 ? BITLEX_WARMUP : few;
+    if (of->wary > 0) of->wary--;
+    else if (of->wrong > 0) of->wrong--;
     memset(memory->entries, (int)start, BITLEX_LANES);
-    run(lanes, memory, steps, steps < BITLEX_WARMUP ? steps : BITLEX_WARMUP, BITLEX_GUESS);
+    run(lanes, memory, steps, steps < warmup ? steps : warmup, BITLEX_GUESS);
     enter_as_left(memory, direction);
     memory->entries[lane_at(memory, 0, direction)] = (uint8_t)state;
 }
@@ -254,7 +270,7 @@ static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, u
 /* Run a pass over all lanes, the first of which is entered in `state`, and the others as it is guessed from `start`; the state in which the
  * last one is left. */
 static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, uint32_t state, pass run,
-                       int direction)
+                       int direction, uint32_t few)
 {
     const uint32_t last = lane_at(memory, memory->used - 1, direction);
     bitlex_doubt *of = memory->doubts + (direction > 0);
@@ -262,9 +278,10 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
     uint32_t lane, one = 0, two = 0;
     int sure = 0;
     if (of->blocks > 0 && settle_twice(lanes, memory, steps, state, run, direction)) return memory->exits[last];
-    guess(lanes, memory, steps, start, state, run, direction);
+    guess(lanes, memory, steps, start, state, run, direction, few);
     run(lanes, memory, steps, 0, BITLEX_FIRST);
     if (is_settled(memory, direction)) return memory->exits[last];
+    note_wrong(of);
     memset(known.leads, BITLEX_LOOK_DEEPER, sizeof known.leads);
     known.seen = 0;
     learn(&known, memory);
@@ -298,6 +315,7 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt"))), apply_to = function)
 #else
 #pragma GCC push_options
+#pragma GCC optimize("align-loops=32") /* of what is a step, 5 % may depend on it */
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")
 #endif
 #include "bitlex_avx512.h"

@@ -30,10 +30,11 @@
 
 #define BITLEX_UNKNOWN 0xFF /* is no row and no number */
 
-/* Two states that were not forgotten over a lane, and for how many blocks more that is remembered. */
+/* Of a pass: two states that were not forgotten over a lane, and for how many blocks more that is remembered; how often guesses of few steps
+ * were wrong lately, and for how many blocks more they are made of all. */
 typedef struct {
     uint8_t states[2];
-    uint32_t blocks;
+    uint32_t blocks, wrong, wary;
 } bitlex_doubt;
 
 /* The memory in which a block is worked off; rows of 64 are aligned. */
@@ -212,7 +213,8 @@ static inline void bitlex_forget(bitlex_recent *recent)
 static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
 {
     bitlex_forget(&memory->recent);
-    memory->doubts[0].blocks = memory->doubts[1].blocks = memory->mixed = memory->ill_formed = memory->counting = memory->far = 0;
+    memset(memory->doubts, 0, sizeof memory->doubts);
+    memory->mixed = memory->ill_formed = memory->counting = memory->far = 0;
 }
 
 /* What a cursor is to have of scratch memory. */
