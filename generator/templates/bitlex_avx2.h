@@ -387,14 +387,17 @@ BITLEX_INLINE M NAME(of)(uint64_t bits) { return NAME(pair)(NAME(of_half)((uint3
 #include "bitlex_kernel.h"
 
 /* Eight are stored for each byte, of which the next byte overwrites what is too much. No branch: where pieces end is hard to predict. */
-BITLEX_INLINE void NAME(ends_of_word)(uint64_t left, uint32_t base, uint32_t *out)
+BITLEX_INLINE void NAME(ends_of_word)(const uint64_t *word, uint32_t base, uint32_t *out)
 {
+    const uint8_t *bytes = (const uint8_t *)word; /* each is one instruction, which it is not in a register */
     __m256i from = _mm256_set1_epi32((int)base);
     uint32_t i;
-    for (i = 0; i < 8; i++, left >>= 8) {
-        __m128i places = _mm_loadl_epi64((const __m128i *)(const void *)(places_avx2 + (left & 0xFF)));
+    for (i = 0; i < 8; i++) {
+        uint32_t bits = bytes[i];
+        __m128i places = _mm_loadl_epi64((const __m128i *)(const void *)(places_avx2 + bits));
         _mm256_storeu_si256((__m256i *)(void *)out, _mm256_add_epi32(from, _mm256_cvtepu8_epi32(places)));
-        out += (uint32_t)__builtin_popcount((uint32_t)(left & 0xFF));
+        __asm__("" : "+r"(bits)); /* or it would be made again, of a byte */
+        out += (uint32_t)__builtin_popcount(bits);
         from = _mm256_add_epi32(from, _mm256_set1_epi32(8));
     }
 }
@@ -410,7 +413,7 @@ BITLEX_INLINE size_t NAME(ends_of_few)(const uint64_t *words, uint32_t *word, ui
         const uint32_t from = (uint32_t)(base + 64 * (uint64_t)w), count = (uint32_t)__builtin_popcountll(words[w]);
         uint64_t left = words[w];
         if (few == 0 || count > few) {
-            NAME(ends_of_word)(left, from, out + done);
+            NAME(ends_of_word)(words + w, from, out + done);
         } else {
             for (i = 0; i < few; i++, left &= left - 1) out[done + i] = from + (uint32_t)_tzcnt_u64(left);
         }
