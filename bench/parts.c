@@ -4,24 +4,30 @@
  *     n = parts_read(p, text, length, 0, out, room);                    // the whole: its ends, or pairs of a machine that drops
  *     n = parts_read(p, text, length, 64, out, room);                   // the same in parts of 64 bytes
  *
- * What is made beforehand, and what is not: cursor, scratch memory, the table of streams and the buffer are; a stream is begun for each text.
+ * What is made beforehand, and what is not: cursor, scratch memory, the table of streams and the buffer are; a stream is begun for each
+ * text. There are several scratch memories, and each reading takes the next one: where it lies, which nobody can choose, makes a difference
+ * of up to 40 % (docs/lanes.md), and the median of several rounds is then of several places.
  * `room` is of so many ends or pairs; length + BITLEX_STREAM_ROOM is always enough.
  */
 #include "bitlex_stream.h"
 
 #include <stdlib.h>
 
+#define PLACES 7 /* a prime, so that each of some sizes of parts that take turns has all of them */
+
 typedef struct {
     bitlex_machine machine;
     bitlex_cursor cursor;
-    void *lanes, *scratch, *memory;
+    void *lanes, *scratch, *memory, *places[PLACES]; /* scratch: that of this reading */
+    unsigned turn;
     const bitlex_stream_table *table;
 } parts;
 
 void parts_close(parts *p)
 {
+    int i;
+    for (i = 0; i < PLACES; i++) free(p->places[i]);
     free(p->lanes);
-    free(p->scratch);
     free(p->memory);
     free(p);
 }
@@ -30,18 +36,19 @@ parts *parts_open(const bitlex_machine *emitted)
 {
     parts *p = calloc(1, sizeof *p);
     bitlex_stream stream;
+    int i;
     if (p == NULL) return NULL;
     p->machine = *emitted;
     p->lanes = malloc(bitlex_lanes_size());
     if (p->lanes != NULL) bitlex_accelerate(&p->machine, p->lanes, BITLEX_AVX512);
-    p->scratch = malloc((size_t)bitlex_scratch_size(&p->machine, BITLEX_BLOCK) + 1);
+    for (i = 0; i < PLACES; i++) p->places[i] = malloc((size_t)bitlex_scratch_size(&p->machine, BITLEX_BLOCK) + 1);
+    for (i = 0; i < PLACES && p->places[i] != NULL; i++) {}
     p->memory = malloc(bitlex_stream_table_size());
-    if (p->lanes == NULL || p->scratch == NULL || p->memory == NULL || bitlex_stream_begin(&stream, &p->machine, NULL, 0) < 0) {
+    if (p->lanes == NULL || i < PLACES || p->memory == NULL || bitlex_stream_begin(&stream, &p->machine, NULL, 0) < 0) {
         parts_close(p);
         return NULL;
     }
     p->table = bitlex_stream_tabulate(p->memory, &p->machine);
-    bitlex_begin(&p->cursor, &p->machine, "", 0, BITLEX_UTF8, p->scratch);
     return p;
 }
 
@@ -75,6 +82,7 @@ static size_t read_parts(parts *p, const char *text, size_t length, size_t size,
 
 size_t parts_read(parts *p, const char *text, size_t length, size_t size, uint64_t *out, size_t room)
 {
+    p->scratch = p->places[p->turn++ % PLACES];
     return size == 0 ? read_whole(p, text, length, out, room) : read_parts(p, text, length, size, out, room);
 }
 
