@@ -8,16 +8,20 @@
 
 #include <stdlib.h>
 
-/* All tables side by side: the two that are used only when the few do not suffice come first, in large pages of their own. Small pages are left
- * for the second half of the arena alone, which is written before it is read, from its start on: of what is read first, here and there, each
- * was made twice, and other processors had to be told (so it was with the table of characters: a fourth of the time of Japanese met first).
+/* All tables side by side. The many medium entries fill two large pages. The second of the next two has what each text uses, from the end of
+ * the arena, where it begins to be filled, to the few buckets, which grow from where they are into the pages behind. Nothing is given back: the
+ * system may fill a hole in a large page again. Small pages are left for the second half of the arena, which is written before it is read: of
+ * what is read first, here and there, each was made twice, and other processors had to be told (so it was with the table of characters: a
+ * fourth of the time of Japanese met first).
  */
-#define LEFT ((2 * BUCKETS + 63) / 64 * 8)
-#define MANY (2 * BUCKET * BUCKETS + 2 * sizeof(medium_entry) * MEDIUMS)
-#define FEW (BUCKET * FEW_BUCKETS + sizeof(medium_entry) * FEW_MEDIUMS)
-#define HALF ((ARENA + 16 + 63) / 64 * 64)
-#define SECOND_HALF (HALF + (1u << SEEN_BITS) / 8 + 16 * CHARACTERS) /* so far behind the first */
-#define TABLES (MANY + FEW + sizeof(slot) * SLOTS + sizeof(short_entry) * SHORTS + LEFT + SECOND_HALF + HALF)
+#define LINES(size) (((size) + 63) / 64 * 64)
+#define MANY_MEDIUMS (2 * sizeof(medium_entry) * MEDIUMS)
+#define HALF LINES(ARENA + 16)
+#define SEEN_SIZE ((size_t)1 << SEEN_BITS >> 3)
+#define LEFT LINES(2 * BUCKETS / 8)
+#define FEW (sizeof(medium_entry) * FEW_MEDIUMS + LINES(sizeof(slot) * SLOTS) + LINES(sizeof(short_entry) * SHORTS))
+#define SECOND_HALF (HALF + LEFT + FEW + 2 * BUCKET * BUCKETS) /* so far behind the first */
+#define TABLES (MANY_MEDIUMS + 16 * CHARACTERS + SEEN_SIZE + SECOND_HALF + HALF)
 
 typedef struct {
     uint32_t length, count; /* before the ids and the bytes of a piece in the arena */
@@ -41,20 +45,21 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     }
     e->v = v;
     e->generation = 1;
+    e->left_over = HALF - 16;
     e->bucket_mask = FEW_BUCKETS - 1;
     e->medium_mask = FEW_MEDIUMS - 2;
     e->room = FEW_BUCKETS / 2;
     e->medium_room = FEW_MEDIUMS / 2;
     e->skip = e->skipped = 1; /* nothing was met yet */
     e->tables = at;
-    e->buckets = at += MANY;
-    e->mediums = (void *)(at += BUCKET * FEW_BUCKETS);
+    e->characters = (void *)(at += MANY_MEDIUMS);
+    e->seen = (void *)(at += 16 * CHARACTERS);
+    e->arena = at += SEEN_SIZE;
+    e->left = (void *)(at += HALF);
+    e->mediums = (void *)(at += LEFT);
     e->slots = (void *)(at += sizeof(medium_entry) * FEW_MEDIUMS);
-    e->shorts = (void *)(at += sizeof(slot) * SLOTS);
-    e->left = (void *)(at += sizeof(short_entry) * SHORTS);
-    e->arena = at += LEFT;
-    e->seen = (void *)(at += HALF);
-    e->characters = (void *)(at + (1u << SEEN_BITS) / 8);
+    e->shorts = (void *)(at += LINES(sizeof(slot) * SLOTS));
+    e->buckets = at + LINES(sizeof(short_entry) * SHORTS);
     return e;
 }
 
@@ -96,13 +101,11 @@ static void move_on(bpe_encoder *e, const entry *evicted)
 static void grow_buckets(bpe_encoder *e)
 {
     const uint32_t few = e->bucket_mask + 1, many = few < BUCKETS ? BUCKETS : 2 * BUCKETS;
-    uint8_t *const from = e->buckets;
     uint32_t i, k;
     e->bucket_mask = many - 1;
-    e->buckets = e->tables;
     e->room = LOST;
     for (i = 0; i < few; i++) {
-        entry *const bucket = (void *)(from + BUCKET * (size_t)i);
+        entry *const bucket = bucket_at(e, i);
         entry *place = bucket, *home;
         for (k = 0; k < 2; k++, place = second_of(bucket)) {
             if (is_free(place)) continue;
@@ -114,7 +117,6 @@ static void grow_buckets(bpe_encoder *e)
         }
         for (k = i + few; has_bit(e->left, i) && k < many; k += few) set_bit(e->left, k);
     }
-    if (from != e->tables) bpe_spare(from, few * BUCKET);
 }
 
 /* The first place of a bucket, for a key. */
@@ -139,16 +141,14 @@ void bpe_come_home(bpe_encoder *e, entry *guest)
 /* So many bytes of the arena. What was there before is gone when it is full. */
 static uint8_t *take(bpe_encoder *e, size_t size)
 {
-    uint8_t *taken;
     size = (size + 7) / 8 * 8;
-    if (size > ARENA - e->used) {
-        e->used = 0;
+    if (size > e->left_over) {
+        e->left_over = HALF - 16;
         e->half ^= 1;
         e->generation += e->half == 0;
     }
-    taken = e->arena + e->half * SECOND_HALF + e->used;
-    e->used += (uint32_t)size;
-    return taken;
+    e->left_over -= (uint32_t)size;
+    return e->arena + e->half * SECOND_HALF + e->left_over;
 }
 
 /* Ids that do not fit an entry, and where they are: two numbers instead of them. */
@@ -252,10 +252,10 @@ static void remember_in_arena(bpe_encoder *e, const span *s, uint64_t hash, cons
 static void grow_mediums(bpe_encoder *e)
 {
     const uint32_t few = e->medium_mask + 2, many = few < MEDIUMS ? MEDIUMS : 2 * MEDIUMS;
-    medium_entry *const from = e->mediums, *const to = (void *)(e->tables + 2 * BUCKET * BUCKETS);
+    medium_entry *const from = e->mediums;
     uint32_t i;
     e->medium_mask = many - 2;
-    e->mediums = to;
+    e->mediums = (void *)e->tables;
     e->medium_room = LOST_MEDIUMS;
     for (i = 0; i < few; i++) {
         medium_entry *m = from + i, *now;
@@ -265,7 +265,6 @@ static void grow_mediums(bpe_encoder *e)
         *now = *m;
         m->length = 0;
     }
-    if (from != to) bpe_spare(from, few * sizeof *from);
 }
 
 void bpe_remember_longer(bpe_encoder *e, const span *s, uint64_t hash, const uint32_t *ids, size_t count)

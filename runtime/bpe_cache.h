@@ -27,7 +27,7 @@
 #define BUCKET_BITS 16
 #define MEDIUMS (1u << 15)
 #define SLOTS (1u << 15)
-#define ARENA ((1u << 20) - (16u << 10) - 16) /* with which, and all but the second half, eight large pages are full */
+#define ARENA ((1u << 20) - (16u << 10) - 16) /* with which the tables of a first text fill two large pages */
 #define SHORT_BITS 14
 #define LONGEST 4096            /* pieces beyond are not remembered */
 #endif
@@ -96,7 +96,7 @@ struct bpe_encoder {
     uint32_t (*characters)[4]; /* by number: ids as an entry has them, with PLAIN; zeros where there are none */
     short_entry *shorts;
     uint8_t *arena;
-    uint32_t half, used, generation; /* of the arena: what is being filled; so many times it was full */
+    uint32_t half, left_over, generation; /* of the arena: what is being filled, bytes of it that are free; so many times it was full */
     uint64_t *seen;
     uint64_t *left; /* bits by bucket: something has moved on to another one */
     uint32_t seen_count, guests; /* how many guests were asked for */

@@ -98,7 +98,4 @@ void bpe_merge_tokens(const bpe_vocabulary *v, bpe_job *jobs, size_t count);
 void *bpe_allocate(size_t size);
 void bpe_release(void *memory, size_t size);
 
-/* A part of such memory that is not needed any more, but stays readable: the system takes back what pages of it it can. */
-void bpe_spare(void *part, size_t size);
-
 #endif

@@ -38,13 +38,6 @@ void bpe_release(void *memory, size_t size)
     if (memory != NULL) munmap(memory, mapped_size(size));
 }
 
-void bpe_spare(void *part, size_t size)
-{
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)part;
-    const uintptr_t from = (start + page - 1) / page * page, to = (start + size) / page * page;
-    if (from < to) madvise((void *)from, to - from, MADV_DONTNEED);
-}
-
 #else
 
 void *bpe_allocate(size_t size) { return calloc(1, size); }
@@ -53,12 +46,6 @@ void bpe_release(void *memory, size_t size)
 {
     (void)size;
     free(memory);
-}
-
-void bpe_spare(void *part, size_t size)
-{
-    (void)part;
-    (void)size;
 }
 
 #endif

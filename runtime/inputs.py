@@ -33,7 +33,7 @@ __all__ = ["FORMS", "STANDARD_INPUT", "Document", "Found", "InputError", "Source
 
 FORMS = ("text", "lines", "jsonl", "parquet")
 BY_SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-CHUNK = 1 << 17  # bytes read at a time
+CHUNK = 1 << 16  # bytes read at a time
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 

@@ -39,7 +39,7 @@ NUMBERS = {"u16": "<u2", "u32": "<u4"}
 MANIFEST = "bitlex-manifest.jsonl"  # of a folder of outputs, see manifest.py
 HEADER = 128  # bytes of a .npy file before its numbers
 AT_ONCE = 1 << 18  # ids converted at a time
-BUFFER = 1 << 18  # bytes of each file that wait to be written
+BUFFER = 1 << 16  # bytes of each file that wait to be written
 
 
 class Output(Protocol):
