@@ -6,8 +6,8 @@
  *
  * Rejected: CPython's own UTF-8 of a str (it would be kept inside the str, for good); asking for what is read two to eight kilobytes
  * ahead (JSON of four bytes a character lost 3 %: it takes an eighth of the time of encoding to read so much from memory).
- * To make the UTF-8 of 32 thousand characters at a time, and to read them as a stream, saves the memory of a whole copy, but warm texts were up to
- * 5 % slower and first ones up to 16.
+ * To make the UTF-8 of 32 thousand characters at a time, and to read them as a stream, saves the memory of a whole copy, but warm texts were
+ * up to 5 % slower and first ones up to 16.
  */
 #include "_tokens.h"
 

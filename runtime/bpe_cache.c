@@ -45,7 +45,7 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     }
     e->v = v;
     e->generation = 1;
-    e->left_over = HALF - 16;
+    e->spare = HALF - 16;
     e->bucket_mask = FEW_BUCKETS - 1;
     e->medium_mask = FEW_MEDIUMS - 2;
     e->room = FEW_BUCKETS / 2;
@@ -138,17 +138,17 @@ void bpe_come_home(bpe_encoder *e, entry *guest)
     put_entry(bucket, &copy);
 }
 
-/* So many bytes of the arena. What was there before is gone when it is full. */
+/* So many bytes of the arena, each half of which is filled from its end. What was there before is gone when both are full. */
 static uint8_t *take(bpe_encoder *e, size_t size)
 {
     size = (size + 7) / 8 * 8;
-    if (size > e->left_over) {
-        e->left_over = HALF - 16;
+    if (size > e->spare) {
+        e->spare = HALF - 16;
         e->half ^= 1;
         e->generation += e->half == 0;
     }
-    e->left_over -= (uint32_t)size;
-    return e->arena + e->half * SECOND_HALF + e->left_over;
+    e->spare -= (uint32_t)size;
+    return e->arena + e->half * SECOND_HALF + e->spare;
 }
 
 /* Ids that do not fit an entry, and where they are: two numbers instead of them. */

@@ -96,7 +96,7 @@ struct bpe_encoder {
     uint32_t (*characters)[4]; /* by number: ids as an entry has them, with PLAIN; zeros where there are none */
     short_entry *shorts;
     uint8_t *arena;
-    uint32_t half, left_over, generation; /* of the arena: what is being filled, bytes of it that are free; so many times it was full */
+    uint32_t half, spare, generation; /* of the arena: what is being filled, and bytes left of it; so many times it was full */
     uint64_t *seen;
     uint64_t *left; /* bits by bucket: something has moved on to another one */
     uint32_t seen_count, guests; /* how many guests were asked for */
