@@ -341,6 +341,7 @@ def test_a_text_that_changes_as_it_is_read_harms_nobody(family: str, tmp_path: P
                     run(pages, threads=2, **special)
                 tokenizer.encode_with_offsets(pages, **special)
                 tokenizer.encode_batch([pages, pages], threads=2, **special)
+            for _ in range(20):
                 stream, spans, pieces = tokenizer.stream(result="offsets", **special), tokenizer.lexer.stream(spans=True), tokenizer.lexer.stream()
                 places = numpy.concatenate([stream.feed(pages)[1], stream.feed(pages)[1], stream.finish()[1]])
                 assert (numpy.diff(places.reshape(-1)) >= 0).all() and places[-1][1] <= 2 * len(pages)

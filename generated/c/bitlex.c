@@ -678,6 +678,7 @@ static void recall_block(bitlex_cursor *c)
 {
     uint64_t *kept = c->kept + c->block * kept_block_words(c->machine);
     c->base = kept[0];
+    c->next = block_start(c, c->block + 1);
     c->count = (uint32_t)kept[1];
     c->words = (uint32_t)(kept[1] >> 32);
     c->masked = 1;
@@ -711,11 +712,13 @@ static int run_bytes(bitlex_cursor *c, uint64_t from, uint64_t to, uint32_t back
     return run_whole(c, c->text + from, c->encoding == BITLEX_LATIN1 ? BITLEX_POINTS : BITLEX_BYTES, (uint32_t)(to - from), backward);
 }
 
-/* Lex the next block: fills words of bits, or events and units. */
+/* Lex the next block: fills words of bits, or events and units. It starts where the one before ended, also if another thread has written to
+ * the text since: or places would not be in order. */
 static void lex_block(bitlex_cursor *c, int drops)
 {
-    uint64_t from = block_start(c, c->block), to = block_start(c, c->block + 1);
+    const uint64_t from = c->next, to = block_start(c, c->block + 1);
     uint32_t state, n;
+    c->next = to;
     c->base = c->origin + from;
     c->masked = 0;
     state = state_at(c, c->block + 1);
@@ -768,7 +771,8 @@ static void begin_blocks(bitlex_cursor *c, uint64_t from, uint32_t forward, uint
     c->block = from;
     c->stop = stop;
     c->stop_state = stop_state;
-    c->base = c->looked = c->origin + (from == 0 ? 0 : block_start(c, from));
+    c->next = from == 0 ? 0 : block_start(c, from);
+    c->base = c->looked = c->origin + c->next;
     c->known_from = c->known_to = 0;
     c->forward = forward;
     c->count = c->taken = c->exact = 0;
@@ -818,7 +822,7 @@ APART static void finish_inner_stages(bitlex_cursor *c)
     while (c->stage_number + 1 < c->machine->stage_count) {
         while (c->block < c->blocks) {
             advance(c, 1);
-            memset(c->letters + c->base, 0, (size_t)(block_start(c, c->block) - c->base));
+            memset(c->letters + c->base, 0, (size_t)(c->next - c->base));
             for (; c->taken < c->count; c->taken++) {
                 uint32_t event = c->events[c->taken];
                 c->letters[place(c, event >> 1)] = (uint8_t)(1 + (event & 1));
@@ -981,7 +985,7 @@ static inline size_t next_pairs(bitlex_cursor *c, void *out, size_t room, int wi
         c->opened = 0;
         c->finished = 1;
         STORE(2 * done, c->open);
-        STORE(2 * done + 1, block_start(c, c->stop));
+        STORE(2 * done + 1, c->next);
         done++;
     }
     return done;

@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 /* Changes whenever a struct below or the meaning of a table changes. Tables carry the number they were written for. */
-#define BITLEX_ABI 4
+#define BITLEX_ABI 5
 
 /* Units lexed at a time. A multiple of 48 keeps the parallel chains of a full block equally long (see bitlex.c), one of 64 * 48
  * the lanes, too (see bitlex_lanes.c). */
@@ -101,7 +101,7 @@ typedef struct {
     const uint8_t *cell_column; /* cell -> what decoding stores: its column, or itself after the first stage */
     const uint8_t *text;
     uint8_t *letters;           /* scratch: what the stage before put out, at the unit where each code point starts */
-    uint64_t length, readable, blocks, block, stop, origin, base, open, looked, known_from, known_to, exact_from, region[BITLEX_LEVELS];
+    uint64_t length, readable, blocks, block, next, stop, origin, base, open, looked, known_from, known_to, exact_from, region[BITLEX_LEVELS];
     uint64_t *starts, *drops, *kept; /* bits of the block at hand; of all blocks, by bitlex_keep */
     uint32_t encoding, stage_number, forward, stop_state, count, taken, plain, exact, opened, finished, goes_on, masked, word, words, known, rowed;
     struct bitlex_lane_memory *memory; /* scratch: for blocks run by vector instructions */
