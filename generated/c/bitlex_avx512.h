@@ -448,6 +448,7 @@ static size_t ends32_avx512(const uint64_t *words, uint32_t *word, uint32_t last
         if (count > 32) {
             _mm512_storeu_si512(out + done + 32, _mm512_add_epi32(from, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(found, 2))));
             _mm512_storeu_si512(out + done + 48, _mm512_add_epi32(from, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(found, 3))));
+            PREFETCH_OFFSETS(out + done + 32);
         }
         done += count;
         PREFETCH_OFFSETS(out + done);
@@ -475,6 +476,9 @@ static size_t ends64_avx512(const uint64_t *words, uint32_t *word, uint32_t last
         if (count > 32) {
             NAME(sixteen)(out + done + 32, from, _mm512_extracti32x4_epi32(found, 2));
             NAME(sixteen)(out + done + 48, from, _mm512_extracti32x4_epi32(found, 3));
+            PREFETCH_OFFSETS(out + done + 16);
+            PREFETCH_OFFSETS(out + done + 32);
+            PREFETCH_OFFSETS(out + done + 48);
         }
         done += count;
         PREFETCH_OFFSETS(out + done);

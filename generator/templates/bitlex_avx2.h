@@ -417,6 +417,7 @@ BITLEX_INLINE size_t NAME(ends_of_few)(const uint64_t *words, uint32_t *word, ui
         } else {
             for (i = 0; i < few; i++, left &= left - 1) out[done + i] = from + (uint32_t)_tzcnt_u64(left);
         }
+        if (few == 0 && count > 32) PREFETCH_OFFSETS(out + done + 32);
         done += count;
         PREFETCH_OFFSETS(out + done);
     }
@@ -442,6 +443,7 @@ static size_t ends64_avx2(const uint64_t *words, uint32_t *word, uint32_t last, 
     for (w = *word; w < last && room - done >= 64; w++) {
         __m256i from = _mm256_set1_epi64x((long long)(base + 64 * (uint64_t)w));
         uint64_t left = words[w];
+        const size_t before = done;
         for (i = 0; i < 8; i++, left >>= 8) {
             __m128i places = _mm_loadl_epi64((const __m128i *)(const void *)(places_avx2 + (left & 0xFF)));
             __m256i *to = (__m256i *)(void *)(out + done);
@@ -451,6 +453,10 @@ static size_t ends64_avx2(const uint64_t *words, uint32_t *word, uint32_t last, 
             from = _mm256_add_epi64(from, _mm256_set1_epi64x(8));
         }
         PREFETCH_OFFSETS(out + done);
+        if (done - before > 32) {
+            PREFETCH_OFFSETS(out + done - 16);
+            PREFETCH_OFFSETS(out + done - 32);
+        }
     }
     *word = w;
     return done;

@@ -71,7 +71,8 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 #endif
 #define BITLEX_ONCE static __attribute__((cold)) /* of what runs when a lexer is made, the code is to be small */
 #define PREFETCH(p) __builtin_prefetch((const void *)((uintptr_t)(p) + BITLEX_BLOCK)) /* of the next block, or of nothing */
-/* Of where the offsets of the next block will be, two lines for each word of bits: they take as much memory as a text of short pieces. */
+/* Of where the offsets of the next block will be, two lines for each word of bits: they take as much memory as a text of short pieces. Where
+ * more than half of a word's bits are set, whoever stores them asks for what is between, too. */
 #define FETCH_TO_WRITE(place) __builtin_prefetch((const void *)(place), 1)
 #define PREFETCH_OFFSETS(out) (FETCH_TO_WRITE((uintptr_t)(out) + 8192), FETCH_TO_WRITE((uintptr_t)(out) + 8192 + 64))
 #define COUNTING 32 /* blocks of which lanes are made for counters, after one in which the second run was wrong, too */
