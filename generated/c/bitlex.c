@@ -43,6 +43,7 @@
 #define SET 64               /* machines with more states than this do not look ahead, or back */
 #define ALLOWANCE (1u << 18) /* steps of looking ahead that a text may spend before it has earned them */
 #define BACK 8               /* blocks to look back, at most */
+#define NEAR 4               /* blocks */
 
 /* --- UTF-8 ----------------------------------------------------------------------------------------------------- */
 
@@ -513,29 +514,33 @@ static uint32_t exact_state(bitlex_cursor *c, uint64_t wanted)
 static int look_ahead(bitlex_cursor *c, uint64_t wanted, uint64_t most, uint32_t *state)
 {
     uint64_t from = block_start(c, wanted), to, block, ahead, last;
-    uint32_t size;
-    uint16_t set[SET];
+    uint32_t size, entered_size;
+    uint16_t set[SET], entered[SET];
+    int same; /* whether the block behind left the states as they were */
     if (c->stage->backward_states > SET) return 0;
     for (ahead = 4; ahead <= (c->memory != NULL ? 1024u : 256u) && ahead < BITLEX_BLOCK; ahead *= 4) {
-        /* So few did not tell of late: vectors look at more at once. */
-        if (ahead > 16 && ahead <= 256 && c->memory != NULL && c->memory->far > 0) {
-            c->memory->far -= ahead == 256;
-            continue;
-        }
+        /* Vectors look at more in less time; where 64 did not tell of late, at once. */
+        if (c->memory != NULL && (ahead == 256 || (ahead == 64 && c->memory->far > 0 && c->memory->far-- > 0))) continue;
         to = border(c, from + ahead);
         size = every_state(c, set, to);
         if ((ahead <= 256 ? narrow(c, set, size, load(c, from, to)) : narrow_part(c, from, to, set, size)) == 1) return *state = set[0], 1;
-        if (ahead == 256 && c->memory != NULL) c->memory->far = 16;
+        if (ahead == 64 && c->memory != NULL) c->memory->far = 16;
     }
-    for (ahead = 1; ahead <= most && ahead <= BITLEX_CHECKPOINTS; ahead *= 8) { /* a few blocks */
+    /* A few blocks; all at once that are left, if they are few: one state takes less time than several. */
+    for (ahead = c->stop - wanted <= NEAR && most >= 8 ? 8 : 1; ahead <= most && ahead <= BITLEX_CHECKPOINTS; ahead *= 8) {
         last = c->stop - wanted < ahead ? c->stop : wanted + ahead;
         size = every_state(c, set, block_start(c, last));
         if (last == c->stop && size > 1) size = (set[0] = (uint16_t)c->stop_state, 1);
         c->known_from = wanted;
         c->known_to = 0;
-        for (block = last; block-- > wanted;) {
+        for (block = last, same = 0; block-- > wanted;) {
             if (c->looked > c->base + ALLOWANCE) break;
-            size = narrow_block(c, block, set, size);
+            if (!same || c->stage_number > 0 || !repeats(c, block)) { /* as in exact_state */
+                memcpy(entered, set, size * sizeof *set);
+                entered_size = size;
+                size = narrow_block(c, block, set, size);
+                same = size == entered_size && memcmp(entered, set, size * sizeof *set) == 0;
+            }
             if (size > 1) continue;
             if (c->known_to == 0) c->known_to = block + 1;
             c->checkpoints[0][block - wanted] = set[0];
@@ -633,7 +638,6 @@ static void run_lanes(bitlex_cursor *c, uint64_t from, uint64_t to, uint32_t bac
     const bitlex_lanes *lanes = c->machine->lanes;
     const uint32_t width = c->encoding == BITLEX_UTF8 ? 1 : c->encoding;
     uint32_t forward = c->forward / c->stage->label_count;
-    c->memory->told = c->goes_on && to == c->length;
     lanes->block(lanes, c->memory, c->text + from * width, c->text + c->readable * width, c->encoding, (uint32_t)(to - from),
                  backward / c->stage->column_count, &forward);
     c->forward = forward * c->stage->label_count;

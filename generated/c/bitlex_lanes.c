@@ -85,6 +85,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 #ifndef BITLEX_WARMUP
 #define BITLEX_WARMUP 12 /* a multiple of 1, 2, 3, 4, 6, 12: a run of equal characters is then guessed right even by a counter */
 #endif
+#define SHORT_WARMUP ((BITLEX_WARMUP + 1) / 2) /* steps of a guess that suffice, as a rule */
 
 typedef int (*pass)(const bitlex_lanes *, bitlex_lane_memory *, uint32_t steps, uint32_t warmup, int mode);
 
@@ -190,15 +191,17 @@ static void note_wrong(bitlex_doubt *of)
     of->wary = WARY;
 }
 
-/* Guess how the lanes are entered, from `start`; the first is entered in `state`. `few`: steps that suffice, as a rule. */
-static void guess(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, uint32_t state, pass run,
-                  int direction, uint32_t few)
+/* Guess how the lanes are entered, but the first, which is entered in `state`. From one that texts are often in, fewer guesses are wrong than
+ * from that of the border: in code, where a line may end there, o200k ran one block of five again. */
+static void guess(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, pass run, int direction)
 {
     bitlex_doubt *of = memory->doubts + (direction > 0);
-    const uint32_t warmup = of->wary > 0 ? BITLEX_WARMUP : few;
+    const uint32_t warmup = of->wary > 0 ? BITLEX_WARMUP : SHORT_WARMUP;
     if (of->wary > 0) of->wary--;
     else if (of->wrong > 0) of->wrong--;
-    memset(memory->entries, (int)start, BITLEX_LANES);
+    memset(memory->entries, lanes->usual[direction > 0], BITLEX_LANES);
+    /* The text ends before the last lane does: there, or in the steps of a guess for its middle, the state is that behind the text. */
+    if (direction < 0 && memory->rest < steps / 2 + warmup) memory->entries[memory->used - 1] = (uint8_t)state;
     run(lanes, memory, steps, steps < warmup ? steps : warmup, BITLEX_GUESS);
     enter_as_left(memory, direction);
     memory->entries[lane_at(memory, 0, direction)] = (uint8_t)state;
@@ -268,10 +271,8 @@ static int settle_twice(const bitlex_lanes *lanes, bitlex_lane_memory *memory, u
     return 0;
 }
 
-/* Run a pass over all lanes, the first of which is entered in `state`, and the others as it is guessed from `start`; the state in which the
- * last one is left. */
-static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t start, uint32_t state, pass run,
-                       int direction, uint32_t few)
+/* Run a pass over all lanes, the first of which is entered in `state`; the state in which the last one is left. */
+static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, pass run, int direction)
 {
     const uint32_t last = lane_at(memory, memory->used - 1, direction);
     bitlex_doubt *of = memory->doubts + (direction > 0);
@@ -279,7 +280,7 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
     uint32_t lane, one = 0, two = 0;
     int sure = 0;
     if (of->blocks > 0 && settle_twice(lanes, memory, steps, state, run, direction)) return memory->exits[last];
-    guess(lanes, memory, steps, start, state, run, direction, few);
+    guess(lanes, memory, steps, state, run, direction);
     run(lanes, memory, steps, 0, BITLEX_FIRST);
     if (is_settled(memory, direction)) return memory->exits[last];
     note_wrong(of);
@@ -437,14 +438,18 @@ static uint32_t backward_label(const bitlex_stage *stage, uint32_t column, uint3
     return column == stage->column_count ? stage->label_count : stage->backward_label[state * stage->column_count + column];
 }
 
-/* The backward state to which most columns lead, from whatever state: a good guess where little is known. */
-BITLEX_ONCE uint32_t usual_backward(const bitlex_stage *stage)
+/* The state to which most symbols lead, from whatever state. */
+BITLEX_ONCE uint32_t usual_target(const bitlex_stage *stage, int direction)
 {
-    uint32_t times[BITLEX_SYMBOLS] = {0}, most = 0, column, state;
-    for (state = 0; state < stage->backward_states; state++) {
-        for (column = 0; column < stage->column_count; column++) times[backward_next(stage, column, state)]++;
+    const uint32_t symbols = direction > 0 ? stage->label_count : stage->column_count;
+    const uint32_t states = direction > 0 ? stage->forward_states : stage->backward_states;
+    uint32_t times[BITLEX_SYMBOLS] = {0}, most = 0, symbol, state;
+    for (state = 0; state < states; state++) {
+        for (symbol = 0; symbol < symbols; symbol++) {
+            times[direction > 0 ? forward_next(stage, symbol, state, 0) & (BITLEX_SYMBOLS - 1) : backward_next(stage, symbol, state)]++;
+        }
     }
-    for (state = 1; state < stage->backward_states; state++) most = times[state] > times[most] ? state : most;
+    for (state = 1; state < states; state++) most = times[state] > times[most] ? state : most;
     return most;
 }
 
@@ -643,7 +648,6 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
     if (!fits(m)) return with_pairs(m, lanes, BITLEX_PORTABLE);
     memset(lanes, 0, offsetof(bitlex_lanes, slots)); /* the rest is large */
     lanes->machine = m;
-    lanes->usual = (uint8_t)usual_backward(m->stages);
 #ifdef BITLEX_X86
     if (most >= BITLEX_AVX512 && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
@@ -677,6 +681,8 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
         lanes->ends64 = ends64_neon;
     }
 #endif
+    lanes->usual[0] = lanes->backward_number[usual_target(m->stages, -1)];
+    lanes->usual[1] = lanes->forward_number[usual_target(m->stages, 1)];
     return with_pairs(m, lanes, tier);
 }
 

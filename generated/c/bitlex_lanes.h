@@ -54,7 +54,7 @@ typedef struct bitlex_lane_memory {
     uint32_t ill_formed; /* for how many parts more UTF-8 is not taken for well-formed */
     uint32_t far; /* how often to look far ahead at once: see bitlex.c */
     uint32_t counting; /* for how many blocks more lanes have a multiple of 24 steps */
-    uint32_t told, left; /* whether a block ends where columns tell the backward state; and that state at its start */
+    uint32_t left; /* the backward state at the start of the block */
     uint64_t starts[BITLEX_LANE_UNITS / 64 + 2], drops[BITLEX_LANE_UNITS / 64 + 2]; /* a bit for each unit */
     uint64_t places[BITLEX_LANE_UNITS / 64 + 2]; /* where characters start, if they were packed */
     uint8_t points[2 * (BITLEX_WAITING + 64 + 64)]; /* code points that are to be looked up: see bitlex_points.h */
@@ -164,7 +164,7 @@ struct bitlex_lanes {
     uint8_t last_plane; /* the code of the column of U+100000 and all behind, or LOOK_DEEPER */
     uint8_t replacement; /* and that of U+FFFD */
     uint8_t forward_bits; /* of a forward state, without flags */
-    uint8_t usual; /* the backward state to which most columns lead */
+    uint8_t usual[2]; /* states to which most columns lead, and most labels: a guess is made from these */
     uint32_t identity; /* the code of the column of what is no code point */
     const bitlex_machine *machine;
     uint8_t column_code[64], usual_left[256], usual_right[256]; /* column -> code; code -> where the symbol mostly leads to: bitlex_whole.h */

@@ -960,9 +960,6 @@ static int NAME(forward)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, 
 
 /* --- a block ----------------------------------------------------------------------------------------------------------- */
 
-/* Of a guess. Where runs do not go side by side, a wrong one takes too long. */
-#define FEW_STEPS (TWICE ? (BITLEX_WARMUP + 1) / 2 : BITLEX_WARMUP)
-
 /* The steps of each lane, for so many units: how many lanes these need, and what the last has of them. */
 static uint32_t NAME(steps)(bitlex_lane_memory *memory, uint32_t count)
 {
@@ -1038,7 +1035,7 @@ static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, co
     if (count > 1) NAME(map)(lanes, memory, steps, states, count);
     else
 #endif
-        for (i = 0; i < count; i++) states[i] = (uint8_t)settle(lanes, memory, steps, states[i], states[i], NAME(backward), -1, FEW_STEPS);
+        for (i = 0; i < count; i++) states[i] = (uint8_t)settle(lanes, memory, steps, states[i], NAME(backward), -1);
     for (i = 0; i < count; i++) states[i] = lanes->backward_state[states[i]];
 }
 
@@ -1046,12 +1043,10 @@ static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, c
                         uint32_t encoding, uint32_t units, uint32_t backward, uint32_t *forward)
 {
     const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
-    const uint32_t entry = lanes->forward_number[*forward], start = lanes->backward_number[memory->told ? lanes->usual : backward];
-    memory->left = lanes->backward_state[settle(lanes, memory, steps, start, lanes->backward_number[backward], NAME(backward), -1, FEW_STEPS)];
-    settle(lanes, memory, steps, entry, entry, NAME(forward), 1, FEW_STEPS);
+    memory->left = lanes->backward_state[settle(lanes, memory, steps, lanes->backward_number[backward], NAME(backward), -1)];
+    settle(lanes, memory, steps, lanes->forward_number[*forward], NAME(forward), 1);
     *forward = lanes->forward_state[memory->turned[(size_t)(memory->rest - 1) * 64 + memory->used - 1] & lanes->forward_bits];
     memory->started = NAME(put_out)(lanes, memory, memory->starts, steps, SPARE);
     memory->dropped = lanes->machine->drops ? NAME(put_out)(lanes, memory, memory->drops, steps, SPARE + 1) : 0;
     if (memory->words == 0) memory->words = steps; /* of BITLEX_LANES bits */
 }
-#undef FEW_STEPS
