@@ -1,9 +1,9 @@
 /* _large.c - memory of some size in, and back; of large memory, two pieces are kept for the next texts, two for the next ids
- * and two for the next offsets.
+ * and three for the next offsets.
  *
  * To have its pages made anew takes up to a fourth of the time of encoding. So large memory comes in large pages (bpe_memory.c), and
  * what was let go last waits, if not more of it was written than KEPT: one piece of less than LARGER bytes, and one of more. With one of
- * any size, texts of two sizes that take turns had the pages made anew for each.
+ * any size, texts of two sizes that take turns had the pages made anew for each. Of offsets, one of less than LARGE bytes is kept besides.
  *
  * Invariant: whoever takes a piece has it alone. Any thread may take and let go at any time.
  *
@@ -23,10 +23,12 @@ typedef struct {
 } Large;
 
 #if defined(__GNUC__)
-static Large *spares[PURPOSES][2];
+static Large *spares[PURPOSES][3];
 
-static Large **spare_of(Purpose purpose, size_t size) { return &spares[purpose][size >= LARGER]; }
+static Large **spare_of(Purpose purpose, size_t size) { return &spares[purpose][(size >= LARGE) + (size >= LARGER)]; }
 #endif
+
+static size_t large_from(Purpose purpose) { return purpose == FOR_OFFSETS ? LARGE_OFFSETS : LARGE; }
 
 static void release(Large *large)
 {
@@ -41,7 +43,7 @@ static int has_room(void *memory, size_t wanted) { return wanted <= large_of(mem
 void *bitlex_py_take(Purpose purpose, size_t size)
 {
     Large *large = NULL;
-    if (size < LARGE) return PyMem_RawMalloc(size);
+    if (size < large_from(purpose)) return PyMem_RawMalloc(size);
     if (size > SIZE_MAX / 2) return NULL;
     size += sizeof *large;
     /* As many small pages as fill a quarter of a large one take as long to be had. */
@@ -61,7 +63,7 @@ void *bitlex_py_take(Purpose purpose, size_t size)
 void bitlex_py_let_go(Purpose purpose, void *memory, size_t size, size_t written)
 {
     Large *large;
-    if (memory == NULL || size < LARGE) {
+    if (memory == NULL || size < large_from(purpose)) {
         PyMem_RawFree(memory);
         return;
     }
@@ -69,7 +71,6 @@ void bitlex_py_let_go(Purpose purpose, void *memory, size_t size, size_t written
 #if defined(__GNUC__)
     if (written <= KEPT) large = __atomic_exchange_n(spare_of(purpose, large->size), large, __ATOMIC_ACQ_REL);
 #else
-    (void)purpose;
     (void)written;
 #endif
     release(large);
@@ -77,9 +78,10 @@ void bitlex_py_let_go(Purpose purpose, void *memory, size_t size, size_t written
 
 void *bitlex_py_regrow(Purpose purpose, void *memory, size_t size, size_t written, size_t wanted)
 {
+    const size_t large = large_from(purpose);
     void *grown;
-    if (wanted < LARGE && size < LARGE) return PyMem_RawRealloc(memory, wanted);
-    if (wanted >= LARGE && size >= LARGE && has_room(memory, wanted)) return memory;
+    if (wanted < large && size < large) return PyMem_RawRealloc(memory, wanted);
+    if (wanted >= large && size >= large && has_room(memory, wanted)) return memory;
     grown = bitlex_py_take(purpose, wanted);
     if (grown == NULL) return NULL;
     if (written > 0) memcpy(grown, memory, written);

@@ -137,6 +137,7 @@ Offsets *bitlex_py_all_offsets(Reading *r, PyTypeObject *type, Form form, uint64
 /* --- _large.c --- */
 
 #define LARGE (1u << 20) /* bytes from which on memory is taken in large pages, and kept for the next who asks */
+#define LARGE_OFFSETS (64u << 10) /* the same of offsets, which are resized: then C libraries may give smaller memory back each time, too */
 
 typedef enum { FOR_TEXTS, FOR_IDS, FOR_OFFSETS, PURPOSES } Purpose;
 

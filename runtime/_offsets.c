@@ -15,7 +15,7 @@
 
 Offsets *bitlex_py_offsets_new(PyTypeObject *type, uint64_t size)
 {
-    const int large = size >= LARGE;
+    const int large = size >= LARGE_OFFSETS;
     Offsets *made = size > PY_SSIZE_T_MAX / 2 ? (Offsets *)PyErr_NoMemory() : PyObject_NewVar(Offsets, type, large ? 0 : (Py_ssize_t)size);
     if (made == NULL) return NULL;
     made->room = large ? (size_t)size : 0;
@@ -66,7 +66,7 @@ int bitlex_py_offsets_resize(Offsets **offsets, uint64_t size)
     const size_t room = (*offsets)->room;
     const int stays = room > 0 && size <= room && size >= room / 4;
     int failed = size > PY_SSIZE_T_MAX / 2;
-    if (!failed && !stays) failed = (size < LARGE ? put_into_object(offsets, (size_t)size) : put_into_large(*offsets, (size_t)size)) < 0;
+    if (!failed && !stays) failed = (size < LARGE_OFFSETS ? put_into_object(offsets, (size_t)size) : put_into_large(*offsets, (size_t)size)) < 0;
     if (failed) {
         PyErr_NoMemory();
         return -1;

@@ -21,9 +21,11 @@ static size_t mapped_size(size_t size)
 void *bpe_allocate(size_t size)
 {
     const size_t whole = mapped_size(size);
-    uint8_t *found = mmap(NULL, whole + LARGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const size_t more = whole < LARGE_PAGE ? 0 : LARGE_PAGE; /* to begin where a large page does */
+    uint8_t *found = mmap(NULL, whole + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     size_t before;
     if (found == MAP_FAILED) return NULL;
+    if (more == 0) return found;
     before = (LARGE_PAGE - (uintptr_t)found % LARGE_PAGE) % LARGE_PAGE;
     if (before > 0) munmap(found, before);
     if (before < LARGE_PAGE) munmap(found + before + whole, LARGE_PAGE - before);
