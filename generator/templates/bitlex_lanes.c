@@ -80,6 +80,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 #define WRONG 4    /* blocks in which guesses of few steps are right make up for one in which they are not; where what is not made up for */
 #define TOO_WRONG (4 * WRONG) /* is so much, guesses are made of all steps */
 #define WARY 64    /* for so many blocks */
+#define LASTING 1024 /* blocks of which guesses start from the state of the border, after one in which states were not forgotten */
 #define MIXED 8    /* blocks that are not tried as ASCII after one that was not; a try takes a fiftieth of a block */
 #define TURNS 3    /* runs with two guesses, at most */
 #ifndef BITLEX_WARMUP
@@ -192,14 +193,16 @@ static void note_wrong(bitlex_doubt *of)
 }
 
 /* Guess how the lanes are entered, but the first, which is entered in `state`. From one that texts are often in, fewer guesses are wrong than
- * from that of the border: in code, where a line may end there, o200k ran one block of five again. */
+ * from that of the border, as a rule: in code, where a line may end there, o200k ran one block of five again. Where states last, it is the
+ * other way round. */
 static void guess(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t state, pass run, int direction)
 {
     bitlex_doubt *of = memory->doubts + (direction > 0);
     const uint32_t warmup = of->wary > 0 ? BITLEX_WARMUP : SHORT_WARMUP;
     if (of->wary > 0) of->wary--;
     else if (of->wrong > 0) of->wrong--;
-    memset(memory->entries, lanes->usual[direction > 0], BITLEX_LANES);
+    memset(memory->entries, of->lasting > 0 ? (int)state : lanes->usual[direction > 0], BITLEX_LANES);
+    of->lasting -= of->lasting > 0;
     /* The text ends before the last lane does: there, or in the steps of a guess for its middle, the state is that behind the text. */
     if (direction < 0 && memory->rest < steps / 2 + warmup) memory->entries[memory->used - 1] = (uint8_t)state;
     run(lanes, memory, steps, steps < warmup ? steps : warmup, BITLEX_GUESS);
@@ -296,6 +299,7 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
     if (!is_settled(memory, direction)) {
         doubt(of, one, two);
         of->blocks = PATIENCE;
+        of->lasting = LASTING;
         memory->counting = COUNTING;
     }
     while (!sure && !is_settled(memory, direction)) {

@@ -30,11 +30,11 @@
 
 #define BITLEX_UNKNOWN 0xFF /* is no row and no number */
 
-/* Of a pass: two states that were not forgotten over a lane, and for how many blocks more that is remembered; how often guesses of few steps
- * were wrong lately, and for how many blocks more they are made of all. */
+/* Of a pass: two states that were not forgotten over a lane, and for how many blocks more these are guessed, and guesses start from the state of
+ * the border; how often guesses of few steps were wrong lately, and for how many blocks more they are made of all. */
 typedef struct {
     uint8_t states[2];
-    uint32_t blocks, wrong, wary;
+    uint32_t blocks, lasting, wrong, wary;
 } bitlex_doubt;
 
 /* The memory in which a block is worked off; rows of 64 are aligned. */
