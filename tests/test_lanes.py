@@ -183,3 +183,21 @@ def test_surrogates_in_a_str(astral: str, vector_tier: str, monkeypatch: pytest.
     random.Random(astral).shuffle(points)
     text = "".join(map(chr, points))
     assert one.spans(text).tolist() == two.spans(text).tolist()
+
+
+@pytest.mark.parametrize("name", ["cl100k", "o200k", "deepseek_v3", "longcat", "superbpe"])
+def test_runs_over_many_blocks(name: str, vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What tells the backward state is many blocks ahead, and these are the same again, or nearly: at any distance from a border."""
+    one, two = native_and_pure(name, vector_tier, monkeypatch)
+    chance = random.Random(name)
+    for unit in (" ", " \t", "\n", "1", "A", "\u3000", "'"):  # what repeats from block to block, and what does not
+        for blocks in (1, 2, 4, 5, 9, 10, 66):
+            if blocks > 10 and unit not in " 1":
+                continue
+            run = unit * ((blocks * 6144 + chance.randrange(-300, 300)) // len(unit))
+            odd = chance.randrange(len(run))  # one unit that is another, anywhere in it
+            for before, text, behind in (("", run, ""), ("a", run, "b"), ("\n", run, "\n"), ("中", run[:odd] + "x" + run[odd:], " 5")):
+                data = before + text + behind
+                assert one.spans(data).tolist() == two.spans(data).tolist()
+                if blocks < 10:
+                    assert one.spans(data.encode()).tolist() == two.spans(data.encode()).tolist()
