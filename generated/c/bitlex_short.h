@@ -74,6 +74,7 @@ BITLEX_INLINE V NAME(sources)(M repeated, M counting)
     const V before = _mm512_permutexvar_epi8(eighth, _mm512_slli_epi64(eights, 8));
     const V number = v_add(_mm512_sub_epi8(others, here), v_add(before, _mm512_set1_epi8(-1)));
     const V from = _mm512_permutexvar_epi8(number, _mm512_maskz_compress_epi8(~repeated, v_load(numbers)));
+    if (counting == 0) return from;
     return _mm512_mask_add_epi8(from, counting << 1, from, _mm512_permutexvar_epi8(_mm512_sub_epi8(v_load(numbers), from), v_load(counted)));
 }
 
@@ -92,7 +93,7 @@ BITLEX_INLINE V NAME(walk_pages)(const bitlex_walk *walk, V columns, M all, V en
     for (i = 0; i < WALK_TURNS; i++) {
         behind = NAME(walk_step)(walk->next, v_add(offset, _mm512_mask_permutexvar_epi8(entry, ~UINT64_C(1), from, behind)), there, pages);
     }
-    if (repeated) { /* nobody takes the state of these, so they are right when the others are */
+    if (repeated & repeated << 1) { /* one alone needs no turn more; nobody takes the state of these, so they are right when the others are */
         from = NAME(sources)(repeated, counting);
         watched &= ~repeated;
     }
