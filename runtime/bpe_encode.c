@@ -275,12 +275,13 @@ static uint32_t add_missing(bpe_encoder *e, misses *missed, const span *s, key n
 #define MOST_SKIPPED 15 /* calls that do not look pieces up by words: a power of two less one */
 #endif
 
-/* Keep the ids of a piece of up to BPE_KEY bytes; short ones by their word, too, unless that has not been worth it for some time. */
+/* Keep the ids of a piece of up to BPE_KEY bytes; short ones by their word, too, unless that has not been worth it for some time.
+ * Parts are not looked up so. */
 static inline void remember_key(bpe_encoder *e, const missing *m, uint32_t flags)
 {
     bpe_remember(e, m->name, flags, m->ids, m->count);
 #ifdef HAS_VECTORS
-    if (!e->vectors || e->skip > MOST_SKIPPED / 2) return;
+    if (!e->vectors || m->of.part || e->skip > MOST_SKIPPED / 2) return;
     if (m->of.length <= SHORT && m->count <= 2 && flags == 0) put_short(e, m->name, two_ids(load_8(m->ids), m->count));
 #endif
 }
