@@ -47,7 +47,9 @@ typedef struct {
     const uint64_t *char_joints;   /* bits by hash of two characters, and by three bytes: see bpe_joints.h */
     const uint64_t *byte_joints;
     const uint32_t *sizes;         /* [token_count + 1] see bpe_sizes.h */
+    const uint32_t *pair_bits;     /* bits by hash of two tokens: they may merge; see bpe_pairs.h */
     uint32_t ids_count, pairs_count, pairs_reach; /* lines that a full one may go on in */
+    uint32_t pair_mask;            /* of a hash, to the number of its bit */
     void *image;                   /* all of the above */
     size_t size;
 } bpe_vocabulary;

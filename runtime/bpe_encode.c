@@ -12,7 +12,9 @@
 #include "bpe_short.h"
 
 #define WORTH 8             /* pieces for which a region is worth it, if the first is long */
+#ifndef MISSING /* tests have fewer */
 #define MISSING 256         /* that wait: enough to be merged by turns, though few pieces of a group are missing */
+#endif
 #if MISSING > 256
 #error "which of those that wait is kept in a byte"
 #endif
@@ -269,6 +271,21 @@ static uint32_t add_missing(bpe_encoder *e, misses *missed, const span *s, key n
     return *recent;
 }
 
+#ifndef MOST_SKIPPED
+#define MOST_SKIPPED 15 /* calls that do not look pieces up by words: a power of two less one */
+#endif
+
+/* Keep the ids of a piece of up to BPE_KEY bytes; short ones by their word, too, unless that has not been worth it for some time.
+ * Parts are not looked up so. */
+static inline void remember_key(bpe_encoder *e, const missing *m, uint32_t flags)
+{
+    bpe_remember(e, m->name, flags, m->ids, m->count);
+#ifdef HAS_VECTORS
+    if (!e->vectors || m->of.part || e->skip > MOST_SKIPPED / 2) return;
+    if (m->of.length <= SHORT && m->count <= 2 && flags == 0) put_short(e, m->name, two_ids(load_8(m->ids), m->count));
+#endif
+}
+
 /* Keep what was made of a piece. What is kept as tried is right for a piece and for a part: so of a token that its bytes do not merge to,
  * what they merge to is not kept where the vocabulary takes it whole. */
 static void remember_missing(bpe_encoder *e, const missing *m)
@@ -276,7 +293,7 @@ static void remember_missing(bpe_encoder *e, const missing *m)
     const span *s = &m->of;
     if (s->part && m->count > 1 && e->v->whole && bpe_find_hashed(e->v, s->bytes, s->length, m->hash) != BPE_NONE) return;
     if (s->length > BPE_KEY) bpe_remember_longer(e, s, m->hash, m->ids, m->count);
-    else bpe_remember(e, m->name, 0, m->ids, m->count);
+    else remember_key(e, m, 0);
 }
 
 /* The id of a token, BPE_NONE if it is none: as bpe_find_hashed, but that keys are compared, since records are keys. */
@@ -309,7 +326,7 @@ static void find_tokens(bpe_encoder *e, misses *missed)
             m->ids[0] = id;
             m->count = 1;
             if (m->of.length > BPE_KEY) bpe_remember_longer(e, &m->of, m->hash, m->ids, 1);
-            else bpe_remember(e, m->name, has_bit(v->merged, id) ? 0 : UNTRIED, m->ids, 1);
+            else remember_key(e, m, has_bit(v->merged, id) ? 0 : UNTRIED);
         }
     }
 }
@@ -443,22 +460,28 @@ static size_t encode_longer(bpe_encoder *e, const span *s, uint64_t hash, uint32
     return count;
 }
 
-/* The ids of a place that is not simply found: in an entry that has them elsewhere or is untried, as a guest, or by its bytes. Their number, or 0. One
- * guest of sixteen comes home: those that are met often soon are, and the others do not drive each other out by turns. */
+/* The ids of a guest: their number, or 0. One of sixteen comes home: those that are met often soon are, and the others do not drive each
+ * other out by turns. */
+static inline size_t recall_guest(bpe_encoder *e, key k, uint32_t refused, uint32_t *out)
+{
+    entry *guest = guest_of(e, k);
+    size_t count;
+    if (guest == NULL || (guest->ids[3] & refused) != 0) return 0;
+    count = ids_of(e, guest, out);
+    if (++e->guests % 16 == 0) bpe_come_home(e, guest);
+    return count;
+}
+
+/* The ids of a place that is not simply found: in an entry that has them elsewhere or is untried, as a guest, or by its bytes. Their
+ * number, or 0. */
 static size_t recall(bpe_encoder *e, const group *g, size_t i, const span *s, uint32_t *out)
 {
     const key k = g->keys[i];
     const uint32_t refused = s->part ? UNTRIED : 0;
     const entry *found = entry_of(g->buckets[i], k);
-    entry *guest;
-    size_t count;
     if (s->length > BPE_KEY) return g->hashes[i] != 0 ? bpe_recall(e, s, g->hashes[i], out) : 0;
     if (same_key(found->bytes, k)) return (found->ids[3] & refused) != 0 ? 0 : ids_of(e, found, out);
-    guest = guest_of(e, k);
-    if (guest == NULL || (guest->ids[3] & refused) != 0) return 0;
-    count = ids_of(e, guest, out);
-    if (++e->guests % 16 == 0) bpe_come_home(e, guest);
-    return count;
+    return recall_guest(e, k, refused, out);
 }
 
 /* A place of a group that was not found in its bucket: how many ids it adds now, or an error. */
@@ -630,9 +653,6 @@ NOT_INLINE static size_t encode_regions(bpe_encoder *e, group *g, misses *missed
 
 #define TRIED (MANY_WORDS / 4) /* pieces that are looked up by words, before as many as can be */
 #define WORTH_WORDS 64 /* pieces for which it is worth it */
-#ifndef MOST_SKIPPED
-#define MOST_SKIPPED 15 /* calls: a power of two less one */
-#endif
 
 static inline span other_span(const group *g, const found_pieces *f, size_t n)
 {
@@ -679,25 +699,83 @@ static void find_longer(const bpe_encoder *e, const group *g, found_pieces *f, s
     }
 }
 
-/* One that has more ids or is not in its bucket. */
-NOT_INLINE static size_t encode_hard(bpe_encoder *e, const group *g, const found_pieces *f, size_t n, misses *missed, uint32_t *out,
-                                     size_t done)
+/* Pieces from one on whose ids are not stored yet. Those that wait to be merged have none, and so end no vector of the others; where
+ * theirs go is counted when all are stored. */
+typedef struct {
+    size_t from, gap_count;
+    uint16_t gaps[MISSING]; /* pieces that wait: the gaps behind those of `misses`, which already say whose they are */
+} unstored;
+
+/* Store the ids of pieces up to one: how many ids there are then. */
+WITH_VECTORS static inline size_t store_up_to(const found_pieces *f, unstored *u, size_t to, misses *missed, uint32_t *out, size_t done)
 {
-    group one;
-    one.text = g->text;
-    one.readable = g->readable;
-    one.starts = f->starts + n;
-    one.ends = f->ends + n;
-    one.part = one.joint = NULL;
-    one.count = 1;
-    put_key(e, &one, 0, f->starts[n], f->ends[n]);
-    return encode_group(e, &one, missed, out, done);
+    size_t before[MANY_WORDS / 8 + 1], i; /* ids before each eight pieces */
+    if (u->gap_count == 0) done = store_ids(f, u->from, to, out, done);
+    for (i = u->from; u->gap_count > 0 && i < to; i += 8) {
+        before[(i - u->from) / 8] = done;
+        done = store_ids(f, i, to - i < 8 ? to : i + 8, out, done);
+    }
+    for (i = 0; i < u->gap_count; i++) {
+        const size_t place = u->gaps[i] - u->from, first = place % 8;
+        const __mmask8 which = (__mmask8)_bzhi_u32(0xFF, (unsigned)first);
+        const __mmask16 are = _mm512_movepi32_mask(_mm512_maskz_loadu_epi64(which, f->ids + u->gaps[i] - first));
+        missed->gaps[missed->gap_count++].at = before[place / 8] + (size_t)_mm_popcnt_u32(are);
+    }
+    u->from = to;
+    u->gap_count = 0;
+    return done;
+}
+
+/* One that is not in its bucket, or has its ids elsewhere; `changed`: buckets are not as they were when it was looked up. Its ids are
+ * stored behind those of all before, or, if they are two or fewer, put where they are stored with others. */
+WITH_VECTORS static size_t encode_hard(bpe_encoder *e, const group *g, found_pieces *f, size_t n, int changed, unstored *u, misses *missed,
+                                       uint32_t *out, size_t done)
+{
+    const span s = other_span(g, f, n);
+    const size_t piece = f->others[n];
+    const key k = f->keys[n];
+    const uint64_t hash = s.length > BPE_KEY ? f->hashes[n] : 0;
+    uint32_t ids[MEDIUM + BPE_PADDING];
+    size_t count;
+    if (UNLIKELY(s.length > MEDIUM)) {
+        done = store_up_to(f, u, piece, missed, out, done);
+        u->from++;
+        count = hash != 0 ? bpe_recall(e, &s, hash, out + done) : 0;
+        if (count == 0) count = encode_longer(e, &s, hash, out + done);
+        return count >= BPE_NO_TOKEN ? count : done + count;
+    }
+    if (s.length > BPE_KEY) {
+        count = bpe_recall(e, &s, hash, ids);
+    } else {
+        const entry *found = f->last[n] != 0 || changed ? entry_of(bucket_of(e, k), k) : NULL;
+        count = found != NULL && same_key(found->bytes, k) ? ids_of(e, found, ids) : recall_guest(e, k, 0, ids);
+    }
+    if (count > 2) {
+        done = store_up_to(f, u, piece, missed, out, done);
+        u->from++;
+        memcpy(out + done, ids, count * sizeof *ids);
+        return done + count;
+    }
+    if (count > 0) {
+        f->ids[piece] = two_ids(load_8(ids), count);
+        return done;
+    }
+    if (missed->gap_count + u->gap_count == MISSING) {
+        done = finish_missing(e, missed, out, store_up_to(f, u, piece, missed, out, done));
+        if (done >= BPE_NO_TOKEN) return done;
+    }
+    missed->gaps[missed->gap_count + u->gap_count].which = add_missing(e, missed, &s, k);
+    u->gaps[u->gap_count++] = (uint16_t)piece;
+    return done;
 }
 
 /* The ids of f->count pieces from the first of a group on, or up to the first that is to be cut: f->count becomes how many they are. */
 WITH_VECTORS static size_t encode_many(bpe_encoder *e, const group *g, found_pieces *f, misses *missed, uint32_t *out, size_t done)
 {
-    size_t n, h, longer_count, i = 0;
+    const uint32_t moved = e->moved;
+    size_t n, h, longer_count;
+    unstored u;
+    u.from = u.gap_count = 0;
     find_short(e, f, g->text, g->starts, g->ends);
     put_others_in_buckets(e, g, f, &longer_count);
     find_others(e, f);
@@ -705,18 +783,22 @@ WITH_VECTORS static size_t encode_many(bpe_encoder *e, const group *g, found_pie
     place_others(f);
     for (h = 0; h < f->hard_count; h++) {
         n = f->hard[h];
-        done = store_ids(f, i, f->others[n], out, done);
-        i = f->others[n] + 1;
+        if (f->last[n] == 0 && has_bit(e->left, bucket_number(e, f->keys[n]))) PREFETCH(guest_bucket_of(e, f->keys[n]));
+    }
+    for (h = 0; h < f->hard_count; h++) {
+        n = f->hard[h];
         if (LIKELY((f->last[n] >> 32 & PLAIN) != 0)) {
             const __m128i ids = _mm_set_epi64x((long long)f->last[n], (long long)f->first[n]);
+            done = store_up_to(f, &u, f->others[n], missed, out, done);
+            u.from++;
             _mm_storeu_si128((void *)(out + done), _mm_and_si128(ids, _mm_set1_epi32(BPE_TOKENS - 1)));
             done += 1 + (size_t)(f->last[n] >> (32 + COUNT_SHIFT));
             continue;
         }
-        done = encode_hard(e, g, f, n, missed, out, done);
+        done = encode_hard(e, g, f, n, e->moved != moved, &u, missed, out, done);
         if (done >= BPE_NO_TOKEN) return done;
     }
-    return store_ids(f, i, f->count, out, done);
+    return store_up_to(f, &u, f->count, missed, out, done);
 }
 
 /* Encode pieces from *i on by words, as long as that is worth it: few of them may be missing in the table, and fewer be hard. *i becomes
@@ -735,7 +817,7 @@ NOT_INLINE static size_t encode_by_words(bpe_encoder *e, group *g, misses *misse
         done = encode_many(e, g, &f, missed, out, done);
         if (done >= BPE_NO_TOKEN) return done;
         *i += f.count;
-        if (f.count < WORTH_WORDS || f.other_count * 3 > f.count || f.hard_count * 10 > f.count) {
+        if (f.count < WORTH_WORDS || f.other_count * 3 > f.count || f.hard_count * 5 > f.count) {
             e->skipped = e->skip = (2 * e->skip + 1) & MOST_SKIPPED;
             return done;
         }

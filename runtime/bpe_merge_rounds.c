@@ -11,9 +11,9 @@
  * own: then whatever comes before it by definition comes before what it makes, too, and does not touch it. `byte_bounds` has a bit for
  * that. The first round does about half of all merges so, by two look-ups for each byte, in tables of which a text uses few lines.
  *
- * In every round, all pairs with a symbol that was made in the one before are asked for before the first of them is compared; and two
- * sets of pieces take turns, so that lines have come when they are compared. Symbols move up where two became one,
- * and pieces in which nothing merges any more leave. So vectors are full, however long the pieces are.
+ * In every round, of all pairs with a symbol that was made in the one before, those that may merge (bpe_pairs.h) are asked for before the
+ * first of them is compared; and two sets of pieces take turns, so that lines have come when they are compared. Symbols move up where two
+ * became one, and pieces in which nothing merges any more leave. So vectors are full, however long the pieces are.
  *
  * The number of the piece stands above each rank. It falls from piece to piece, so that the lowest of all that lies to the left of a pair
  * is lower than the pair only if it is of the same piece; with these bits inverted, the same holds to the right.
@@ -138,17 +138,30 @@ WITH_VECTORS static int merge_bytes(const bpe_vocabulary *v, symbols *s)
     return missing ? -1 : 0;
 }
 
-/* The numbers of the lines of sixteen pairs. */
-WITH_VECTORS static inline __m512i lines_of(const bpe_vocabulary *v, __m512i left, __m512i right)
+/* pair_hash of sixteen pairs. */
+WITH_VECTORS static inline __m512i hashes_of(__m512i left, __m512i right)
 {
-    const __m512i hashes = _mm512_add_epi32(_mm512_mullo_epi32(left, _mm512_set1_epi32((int)PAIR_LEFT)),
-                                            _mm512_mullo_epi32(right, _mm512_set1_epi32((int)PAIR_RIGHT)));
+    return _mm512_add_epi32(_mm512_mullo_epi32(left, _mm512_set1_epi32((int)PAIR_LEFT)),
+                            _mm512_mullo_epi32(right, _mm512_set1_epi32((int)PAIR_RIGHT)));
+}
+
+/* Which of some pairs may merge. */
+WITH_VECTORS static inline __mmask16 may_merge(const bpe_vocabulary *v, __mmask16 which, __m512i hashes)
+{
+    const __m512i bits = _mm512_and_si512(hashes, _mm512_set1_epi32((int)v->pair_mask)), one = _mm512_set1_epi32(1);
+    const __m512i words = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), which, _mm512_srli_epi32(bits, 5), v->pair_bits, 4);
+    return _mm512_mask_test_epi32_mask(which, words, _mm512_rolv_epi32(one, bits));
+}
+
+/* The numbers of the lines of sixteen pairs. */
+WITH_VECTORS static inline __m512i lines_of(const bpe_vocabulary *v, __m512i hashes)
+{
     const __m512i count = _mm512_set1_epi64(v->pairs_count), evens = _mm512_mul_epu32(hashes, count);
     const __m512i odds = _mm512_mul_epu32(_mm512_srli_epi64(hashes, 32), count);
     return _mm512_mask_mov_epi32(_mm512_srli_epi64(evens, 32), 0xAAAA, odds);
 }
 
-/* Ask for the ranks of all pairs of which one symbol was made in this round: how many. */
+/* Ask for the ranks of all pairs of which one symbol was made in this round, and which may merge: how many. */
 WITH_VECTORS static size_t ask(const bpe_vocabulary *v, symbols *s)
 {
     const __m512i made = _mm512_set1_epi32((int)MADE), piece = _mm512_set1_epi32(~(int)RANK_MASK), none = _mm512_set1_epi32((int)RANK_MASK);
@@ -161,11 +174,13 @@ WITH_VECTORS static size_t ask(const bpe_vocabulary *v, symbols *s)
         const __m512i keys = _mm512_loadu_si512(s->keys + i);
         const __m512i other = _mm512_xor_si512(keys, _mm512_loadu_si512(s->keys + i + 1));
         const __mmask16 fresh = _mm512_test_epi32_mask(_mm512_or_si512(left, right), made);
-        const __mmask16 which = _mm512_mask_testn_epi32_mask(fresh, other, piece);
+        const __mmask16 all = _mm512_mask_testn_epi32_mask(fresh, other, piece);
         const __m512i l = _mm512_andnot_si512(made, left), r = _mm512_andnot_si512(made, right);
+        const __m512i hashes = hashes_of(l, r);
+        const __mmask16 which = may_merge(v, all, hashes);
         _mm512_storeu_si512(s->symbols + i, l);
-        _mm512_storeu_si512(s->keys + i, _mm512_mask_or_epi32(keys, which, keys, none));
-        _mm512_storeu_si512(s->lines + i, lines_of(v, l, r));
+        _mm512_storeu_si512(s->keys + i, _mm512_mask_or_epi32(keys, all, keys, none));
+        _mm512_storeu_si512(s->lines + i, lines_of(v, hashes));
         _mm512_storeu_si512(s->upper + i, _mm512_or_si512(_mm512_slli_epi32(l, 11), _mm512_srli_epi32(r, 10)));
         _mm512_storeu_si512(s->lower + i, _mm512_slli_epi32(r, RANK_BITS));
         asked += append(s->places + asked, which, places);

@@ -4,6 +4,9 @@
  * compared at once, without a branch: half of all pairs do not merge, so a branch on whether this one does would be guessed wrong
  * every other time. A line that is full goes on in the next one.
  *
+ * Before lines are asked for, pairs may be looked up in a table of bits that stays in the second cache, by the lower bits of the same hash,
+ * sixteen at a time: most of those that do not merge need no line (bpe_merge_rounds.c).
+ *
  * Rejected: open addressing pair by pair, with a filter of bits before it (two places in memory to wait for, and two branches).
  */
 #ifndef BPE_PAIRS_H
@@ -40,11 +43,16 @@ static inline uint64_t pair_key(uint32_t left, uint32_t right) { return (uint64_
 #define PAIR_LEFT UINT32_C(0x9E3779B1)
 #define PAIR_RIGHT UINT32_C(0x85EBCA77)
 
+/* As good in the lower bits as in the upper ones: ids are numbers without order. */
+static inline uint32_t pair_hash(uint64_t key)
+{
+    return (uint32_t)(key >> 21) * PAIR_LEFT + ((uint32_t)key & (BPE_TOKENS - 1)) * PAIR_RIGHT;
+}
+
 /* The number of the line where a pair is: its hash, as a fraction of all lines. */
 static inline uint32_t line_number(const bpe_vocabulary *v, uint64_t key)
 {
-    const uint32_t hash = (uint32_t)(key >> 21) * PAIR_LEFT + ((uint32_t)key & (BPE_TOKENS - 1)) * PAIR_RIGHT;
-    return (uint32_t)((uint64_t)hash * v->pairs_count >> 32);
+    return (uint32_t)((uint64_t)pair_hash(key) * v->pairs_count >> 32);
 }
 
 static inline const bpe_pair_line *line_of(const bpe_vocabulary *v, uint64_t key) { return v->pairs + line_number(v, key); }

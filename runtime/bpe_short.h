@@ -2,7 +2,7 @@
  * bpe_encode.c.
  *
  *     ' the', '\n\n', ...    eight words: the bytes of a piece at the top, how many there are at the bottom
- *     a table by hash        16 bytes each: a word, and two ids; filled from buckets (bpe_cache.h) as pieces are met
+ *     a table by hash        16 bytes each: a word, and two ids; filled as pieces are merged, and from buckets (bpe_cache.h)
  *     two ids a piece        in order, of which those that there are move together and are stored: no branch asks how many
  *
  * In code, numbers and English four of five pieces have up to seven bytes, up to two ids, and a place in the table. A word needs half

@@ -9,19 +9,28 @@
 
 #include <stdlib.h>
 
-#define PARTS 13
-#define MAGIC UINT64_C(0x3745504258454C54) /* also tells the order of bytes */
+#define PARTS 14
+#define MAGIC UINT64_C(0x3845504258454C54) /* also tells the order of bytes */
 
 typedef struct {
     uint64_t magic, size;
     uint32_t token_count, rank_count, whole, longest, ranks_are_ids, ids_count, pairs_count, pairs_reach;
     uint64_t starts, bytes, records, byte_tokens, ids, pairs, byte_pairs, byte_bounds, rank_tokens, merged, char_joints, byte_joints, sizes;
+    uint64_t pair_bits;
 } image_header;
 
 /* Both tables are half full; where a hash is in them is the fraction of all places that it is of all hashes. */
 static uint32_t places_for(size_t count) { return (uint32_t)(2 * count + 64); }
 
 static uint32_t lines_for(size_t count) { return places_for(count) / LINE_PAIRS; }
+
+/* Four bits or more for each pair that merges: of the others, less than a fourth is taken for one that may. */
+static uint32_t pair_mask_for(uint32_t count)
+{
+    uint32_t bits = 1024;
+    while (bits < 4 * count) bits *= 2;
+    return bits - 1;
+}
 
 /* --- the image --------------------------------------------------------------------------------------------------------- */
 
@@ -41,6 +50,7 @@ static void part_sizes(const image_header *h, uint64_t bytes, uint64_t sizes[PAR
     sizes[10] = (UINT64_C(1) << CHAR_JOINT_BITS) / 8;
     sizes[11] = (UINT64_C(1) << BYTE_JOINT_BITS) / 8;
     sizes[12] = ((uint64_t)h->token_count + 1) * 4;
+    sizes[13] = ((uint64_t)pair_mask_for(h->rank_count) + 1) / 8;
 }
 
 static void lay_out(image_header *h, uint64_t bytes)
@@ -82,6 +92,8 @@ static void point(bpe_vocabulary *v, void *image)
     v->char_joints = (const void *)(base + h->char_joints);
     v->byte_joints = (const void *)(base + h->byte_joints);
     v->sizes = (const void *)(base + h->sizes);
+    v->pair_bits = (const void *)(base + h->pair_bits);
+    v->pair_mask = pair_mask_for(h->rank_count);
 }
 
 int bpe_open(bpe_vocabulary *v, void *image, size_t size)
@@ -195,7 +207,9 @@ void bpe_put_merge(bpe_vocabulary *v, uint32_t left, uint32_t right, uint32_t ra
     const uint32_t high = (uint32_t)(key >> 10), low = (uint32_t)key << RANK_BITS | rank;
     const uint32_t left_length = bpe_token_length(v, left), right_length = bpe_token_length(v, right);
     bpe_pair_line *line = (bpe_pair_line *)(uintptr_t)line_of(v, key);
+    const uint32_t bit = pair_hash(key) & v->pair_mask;
     uint32_t reach, i;
+    ((uint32_t *)(uintptr_t)v->pair_bits)[bit / 32] |= UINT32_C(1) << bit % 32;
     for (reach = 0;; reach++, line = (bpe_pair_line *)(uintptr_t)next_line(v, line)) {
         for (i = 0; i < LINE_PAIRS && line->high[i] != NO_PAIR; i++) {
             if (line->high[i] == high && (line->low[i] ^ low) >> RANK_BITS == 0) break;
