@@ -43,7 +43,7 @@
 #define SET 64               /* machines with more states than this do not look ahead, or back */
 #define ALLOWANCE (1u << 18) /* steps of looking ahead that a text may spend before it has earned them */
 #define BACK 8               /* blocks to look back, at most */
-#define NEAR 4               /* blocks */
+#define NEAR 4               /* blocks up to the end that are looked at together */
 
 /* --- UTF-8 ----------------------------------------------------------------------------------------------------- */
 
@@ -520,7 +520,11 @@ static int look_ahead(bitlex_cursor *c, uint64_t wanted, uint64_t most, uint32_t
     if (c->stage->backward_states > SET) return 0;
     for (ahead = 4; ahead <= (c->memory != NULL ? 1024u : 256u) && ahead < BITLEX_BLOCK; ahead *= 4) {
         /* Vectors look at more in less time; where 64 did not tell of late, at once. */
-        if (c->memory != NULL && (ahead == 256 || (ahead == 64 && c->memory->far > 0 && c->memory->far-- > 0))) continue;
+        if (c->memory != NULL && ahead == 256) continue;
+        if (c->memory != NULL && ahead == 64 && c->memory->far > 0) {
+            c->memory->far--;
+            continue;
+        }
         to = border(c, from + ahead);
         size = every_state(c, set, to);
         if ((ahead <= 256 ? narrow(c, set, size, load(c, from, to)) : narrow_part(c, from, to, set, size)) == 1) return *state = set[0], 1;
