@@ -115,7 +115,7 @@ static int encode_pieces(Call *c, const uint32_t *starts, const uint32_t *ends, 
     return 0;
 }
 
-/* The pieces that the lexer found: ends, or pairs, in the text that it reads. */
+/* The pieces that the lexer found: their ends in what is held; of a machine that drops, pairs in the text that it reads. */
 static int take_pieces(Call *c, size_t count)
 {
     TokenStream *self = c->stream;
@@ -124,7 +124,6 @@ static int take_pieces(Call *c, size_t count)
     const size_t begun = self->begun != 0;
     size_t i;
     if (count == 0) return 0;
-    for (i = 0; !pairs && i < count; i++) c->ends[i] = (uint32_t)(c->offsets[i] + shift);
     for (i = 0; pairs && i < count; i++) {
         c->starts[i] = (uint32_t)(c->offsets[2 * i] + shift);
         c->ends[i] = (uint32_t)(c->offsets[2 * i + 1] + shift);
@@ -198,7 +197,12 @@ static int lex(Call *c, size_t to)
     size_t from, used, found;
     while ((from = read_to(self)) < to) {
         if (reserve(c, to - from + self->lexer.count + BITLEX_STREAM_ROOM) < 0) return -1;
-        found = bitlex_stream_feed(&self->lexer, c->work->cursor, scratch, self->text + from, to - from, BITLEX_UTF8, &used, c->offsets, c->room);
+        if (self->encoder->machine->machine.drops) {
+            found = bitlex_stream_feed(&self->lexer, c->work->cursor, scratch, self->text + from, to - from, BITLEX_UTF8, &used, c->offsets, c->room);
+        } else {
+            found = bitlex_stream_feed32(&self->lexer, c->work->cursor, scratch, self->text + from, to - from, BITLEX_UTF8, &used,
+                                         self->base - self->section, c->ends, c->offsets, c->room);
+        }
         if (take_pieces(c, found) < 0) return -1;
         if (self->lexer.full) {
             take_gil(c);
@@ -212,8 +216,12 @@ static int lex(Call *c, size_t to)
 static int end_section(Call *c, uint64_t next)
 {
     TokenStream *self = c->stream;
+    const uint64_t shift = self->section - self->base;
+    size_t found, i;
     if (reserve(c, self->lexer.count + BITLEX_STREAM_ROOM) < 0) return -1;
-    if (take_pieces(c, bitlex_stream_finish(&self->lexer, c->offsets)) < 0) return -1;
+    found = bitlex_stream_finish(&self->lexer, c->offsets);
+    for (i = 0; !self->encoder->machine->machine.drops && i < found; i++) c->ends[i] = (uint32_t)(c->offsets[i] + shift);
+    if (take_pieces(c, found) < 0) return -1;
     bitlex_py_begin_section(self, next);
     return 0;
 }

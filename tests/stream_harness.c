@@ -80,6 +80,12 @@ static size_t changing_next(bitlex_cursor *c, uint64_t *ends, size_t room)
     return bitlex_next(c, ends, room);
 }
 
+static size_t changing_next32(bitlex_cursor *c, uint32_t *ends, size_t room)
+{
+    change();
+    return bitlex_next32(c, ends, room);
+}
+
 static size_t changing_next_pairs(bitlex_cursor *c, uint64_t *pairs, size_t room)
 {
     change();
@@ -88,11 +94,13 @@ static size_t changing_next_pairs(bitlex_cursor *c, uint64_t *pairs, size_t room
 
 #define bitlex_load_part changing_load_part
 #define bitlex_next changing_next
+#define bitlex_next32 changing_next32
 #define bitlex_next_pairs changing_next_pairs
 #define bitlex_begin_open changing_begin_open
 #define bitlex_ready changing_ready
 #include "bitlex_stream.c"
 #undef bitlex_next
+#undef bitlex_next32
 #undef bitlex_next_pairs
 
 static void fail(const char *name, const char *what)
@@ -113,8 +121,17 @@ static size_t feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const
     while (done < length) {
         const size_t room = length - done + s->count + BITLEX_STREAM_ROOM;
         uint64_t *out = malloc(room * each * sizeof *out);
-        const size_t n = bitlex_stream_feed(s, cursor, scratch, part + done, length - done, BITLEX_UTF8, &used, out, room);
-        memcpy(found + have * each, out, n * each * sizeof *out);
+        size_t n, i;
+        if (!s->machine->drops && random_below(2)) { /* the same, of 32 bits, counted from anywhere */
+            const uint64_t from = random_below(2) ? s->length : random_below(2) ? 0 : (uint64_t)random_below(60000) - 30000;
+            uint32_t *ends = malloc(room * sizeof *ends);
+            n = bitlex_stream_feed32(s, cursor, scratch, part + done, length - done, BITLEX_UTF8, &used, from, ends, out, room);
+            for (i = 0; i < n; i++) found[have + i] = (uint32_t)(ends[i] + (uint32_t)from); /* no text is so long */
+            free(ends);
+        } else {
+            n = bitlex_stream_feed(s, cursor, scratch, part + done, length - done, BITLEX_UTF8, &used, out, room);
+            memcpy(found + have * each, out, n * each * sizeof *out);
+        }
         have += n;
         if (used > length - done) fail("feed", "more is read than there is");
         done += used;

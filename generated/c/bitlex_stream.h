@@ -69,6 +69,11 @@ void bitlex_stream_use_table(bitlex_stream *s, const bitlex_stream_table *table)
 size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const void *text, size_t length,
                           bitlex_encoding encoding, size_t *used, uint64_t *out, size_t room);
 
+/* The same of a machine that drops nothing, with ends of 32 bits, counted from `origin` in the text, modulo 2**32: for who holds the text from
+ * somewhere on. `memory`: room for as many of 64 bits, to work in. */
+size_t bitlex_stream_feed32(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const void *text, size_t length,
+                            bitlex_encoding encoding, size_t *used, uint64_t origin, uint32_t *ends, uint64_t *memory, size_t room);
+
 /* What is left: at most as many as there are places held, and five. The stream must then begin again. */
 size_t bitlex_stream_finish(bitlex_stream *s, uint64_t *out);
 

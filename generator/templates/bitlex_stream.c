@@ -632,15 +632,49 @@ static size_t read_tail(bitlex_stream *s, const bitlex_tail *tail, size_t units,
     return units;
 }
 
+/* Offsets of 32 bits, and what is added to those of the stream. */
+typedef struct {
+    uint32_t *ends;
+    size_t count;
+    uint64_t shift;
+} narrow_ends;
+
+/* Offsets were stored behind n others: how many there are then. With `narrow` they go there instead, and their memory is used again. */
+static size_t put(narrow_ends *narrow, const uint64_t *out, size_t n, size_t stored)
+{
+    size_t i;
+    if (narrow == NULL) return n + stored;
+    for (i = 0; i < stored; i++) narrow->ends[narrow->count + i] = (uint32_t)(out[i] + narrow->shift);
+    narrow->count += stored;
+    return 0;
+}
+
 /* Whether the places that are open are settled by running what follows: lanes tell the backward state before it. */
 static int runs_open(const bitlex_stream *s, const void *scratch) { return scratch != NULL && has_vectors(s->machine) && !s->machine->drops; }
+
+/* The ends of the units that a cursor was pointed at, as offsets of 32 bits: the last one. Of those of the cursor, 2**32 are taken away by that:
+ * it would leave out a start at 0, which is one only where the text begins. */
+static uint64_t run_narrow(bitlex_stream *s, bitlex_cursor *c, size_t room, narrow_ends *narrow)
+{
+    uint32_t *ends = narrow->ends + narrow->count;
+    const uint32_t from = (uint32_t)(s->length + narrow->shift);
+    size_t total = 0, more;
+    while ((more = bitlex_next32(c, ends + total, room - total)) > 0) {
+        total += more;
+        if (c->block == c->stop && c->taken == c->count) break;
+    }
+    if (s->length == 0 && total > 0 && ends[0] == from) memmove(ends, ends + 1, --total * sizeof *ends);
+    narrow->count += total;
+    return total > 0 ? s->length + (ends[total - 1] - from) : s->start;
+}
 
 /* Run what of a part nothing that follows can change: how many units, of which `told` and the tail's state are known, or 0. No place is open, or
  * runs_open. `room`: of how many pieces at out. */
 static size_t run(bitlex_stream *s, bitlex_cursor *c, void *scratch, const uint8_t *text, size_t length, bitlex_encoding encoding,
-                  size_t told, const bitlex_tail *tail, uint64_t *out, size_t room, size_t *stored)
+                  size_t told, const bitlex_tail *tail, uint64_t *out, size_t room, narrow_ends *narrow, size_t *stored)
 {
-    const size_t units = (size_t)bitlex_begin_open(c, text, length, encoding, scratch, s->forward, s->length,
+    const uint64_t origin = narrow == NULL ? s->length : (UINT64_C(1) << 32) + (uint32_t)(s->length + narrow->shift);
+    const size_t units = (size_t)bitlex_begin_open(c, text, length, encoding, scratch, s->forward, origin,
                                                    s->count > 0 ? LOOK : BITLEX_BLOCK, told, tail->state);
     size_t total = 0, handed = 0, more;
     *stored = 0;
@@ -653,7 +687,10 @@ static size_t run(bitlex_stream *s, bitlex_cursor *c, void *scratch, const uint8
     }
     c->opened = s->opened;
     c->open = s->start;
-    while ((more = s->machine->drops ? bitlex_next_pairs(c, out + 2 * total, room - total) : bitlex_next(c, out + handed + total, room - total)) > 0) {
+    if (narrow != NULL) {
+        handed = put(narrow, out, 0, handed);
+        s->start = run_narrow(s, c, room, narrow);
+    } else while ((more = s->machine->drops ? bitlex_next_pairs(c, out + 2 * total, room - total) : bitlex_next(c, out + handed + total, room - total)) > 0) {
         total += more;
         if (c->block == c->stop && c->taken == c->count && !s->machine->drops) break; /* there is no more: asking takes some nanoseconds */
     }
@@ -753,7 +790,7 @@ static inline size_t walk(bitlex_stream *s, bitlex_cursor *cursor, void *scratch
 
 /* Read complete characters: how many of so many units. */
 static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const uint8_t *p, size_t length, bitlex_encoding encoding,
-                        uint64_t *out, size_t room, size_t *stored)
+                        uint64_t *out, size_t room, narrow_ends *narrow, size_t *stored)
 {
     const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding, each = s->machine->drops ? 2 : 1;
     size_t done = 0, slow = 0, slow_open = 0, n = 0, most = length; /* slow: up to there nothing tells, where no place is open, or some are */
@@ -768,11 +805,11 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
             tail.state = 0;
             if (block < length - done && encoding == BITLEX_UTF8) block -= unfinished(p + done, block);
             told = tabled ? find_tail(s, cursor, p + done * width, block, encoding, &tail) : 0;
-            units = run(s, cursor, scratch, p + done * width, block, encoding, told, &tail, out + n, room - n / each, stored);
-            n += *stored;
+            units = run(s, cursor, scratch, p + done * width, block, encoding, told, &tail, out + n, room - n / each, narrow, stored);
+            n = put(narrow, out, n, *stored);
             if (units > 0 && told > 0 && s->configuration != NOT_TABLED) {
                 units += read_tail(s, &tail, block - told, out + n, stored);
-                n += *stored;
+                n = put(narrow, out, n, *stored);
             }
             if (units == 0 && block > BITLEX_BLOCK) { /* the last block does not tell: those before it may */
                 most = BITLEX_BLOCK;
@@ -790,23 +827,23 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
             if (!pause && walks(s, units, WALK_REST, room - n)) {
                 units = walk(s, cursor, scratch, p + done * width, units, encoding, out + n, room - n, stored) - s->tail_length;
                 s->tail_length = 0; /* a character is left only if somebody is writing to the part: it is read again */
-                n += *stored;
+                n = put(narrow, out, n, *stored);
                 done += units;
                 if (units > 0) continue;
             }
             units = read_tabled(s, cursor, p + done * width, length - done, pause ? AHEAD : TABLED, encoding, pause, out + n, stored);
-            n += *stored;
+            n = put(narrow, out, n, *stored);
             done += units;
             if (units > 0) continue;
         }
         if (!has_room(s)) break;
         if (length - done >= RUN && is_run(p + done, width)) {
             done += skip_run(s, p + done, length - done, out + n, stored);
-            n += *stored;
+            n = put(narrow, out, n, *stored);
             enter_table(s);
             continue;
         }
-        n += step_character(s, p + done * width, p + length * width, encoding, &taken, out + n);
+        n = put(narrow, out, n, step_character(s, p + done * width, p + length * width, encoding, &taken, out + n));
         done += taken;
     }
     *stored = n;
@@ -815,7 +852,7 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
 
 /* What of a part is left, behind `done` units with n offsets. */
 static NOT_INLINE size_t feed_rest(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const uint8_t *p, size_t length,
-                                   bitlex_encoding encoding, size_t *used, uint64_t *out, size_t n, size_t room)
+                                   bitlex_encoding encoding, size_t *used, uint64_t *out, size_t n, size_t room, narrow_ends *narrow)
 {
     const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding;
     size_t done = *used, stored, body;
@@ -825,7 +862,7 @@ static NOT_INLINE size_t feed_rest(bitlex_stream *s, bitlex_cursor *cursor, void
     if (length > room - s->count - 8) length = room - s->count - 8; /* each unit ends a piece at most, and each place does */
     if (s->tail_length > 0) {
         done += finish_character(s, p, length, out + n, &stored);
-        n += stored;
+        n = put(narrow, out, n, stored);
     }
     if (done < length && s->tail_length == 0) {
         if (encoding == BITLEX_UTF8) tail = unfinished(p + done, length - done);
@@ -834,7 +871,8 @@ static NOT_INLINE size_t feed_rest(bitlex_stream *s, bitlex_cursor *cursor, void
             if (unfinished(last, tail) != tail) tail = 0; /* somebody is writing to the part: what is kept must be what was looked at */
         }
         body = length - done - tail;
-        done += read_part(s, cursor, scratch, p + done * width, body, encoding, out + n, room - n / (s->machine->drops ? 2 : 1), &stored);
+        done += read_part(s, cursor, scratch, p + done * width, body, encoding, out + n, room - n / (s->machine->drops ? 2 : 1), narrow,
+                          &stored);
         n += stored;
         if (tail > 0 && done + tail == length && has_room(s)) {
             memcpy(s->tail, last, tail);
@@ -856,7 +894,26 @@ size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch
     }
     *used = done;
     if (done == length) return n;
-    return feed_rest(s, cursor, scratch, text, length, encoding, used, out, n, room);
+    return feed_rest(s, cursor, scratch, text, length, encoding, used, out, n, room, NULL);
+}
+
+size_t bitlex_stream_feed32(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const void *text, size_t length,
+                            bitlex_encoding encoding, size_t *used, uint64_t origin, uint32_t *ends, uint64_t *memory, size_t room)
+{
+    narrow_ends narrow;
+    size_t done = 0, n = 0, i;
+    s->full = 0;
+    if (walks(s, length, WALK, room) && (s->tail_length == 0 || encoding == BITLEX_UTF8)) {
+        done = walk(s, cursor, scratch, text, length, encoding, memory, room, &n);
+        for (i = 0; i < n; i++) ends[i] = (uint32_t)(memory[i] - origin);
+    }
+    *used = done;
+    if (done == length) return n;
+    narrow.ends = ends;
+    narrow.count = n;
+    narrow.shift = 0 - origin;
+    feed_rest(s, cursor, scratch, text, length, encoding, used, memory, 0, room, &narrow);
+    return narrow.count;
 }
 
 size_t bitlex_stream_finish(bitlex_stream *s, uint64_t *out)
