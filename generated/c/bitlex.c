@@ -43,7 +43,9 @@
 #define SET 64               /* machines with more states than this do not look ahead, or back */
 #define ALLOWANCE (1u << 18) /* steps of looking ahead that a text may spend before it has earned them */
 #define BACK 8               /* blocks to look back, at most */
-#define NEAR 4               /* blocks up to the end that are looked at together */
+#define LASTS 16             /* blocks of which lanes are guessed from the state of the border, where no state was forgotten in so much */
+#define NEAR 4               /* blocks that are run backward from one state while one is from several */
+#define MOST_AHEAD 64        /* blocks to look ahead */
 
 /* --- UTF-8 ----------------------------------------------------------------------------------------------------- */
 
@@ -528,11 +530,14 @@ static int look_ahead(bitlex_cursor *c, uint64_t wanted, uint64_t most, uint32_t
         to = border(c, from + ahead);
         size = every_state(c, set, to);
         if ((ahead <= 256 ? narrow(c, set, size, load(c, from, to)) : narrow_part(c, from, to, set, size)) == 1) return *state = set[0], 1;
-        if (ahead == 64 && c->memory != NULL) c->memory->far = 16;
+        if (ahead < 64 || c->memory == NULL) continue;
+        c->memory->far = 16;
+        if (c->memory->doubts[0].lasting < LASTS) c->memory->doubts[0].lasting = LASTS;
     }
-    /* A few blocks; all at once that are left, if they are few: one state takes less time than several. */
-    for (ahead = c->stop - wanted <= NEAR && most >= 8 ? 8 : 1; ahead <= most && ahead <= BITLEX_CHECKPOINTS; ahead *= 8) {
-        last = c->stop - wanted < ahead ? c->stop : wanted + ahead;
+    /* A few blocks; or all that are left, if that takes no longer: there is one state at the end, and not several. */
+    for (ahead = 1; ahead <= most && ahead <= BITLEX_CHECKPOINTS; ahead *= 8) {
+        last = c->stop - wanted <= NEAR * ahead ? c->stop : wanted + ahead;
+        if (last - wanted > MOST_AHEAD) break;
         size = every_state(c, set, block_start(c, last));
         if (last == c->stop && size > 1) size = (set[0] = (uint16_t)c->stop_state, 1);
         c->known_from = wanted;
@@ -564,7 +569,7 @@ static uint32_t state_at(bitlex_cursor *c, uint64_t wanted)
     if (block_start(c, wanted) == c->length) return state_at_end(c);
     if (c->exact) return exact_state(c, wanted);
     if (wanted >= c->known_from && wanted < c->known_to) return c->checkpoints[0][wanted - c->known_from];
-    if (look_ahead(c, wanted, 64, &state)) return state;
+    if (look_ahead(c, wanted, MOST_AHEAD, &state)) return state;
     c->exact = 1;
     c->exact_from = wanted - 1;
     return exact_state(c, wanted);

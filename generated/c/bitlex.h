@@ -92,6 +92,7 @@ typedef struct {
     uint8_t held[BITLEX_RECENT]; /* or their numbers, of eight bits: rows are numbered as they are met */
     uint32_t oldest, numbers, finished; /* how many were met, how many are numbered, how often those at hand were all that was needed */
     uint32_t jumps; /* how many times 64 characters more no row is looked for */
+    uint32_t deep;  /* how often short texts needed more turns, of late: see bitlex_short.h */
 } bitlex_recent;
 
 /* All of it is private; it is spelled out only so that you can allocate it. */

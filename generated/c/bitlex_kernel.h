@@ -1032,7 +1032,7 @@ static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, co
     uint32_t i;
     for (i = 0; i < count; i++) states[i] = lanes->backward_number[states[i]];
 #if TWICE
-    if (count > 1) NAME(map)(lanes, memory, steps, states, count);
+    if (count > 2 || (count > 1 && lanes->machine->stages->backward_states <= 4)) NAME(map)(lanes, memory, steps, states, count);
     else
 #endif
         for (i = 0; i < count; i++) states[i] = (uint8_t)settle(lanes, memory, steps, states[i], NAME(backward), -1);

@@ -294,7 +294,12 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
         const uint32_t exit = memory->exits[direction > 0 ? lane - 1 : lane], entry = memory->entries[direction > 0 ? lane : lane - 1];
         if (exit != entry) one = exit, two = entry;
     }
-    enter_as_left(memory, direction);
+    if (memcmp(memory->entries, memory->exits, memory->used) == 0) { /* nothing is forgotten: that is a run of blanks, say */
+        memset(memory->entries, (int)state, memory->used);
+        of->lasting = LASTING;
+    } else {
+        enter_as_left(memory, direction);
+    }
     run(lanes, memory, steps, 0, BITLEX_SECOND);
     if (!is_settled(memory, direction)) {
         doubt(of, one, two);

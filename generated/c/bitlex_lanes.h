@@ -207,7 +207,7 @@ static inline int has_vectors(const bitlex_machine *m) { return m->lanes != NULL
 static inline void bitlex_forget(bitlex_recent *recent)
 {
     memset(recent, BITLEX_UNKNOWN, sizeof *recent);
-    recent->oldest = recent->numbers = recent->finished = recent->jumps = 0;
+    recent->oldest = recent->numbers = recent->finished = recent->jumps = recent->deep = 0;
 }
 
 static inline void bitlex_begin_memory(bitlex_lane_memory *memory)

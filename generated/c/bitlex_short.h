@@ -29,13 +29,16 @@
 #ifndef WALK_TURNS
 #define WALK_TURNS 2 /* before it is looked at whether they changed anything */
 #endif
+/* Where the next two were not enough of late, there is one more: by so much, a window more of that kind is counted; from so much on. */
+#define DEEP_WINDOW 6
+#define DEEP_FROM 12
+#define DEEPEST 30
 
 /* What symbols make of states, each on its page. */
 BITLEX_INLINE V NAME(walk_step)(const uint8_t (*table)[BITLEX_PAGE], V index, const M *there, const uint32_t pages)
 {
     V found;
     uint32_t i;
-    if (pages == 1) return NAME(entry128)(table[0], index);
     if (pages == 2) return _mm512_mask_mov_epi8(NAME(entry128)(table[0], index), there[1], NAME(entry128)(table[1], index));
     found = NAME(if_there)(there[0], table[0], index);
     for (i = 1; i < pages; i++) found = _mm512_or_si512(found, NAME(if_there)(there[i], table[i], index));
@@ -78,8 +81,9 @@ BITLEX_INLINE V NAME(sources)(M repeated, M counting)
     return _mm512_mask_add_epi8(from, counting << 1, from, _mm512_permutexvar_epi8(_mm512_sub_epi8(v_load(numbers), from), v_load(counted)));
 }
 
-/* The states behind characters, guessed at first; and what is done to open places. */
-BITLEX_INLINE V NAME(walk_pages)(const bitlex_walk *walk, V columns, M all, V entry, V *did, const uint32_t pages)
+/* The states behind characters, guessed at first; and what is done to open places. No turn waits for the last one to be compared: where that
+ * changed nothing, the states are those of the one before. */
+BITLEX_INLINE V NAME(walk_pages)(const bitlex_walk *walk, V columns, M all, V entry, V *did, uint32_t *deep, const uint32_t pages)
 {
     const V offset = v_permute(walk->offset, columns), page = v_permute(walk->page, columns);
     V from = v_load(previous), behind = v_permute(walk->guess, columns), index, last;
@@ -88,22 +92,26 @@ BITLEX_INLINE V NAME(walk_pages)(const bitlex_walk *walk, V columns, M all, V en
     const uint64_t counting = third & third << 1 & m_bits(_mm512_test_epi8_mask(kind, _mm512_set1_epi8(BITLEX_COUNTS)));
     const uint64_t repeated = (third & m_bits(_mm512_test_epi8_mask(kind, _mm512_set1_epi8(BITLEX_LASTS)))) | counting;
     M there[BITLEX_PAGES], watched = all;
-    uint32_t i;
+    uint32_t more = 0, i;
     for (i = 0; i < pages; i++) there[i] = _mm512_cmpeq_epi8_mask(page, _mm512_set1_epi8((char)i));
-    for (i = 0; i < WALK_TURNS; i++) {
+    for (i = 0; i < WALK_TURNS || (i == WALK_TURNS && *deep > DEEP_FROM); i++) {
         behind = NAME(walk_step)(walk->next, v_add(offset, _mm512_mask_permutexvar_epi8(entry, ~UINT64_C(1), from, behind)), there, pages);
     }
     if (repeated & repeated << 1) { /* one alone needs no turn more; nobody takes the state of these, so they are right when the others are */
         from = NAME(sources)(repeated, counting);
         watched &= ~repeated;
     }
-    do {
+    for (;;) {
         last = behind;
         index = v_add(offset, _mm512_mask_permutexvar_epi8(entry, ~UINT64_C(1), from, behind));
         behind = NAME(walk_step)(walk->next, index, there, pages);
-    } while ((_mm512_cmpneq_epi8_mask(behind, last) & watched) != 0);
+        if ((_mm512_cmpneq_epi8_mask(behind, last) & watched) == 0) break;
+        more = 1;
+    }
+    *deep += more && *deep < DEEPEST ? DEEP_WINDOW : 0 - (uint32_t)(*deep > 0); /* a store in the loop would have tables loaded again */
     *did = NAME(walk_step)(walk->does, index, there, pages);
-    return behind;
+    if (repeated & repeated << 1) return behind;
+    return last;
 }
 
 /* Bytes of UTF-8 and those behind them. A character that the part before left begins in no byte of these: it is put where its next byte is,
@@ -253,9 +261,10 @@ static __attribute__((noinline)) uint32_t NAME(walk_columns)(bitlex_walker *w, V
     const V entry = _mm512_set1_epi8((char)w->stream->configuration);
     uint32_t count = (uint32_t)__builtin_popcountll(places);
     uint64_t all = ~UINT64_C(0) >> (64 - count), starts;
+    uint32_t none = 0, *deep = w->recent != NULL ? &w->recent->deep : &none;
     V behind, did;
-#define CASE(most) if (walk->pages <= most) behind = NAME(walk_pages)(walk, columns, all, entry, &did, most); else
-    CASE(1) CASE(2) CASE(4) CASE(8) behind = NAME(walk_pages)(walk, columns, all, entry, &did, BITLEX_PAGES);
+#define CASE(most) if (walk->pages <= most) behind = NAME(walk_pages)(walk, columns, all, entry, &did, deep, most); else
+    CASE(2) CASE(3) CASE(6) behind = NAME(walk_pages)(walk, columns, all, entry, &did, deep, walk->pages); /* as families have */
 #undef CASE
     starts = m_bits(m_high(behind)) & all;
     if (_mm512_mask_test_epi8_mask(all, did, did)) {
@@ -359,3 +368,6 @@ static size_t walk_avx512(bitlex_walker *w, const uint8_t *text, size_t length, 
 }
 #undef BITS
 #undef WALK_TURNS
+#undef DEEP_WINDOW
+#undef DEEP_FROM
+#undef DEEPEST
