@@ -18,6 +18,13 @@
 #define finish NAMED(finish, PLACES)
 #define merge_all NAMED(merge_all, PLACES)
 
+/* Where there are many places, what is long by itself takes no registers from what goes on. */
+#if PLACES > 64
+#define APART NOT_INLINE static
+#else
+#define APART static inline
+#endif
+
 #define GROUPS (PLACES / GROUP)
 #define CHANGES 5 /* neighbours that a step may change */
 
@@ -91,7 +98,7 @@ static inline size_t put_first(const bpe_vocabulary *v, lane *l, const bpe_job *
 
 #endif
 
-static inline int begin(const bpe_vocabulary *v, lane *l, bpe_job *job, const uint32_t width)
+APART int begin(const bpe_vocabulary *v, lane *l, bpe_job *job, const uint32_t width)
 {
     size_t length;
     uint32_t i;
@@ -115,7 +122,7 @@ static inline int begin(const bpe_vocabulary *v, lane *l, bpe_job *job, const ui
     return 0;
 }
 
-static inline int32_t least(lane *l, const uint32_t width)
+APART int32_t least(lane *l, const uint32_t width)
 {
 #if PLACES > 64
     int i;
@@ -138,7 +145,8 @@ static inline int step(const bpe_vocabulary *v, lane *l, const uint32_t width)
     rank = (uint32_t)(lowest - ORDER) / PLACES;
     place = (uint32_t)lowest % PLACES;
     taken = l->next[place];
-    if ((lowest == NO_ORDER) | (rank >= v->rank_count) | (taken <= place) | (taken >= l->end)) return 0; /* the last two only in an image that was forged */
+    if ((lowest == NO_ORDER) | (rank >= v->rank_count)) return 0;
+    if (UNLIKELY((taken <= place) | (taken >= l->end))) return 0; /* only in an image that was forged */
     next = l->next[taken];
     last = l->last[place];
     l->next[place] = (uint8_t)next;
@@ -202,6 +210,7 @@ static inline int merge_all(const bpe_vocabulary *v, bpe_job *jobs, size_t count
 #undef step
 #undef finish
 #undef merge_all
+#undef APART
 #undef GROUPS
 #undef CHANGES
 #undef PLACES

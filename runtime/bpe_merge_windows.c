@@ -39,11 +39,14 @@
 #define ASK (1u << 20) /* bytes from one question to the next, whether to go on */
 
 #define SECTIONS 8
-#define SECTION 512      /* bytes of one, at least */
-#define STRETCH 65536    /* bytes of all together, at most */
+#define SECTION 4        /* times the bytes that it has in common with the one before, at least */
+#define STRETCH 4096     /* bytes of all together, at first, */
+#define MOST_STRETCH 65536 /* and at most */
 #define MOST_ALONE 64    /* stretches of one section, before more are tried again */
 #define MORE 4           /* windows by which what is there goes on into the next section, for both to have a token in common */
-#define OVERLAP 160      /* bytes that one has in common with the one before */
+#define OVERLAP 64       /* bytes that one has in common with the one before, at least, */
+#define TOKENS_OVER 10   /* and tokens, if they are as long as the last ones, */
+#define MOST_OVERLAP 512 /* but no more than this */
 #define LEAST_BACK 24    /* bytes, at first, and */
 #define TOKENS_BACK 3    /* tokens that a window starts before the end of the last, */
 #define MOST_BACK 256    /* but no more than this */
@@ -184,23 +187,25 @@ static int merge_sections(state *sections, size_t count, size_t until)
 static int go_by_sections(state *s, size_t stretch, size_t most)
 {
     const size_t left = s->length - s->end < stretch ? s->length - s->end : stretch;
-    const size_t count = left / SECTION + 1 < most ? left / SECTION + 1 : most, size = left / count + 1;
+    const size_t overlap = s->end - start_before(s, OVERLAP, TOKENS_OVER, MOST_OVERLAP), parts = left / (SECTION * overlap + 1) + 1;
+    const size_t count = s->end == 0 ? 1 : parts < most ? parts : most, size = left / count + 1;
     state sections[SECTIONS];
     uint32_t *out;
     size_t from = start_before(s, MOST_BACK, 1, SIZE_MAX), to = s->end, tries, i;
     int failed, fit = 1;
-    if (count == 1) {
+    if (count == 1) { /* to begin with, one window, which tells how long tokens are */
         s->back = LEAST_BACK;
-        return merge_sections(s, 1, s->end + left) < 0 ? -1 : 1;
+        return merge_sections(s, 1, s->end == 0 ? 1 : s->end + left) < 0 ? -1 : 1;
     }
-    out = malloc((s->end - from + count * (size + OVERLAP)) * sizeof *out);
+    out = malloc((s->end - from + count * (size + overlap)) * sizeof *out);
     if (out == NULL) return -1;
     for (i = 0; i < count; i++) {
-        const state section = {s->v, s->piece + from, 0, 0, 0, i == 0 ? out : sections[i - 1].out + sections[i - 1].length, s->far, LEAST_BACK, 0, s->vectors};
+        uint32_t *const to_here = i == 0 ? out : sections[i - 1].out + sections[i - 1].length;
+        const state section = {s->v, s->piece + from, 0, 0, 0, to_here, s->far, LEAST_BACK, 0, s->vectors};
         to = s->length - to < size ? s->length : to + size;
         sections[i] = section;
         sections[i].length = to - from;
-        from = to > OVERLAP ? to - OVERLAP : 0;
+        from = to > overlap ? to - overlap : 0;
     }
     failed = merge_sections(sections, count, SIZE_MAX) < 0;
     for (i = 0; i < count && fit && !failed; i++) {
@@ -265,20 +270,20 @@ static int go_on(state *s, plan *p)
     const int is_alone = p->done < p->alone, fit = go_by_sections(s, p->stretch, is_alone ? 1 : SECTIONS);
     p->done = is_alone ? p->done + 1 : fit ? p->alone : 0;
     if (!is_alone) p->alone = fit ? 1 : p->alone < MOST_ALONE ? 8 * p->alone : p->alone;
-    if (p->stretch < STRETCH) p->stretch *= 2;
+    if (p->stretch < MOST_STRETCH) p->stretch *= 2;
     return fit < 0 ? -1 : 0;
 }
 
 static int merge_all(state *s, bpe_watch *watch)
 {
     size_t width = NARROW, most = IDS / NARROW, ask = ASK;
-    plan sections = {SECTIONS * SECTION, 1, 1};
+    plan sections = {STRETCH, 1, 1};
     while (s->end < s->length) {
         const int fit = s->vectors ? 0 : go_ahead(s, width, most);
         if (fit > 0) {
             if (most == IDS / width) {
                 width = NARROW;
-                sections.stretch = SECTIONS * SECTION;
+                sections.stretch = STRETCH;
             }
             most = 2 * most < IDS / width ? 2 * most : IDS / width;
         } else if (fit == 0 && width == NARROW && !s->vectors) {
