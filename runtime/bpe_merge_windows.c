@@ -11,8 +11,9 @@
  * The text is cut into sections, which overlap as windows do; in each, windows of up to 508 bytes start where a token does, three tokens
  * before the end of the last, and one of each section is merged at a time (bpe_merge_far.c), so that tables answer one while others go on.
  * Starting at a token, a window nearly always has one in common with the window before. What is the same bytes as the window before, as it
- * is where the text is periodic, is not merged again. A section that has no token in common with what there is waits until that goes on into
- * it; where it never has, as in a text of one character, all is one section for a while.
+ * is where the text is periodic, is not merged again. Sections overlap by as much as the last ten tokens have: where tokens are short, more
+ * costs more than it saves, and where they are long, less does. A section that has no token in common with what there is waits until that
+ * goes on into it; where it never has, as in a text of one character, all is one section for a while.
  *
  * Without AVX-512, such a window takes longer than sixteen of 32 bytes. So there, windows of 32 bytes come first, many at a time
  * (bpe_merge_many.c), which nearly always have a token in common; where many have not, since tokens are long, they have 62 bytes; and sections

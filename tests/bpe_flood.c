@@ -3,8 +3,9 @@
  *
  * The hashes are not secret, so an attacker can do this. The worst must be that no piece is ever found again: each is merged as often as it
  * occurs, like a text that was never seen. Merging is counted, not timed: link with --wrap for bpe_merge, bpe_merge_many, bpe_merge_far,
- * bpe_merge_rounds and memchr, and compile with -fno-builtin-memchr. What is looked at in a cache is counted by construction, four entries. A search for special tokens
- * looks through the text once for each byte they start with, however many there are. Returns 1 if it is more, or something is wrong.
+ * bpe_merge_rounds and memchr, and compile with -fno-builtin-memchr. What is looked at in a cache is counted by construction, four entries.
+ * A search for special tokens looks through the text once for each byte they start with, however many there are. Returns 1 if it is more, or
+ * something is wrong.
  */
 #include "bpe_cache.h"
 #include "specials.h"
