@@ -105,25 +105,33 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
 #define BPE_MEDIUM 32
 #define BPE_WIDE 62
 #define BPE_LONG 254
+#define BPE_FAR 508
 
 typedef struct {
     const uint8_t *bytes;
-    uint32_t length, count; /* 1..BPE_LONG; count is set */
+    uint32_t length, count; /* 1..BPE_LONG, or ..BPE_FAR for bpe_merge_far; count is set */
     uint32_t *ids;          /* room for length of them */
 } bpe_job;
 
 /* Merge many pieces, of up to `longest` bytes, without any cache, several at a time: 0, or -1 if some byte is no token. */
 int bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count, size_t longest);
 
+/* The same of up to BPE_FAR bytes. Of what has more than BPE_LONG, fewer may be merged: job.length becomes how many were. No more than BPE_LONG
+ * ids come out. `vectors`: with AVX-512, which the processor must have. */
+int bpe_merge_far(const bpe_vocabulary *v, bpe_job *jobs, size_t count, int vectors);
+
+/* Whether the processor has all of AVX-512 that is used. */
+int bpe_has_vectors(void);
+
 /* The same of pieces of up to BPE_MEDIUM bytes, with AVX-512, which the processor must have: how many, which is none if it is not worth it; or
  * BPE_NO_TOKEN. */
 size_t bpe_merge_rounds(const bpe_vocabulary *v, bpe_job *jobs, size_t count);
 
-/* Encode one piece of any length without any cache, by one method. out: room for `length` ids and BPE_PADDING. */
+/* Encode one piece of any length without any cache, by one method, with what the processor has. out: room for `length` ids and BPE_PADDING. */
 size_t bpe_merge(const bpe_vocabulary *v, bpe_method method, const uint8_t *piece, size_t length, uint32_t *out);
 
-/* The same by windows, asking now and then whether to go on, if `watch` is not NULL: if not, BPE_NO_MEMORY comes back. */
-size_t bpe_merge_windows(const bpe_vocabulary *v, const uint8_t *piece, size_t length, uint32_t *out, bpe_watch *watch);
+/* The same by windows, asking now and then whether to go on, if `watch` is not NULL: if not, BPE_NO_MEMORY comes back. `vectors`: as above. */
+size_t bpe_merge_windows(const bpe_vocabulary *v, const uint8_t *piece, size_t length, uint32_t *out, bpe_watch *watch, int vectors);
 
 /* Of a piece of more than twice as many bytes as the longest token has, that may go on or end at one of `stops` (rising): how many bytes at its
  * beginning have ids that are the same whatever follows; these are at out, which has room as for bpe_merge, and *count of them. 0 bytes:

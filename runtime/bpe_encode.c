@@ -453,8 +453,8 @@ static size_t encode_longer(bpe_encoder *e, const span *s, uint64_t hash, uint32
         keep = keep && seen_before(e, hash);
         count = encode_parts(e, s, at, before, out);
     } else {
-        count = s->length <= BPE_WIDE ? bpe_merge(e->v, BPE_AUTOMATIC, s->bytes, s->length, out)
-                                      : bpe_merge_windows(e->v, s->bytes, s->length, out, e->watch);
+        count = e->vectors || s->length > BPE_WIDE ? bpe_merge_windows(e->v, s->bytes, s->length, out, e->watch, e->vectors)
+                                                   : bpe_merge(e->v, BPE_AUTOMATIC, s->bytes, s->length, out);
     }
     if (keep && count < BPE_NO_TOKEN) bpe_remember_longer(e, s, hash, out, count);
     return count;

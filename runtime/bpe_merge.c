@@ -117,6 +117,6 @@ size_t bpe_merge(const bpe_vocabulary *v, bpe_method method, const uint8_t *piec
     if (length == 0) return 0;
     if (method == BPE_SWEEP) return sweep_piece(v, piece, length, out);
     if (method == BPE_HEAP) return heap_piece(v, piece, length, out);
-    if (method == BPE_WINDOWS || length > BPE_WIDE) return bpe_merge_windows(v, piece, length, out, NULL);
+    if (method == BPE_WINDOWS || length > BPE_WIDE) return bpe_merge_windows(v, piece, length, out, NULL, bpe_has_vectors());
     return bpe_merge_many(v, &job, 1, length) == 0 ? job.count : BPE_NO_TOKEN;
 }

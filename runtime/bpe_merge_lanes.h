@@ -1,4 +1,7 @@
-/* bpe_merge_lanes.h - merging pieces by turns, of up to PLACES - 2 bytes; included by bpe_merge_many.c once for each number of places.
+/* bpe_merge_lanes.h - merging pieces by turns, of up to PLACES - 2 symbols; included by bpe_merge_many.c once for each number of places.
+ *
+ * Where there are 64 places, these are all bytes of a piece; where there are 256, what is left when pairs of bytes that are certain have been
+ * merged (bpe_certain.h).
  *
  * The least of 256 neighbours is looked for among the least of sixteen each, which are found again where something changed: but not before
  * the next step, when what was stored has reached the cache, where it can be read by vectors.
@@ -6,8 +9,8 @@
 #define JOINED(name, places) name##_##places
 #define NAMED(name, places) JOINED(name, places)
 #define lane NAMED(lane, PLACES)
-#define take_behind NAMED(take_behind, PLACES)
 #define order_of NAMED(order_of, PLACES)
+#define put_first NAMED(put_first, PLACES)
 #define ask NAMED(ask, PLACES)
 #define begin NAMED(begin, PLACES)
 #define least NAMED(least, PLACES)
@@ -15,9 +18,14 @@
 #define finish NAMED(finish, PLACES)
 #define merge_all NAMED(merge_all, PLACES)
 
+/* Where there are many places, what is long by itself takes no registers from what goes on. */
+#if PLACES > 64
+#define APART NOT_INLINE static
+#else
+#define APART static inline
+#endif
+
 #define GROUPS (PLACES / GROUP)
-#define WORDS (PLACES / 64)
-#define WORD(place) (WORDS > 1 ? (place) / 64 : 0)
 #define CHANGES 5 /* neighbours that a step may change */
 
 /* Before the first symbol and behind the last byte is NO_SYMBOL, so that the pairs at both ends need no case of their own. */
@@ -28,10 +36,11 @@ typedef struct {
     int32_t least_of_groups[GROUPS * LEAST];
     uint8_t changed[CHANGES];      /* groups */
 #endif
-    uint64_t places[WORDS];        /* bits: where symbols are, those at both ends included */
+    uint8_t next[PLACES], last[PLACES]; /* the places of the symbols behind and before each */
     uint64_t keys[2];              /* of the pairs before and behind the symbol that was made last */
     const bpe_pair_line *lines[2]; /* where they are looked for */
     uint32_t before, made;         /* the places of these pairs */
+    uint32_t end;                  /* that behind the last symbol */
     bpe_job *job;
 } lane;
 
@@ -39,22 +48,6 @@ static inline int32_t order_of(uint32_t found, uint32_t place)
 {
     const int32_t order = ORDER + (int32_t)((found & RANK_MASK) * PLACES | place);
     return found == 0 ? NO_ORDER : order;
-}
-
-/* The symbol behind a place is no more: its place, that of the one behind it, and that of the one before. */
-static inline void take_behind(lane *l, uint32_t place, uint32_t *taken, uint32_t *behind, uint32_t *before)
-{
-    uint32_t word = WORD(place);
-    uint64_t rest = l->places[word] & ~UINT64_C(1) << place % 64, first = l->places[word] & ((UINT64_C(1) << place % 64) - 1);
-    while (WORDS > 1 && rest == 0) rest = l->places[++word];
-    *taken = 64 * word + lowest_place(rest);
-    l->places[word] ^= rest & (0 - rest);
-    rest &= rest - 1;
-    while (WORDS > 1 && rest == 0) rest = l->places[++word];
-    *behind = 64 * word + lowest_place(rest);
-    word = WORD(place);
-    while (WORDS > 1 && first == 0) first = l->places[--word];
-    *before = 64 * word + highest_place(first);
 }
 
 /* Ask for the ranks of the symbol made at `place` with those before it and behind it. */
@@ -70,24 +63,55 @@ static inline void ask(const bpe_vocabulary *v, lane *l, uint32_t before, uint32
     PREFETCH(l->lines[1]);
 }
 
-static inline int begin(const bpe_vocabulary *v, lane *l, bpe_job *job, const uint32_t width)
+#if PLACES > 64
+
+/* The first symbols of a piece, and what each makes with the next: their number, or BPE_NO_TOKEN. */
+NOT_INLINE static size_t put_first(const bpe_vocabulary *v, lane *l, bpe_job *job)
+{
+    const size_t count = put_certain(v, job->bytes, &job->length, l->symbols + 1, PLACES - 2);
+    const bpe_pair_line *lines[PLACES];
+    size_t i;
+    if (count == BPE_NO_TOKEN) return count;
+    for (i = 1; i < count; i++) {
+        lines[i] = line_of(v, pair_key(l->symbols[i], l->symbols[i + 1]));
+        PREFETCH(lines[i]);
+    }
+    for (i = 1; i < count; i++) l->orders[i] = order_of(rank_from(v, lines[i], pair_key(l->symbols[i], l->symbols[i + 1])), (uint32_t)i);
+    return count;
+}
+
+#else
+
+static inline size_t put_first(const bpe_vocabulary *v, lane *l, const bpe_job *job)
 {
     const uint8_t *p = job->bytes;
     const uint32_t length = job->length;
     uint32_t missing = 0, i;
-    for (i = 0; i < width; i++) l->orders[i] = NO_ORDER; /* the last symbol has none, and no piece more than `width` */
     for (i = 0; i < length; i++) {
         const uint32_t rank = i + 1 < length ? v->byte_pairs[p[i] | (uint32_t)p[i + 1] << 8] : BPE_NONE;
         l->symbols[1 + i] = v->byte_tokens[p[i]];
         missing |= l->symbols[1 + i] == BPE_NONE;
         l->orders[1 + i] = order_of(rank >= v->rank_count ? 0 : rank | HAS_RANK, 1 + i);
     }
+    return missing ? BPE_NO_TOKEN : length;
+}
+
+#endif
+
+APART int begin(const bpe_vocabulary *v, lane *l, bpe_job *job, const uint32_t width)
+{
+    size_t length;
+    uint32_t i;
+    for (i = 0; i < width; i++) l->orders[i] = NO_ORDER; /* the last symbol has none, and no piece more than `width` */
+    length = put_first(v, l, job);
+    if (length == BPE_NO_TOKEN) return -1;
     l->symbols[0] = l->symbols[1 + length] = NO_SYMBOL;
-#if PLACES == 64
-    l->places[0] = (UINT64_C(4) << length) - 1;
-#else
-    for (i = 0; i < WORDS; i++) l->places[i] = i < (length + 2) / 64 ? UINT64_MAX : 0;
-    if (length + 2 < PLACES) l->places[(length + 2) / 64] = (UINT64_C(1) << (length + 2) % 64) - 1;
+    l->end = (uint32_t)length + 1;
+    for (i = 0; i < width + 2 && i < PLACES; i++) {
+        l->next[i] = (uint8_t)(i + 1);
+        l->last[i] = (uint8_t)(i - (i > 0));
+    }
+#if PLACES > 64
     for (i = 0; i < GROUPS; i++) put_least(l->least_of_groups, l->orders, i);
     memset(l->changed, 0, sizeof l->changed);
 #endif
@@ -95,10 +119,10 @@ static inline int begin(const bpe_vocabulary *v, lane *l, bpe_job *job, const ui
     l->keys[0] = l->keys[1] = pair_key(NO_SYMBOL, NO_SYMBOL);
     l->lines[0] = l->lines[1] = v->pairs;
     l->job = job;
-    return missing ? -1 : 0;
+    return 0;
 }
 
-static inline int32_t least(lane *l, const uint32_t width)
+APART int32_t least(lane *l, const uint32_t width)
 {
 #if PLACES > 64
     int i;
@@ -119,9 +143,14 @@ static inline int step(const bpe_vocabulary *v, lane *l, const uint32_t width)
     uint32_t rank, place, taken, next, last;
     lowest = behind < lowest ? behind : lowest;
     rank = (uint32_t)(lowest - ORDER) / PLACES;
-    if (lowest == NO_ORDER || rank >= v->rank_count) return 0;
     place = (uint32_t)lowest % PLACES;
-    take_behind(l, place, &taken, &next, &last);
+    taken = l->next[place];
+    if ((lowest == NO_ORDER) | (rank >= v->rank_count)) return 0;
+    if (UNLIKELY((taken <= place) | (taken >= l->end))) return 0; /* only in an image that was forged */
+    next = l->next[taken];
+    last = l->last[place];
+    l->next[place] = (uint8_t)next;
+    l->last[next] = (uint8_t)place;
     l->orders[l->before] = before;
     l->orders[l->made] = behind;
     l->orders[taken] = l->orders[place] = l->orders[last] = NO_ORDER;
@@ -140,13 +169,8 @@ static inline int step(const bpe_vocabulary *v, lane *l, const uint32_t width)
 static inline void finish(const lane *l)
 {
     bpe_job *job = l->job;
-    const uint32_t end = job->length + 1;
-    uint32_t count = 0, word;
-    for (word = 0; word < WORDS; word++) {
-        uint64_t rest = l->places[word] ^ (word == 0); /* without those at both ends */
-        if (word == WORD(end)) rest ^= UINT64_C(1) << end % 64;
-        for (; rest != 0; rest &= rest - 1) job->ids[count++] = l->symbols[64 * word + lowest_place(rest)];
-    }
+    uint32_t count = 0, place;
+    for (place = l->next[0]; place < l->end; place = l->next[place]) job->ids[count++] = l->symbols[place];
     job->count = count;
 }
 
@@ -178,16 +202,15 @@ static inline int merge_all(const bpe_vocabulary *v, bpe_job *jobs, size_t count
 #undef JOINED
 #undef NAMED
 #undef lane
-#undef take_behind
 #undef order_of
 #undef ask
+#undef put_first
 #undef begin
 #undef least
 #undef step
 #undef finish
 #undef merge_all
+#undef APART
 #undef GROUPS
-#undef WORDS
-#undef WORD
 #undef CHANGES
 #undef PLACES

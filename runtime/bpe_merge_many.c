@@ -5,10 +5,9 @@
  * the next step needs, and meanwhile the other pieces take theirs.
  *
  * Neighbours are kept as rank * PLACES + place, so the least of them is the leftmost of the lowest rank. Symbols stay at the places of
- * their first bytes, and bits say where there is one: nothing is moved when two become one, and neighbours are the next bits. A step has no
- * branch but for whether it is the last.
+ * their first bytes, and are linked by these: nothing is moved when two become one. A step has no branch but for whether it is the last.
  */
-#include "bpe_pairs.h"
+#include "bpe_certain.h"
 
 #define TURNS 8
 #define GROUP 16 /* neighbours whose least is kept, where there are many places: */
@@ -18,35 +17,20 @@
 #define ORDER INT32_C(0x00800000)
 #define NO_ORDER INT32_C(0x7F000000)
 
-static inline uint32_t lowest_place(uint64_t places)
-{
-#if defined(__GNUC__)
-    return (uint32_t)__builtin_ctzll(places);
-#else
-    uint32_t place = 0;
-    while ((places >> place & 1) == 0) place++;
-    return place;
-#endif
-}
-
-static inline uint32_t highest_place(uint64_t places)
-{
-#if defined(__GNUC__)
-    return 63 - (uint32_t)__builtin_clzll(places);
-#else
-    uint32_t place = 63;
-    while ((places >> place & 1) == 0) place--;
-    return place;
-#endif
-}
-
 #if defined(__SSE2__)
 
 static inline int32_t least_of(const int32_t *orders, const uint32_t width)
 {
-    __m128 least = _mm_loadu_ps((const void *)orders);
+    __m128 least = _mm_loadu_ps((const void *)orders), second = _mm_loadu_ps((const void *)(orders + 4));
+    __m128 third = _mm_loadu_ps((const void *)(orders + 8)), fourth = _mm_loadu_ps((const void *)(orders + 12));
     uint32_t i;
-    for (i = 4; i < width; i += 4) least = _mm_min_ps(least, _mm_loadu_ps((const void *)(orders + i)));
+    for (i = 16; i < width; i += 16) {
+        least = _mm_min_ps(least, _mm_loadu_ps((const void *)(orders + i)));
+        second = _mm_min_ps(second, _mm_loadu_ps((const void *)(orders + i + 4)));
+        third = _mm_min_ps(third, _mm_loadu_ps((const void *)(orders + i + 8)));
+        fourth = _mm_min_ps(fourth, _mm_loadu_ps((const void *)(orders + i + 12)));
+    }
+    least = _mm_min_ps(_mm_min_ps(least, second), _mm_min_ps(third, fourth));
     least = _mm_min_ps(least, _mm_movehl_ps(least, least));
     least = _mm_min_ps(least, _mm_shuffle_ps(least, least, 1));
     return _mm_cvtsi128_si32(_mm_castps_si128(least));

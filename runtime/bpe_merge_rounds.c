@@ -21,8 +21,7 @@
  * Rejected: sixteen pieces, each in a column of vectors, and four such sixteens by turns (nine columns at work on average, and a step for
  * each merge: 20 to 40 % slower); three sets by turns; more pieces at a time.
  */
-#include "bpe_lookup.h"
-#include "bpe_pairs.h"
+#include "bpe_pair_vectors.h"
 
 #if defined(HAS_VECTORS)
 
@@ -138,29 +137,6 @@ WITH_VECTORS static int merge_bytes(const bpe_vocabulary *v, symbols *s)
     return missing ? -1 : 0;
 }
 
-/* pair_hash of sixteen pairs. */
-WITH_VECTORS static inline __m512i hashes_of(__m512i left, __m512i right)
-{
-    return _mm512_add_epi32(_mm512_mullo_epi32(left, _mm512_set1_epi32((int)PAIR_LEFT)),
-                            _mm512_mullo_epi32(right, _mm512_set1_epi32((int)PAIR_RIGHT)));
-}
-
-/* Which of some pairs may merge. */
-WITH_VECTORS static inline __mmask16 may_merge(const bpe_vocabulary *v, __mmask16 which, __m512i hashes)
-{
-    const __m512i bits = _mm512_and_si512(hashes, _mm512_set1_epi32((int)v->pair_mask)), one = _mm512_set1_epi32(1);
-    const __m512i words = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), which, _mm512_srli_epi32(bits, 5), v->pair_bits, 4);
-    return _mm512_mask_test_epi32_mask(which, words, _mm512_rolv_epi32(one, bits));
-}
-
-/* The numbers of the lines of sixteen pairs. */
-WITH_VECTORS static inline __m512i lines_of(const bpe_vocabulary *v, __m512i hashes)
-{
-    const __m512i count = _mm512_set1_epi64(v->pairs_count), evens = _mm512_mul_epu32(hashes, count);
-    const __m512i odds = _mm512_mul_epu32(_mm512_srli_epi64(hashes, 32), count);
-    return _mm512_mask_mov_epi32(_mm512_srli_epi64(evens, 32), 0xAAAA, odds);
-}
-
 /* Ask for the ranks of all pairs of which one symbol was made in this round, and which may merge: how many. */
 WITH_VECTORS static size_t ask(const bpe_vocabulary *v, symbols *s)
 {
@@ -181,8 +157,8 @@ WITH_VECTORS static size_t ask(const bpe_vocabulary *v, symbols *s)
         _mm512_storeu_si512(s->symbols + i, l);
         _mm512_storeu_si512(s->keys + i, _mm512_mask_or_epi32(keys, all, keys, none));
         _mm512_storeu_si512(s->lines + i, lines_of(v, hashes));
-        _mm512_storeu_si512(s->upper + i, _mm512_or_si512(_mm512_slli_epi32(l, 11), _mm512_srli_epi32(r, 10)));
-        _mm512_storeu_si512(s->lower + i, _mm512_slli_epi32(r, RANK_BITS));
+        _mm512_storeu_si512(s->upper + i, pairs_upper(l, r));
+        _mm512_storeu_si512(s->lower + i, pairs_lower(r));
         asked += append(s->places + asked, which, places);
         places = _mm512_add_epi32(places, _mm512_set1_epi32(LANES));
     }
@@ -190,25 +166,15 @@ WITH_VECTORS static size_t ask(const bpe_vocabulary *v, symbols *s)
     return asked;
 }
 
-/* Put the ranks of what was asked for where they belong: what differs between a pair and the same one in a line is its rank. */
+/* Put the ranks of what was asked for where they belong. */
 WITH_VECTORS static void answer(const bpe_vocabulary *v, symbols *s)
 {
     const size_t asked = s->asked;
-    const __m256i nothing = _mm256_set1_epi32(-1), most = _mm256_set1_epi32((int)RANK_MASK);
     const bpe_pair_line *const pairs = v->pairs;
     size_t i;
     for (i = 0; i < asked; i++) {
         const uint32_t at = s->places[i];
-        const bpe_pair_line *line = pairs + s->lines[at];
-        const __mmask8 upper = _mm256_cmpeq_epi32_mask(_mm256_set1_epi32((int)s->upper[at]), _mm256_loadu_si256((const void *)line->high));
-        const __m256i differs = _mm256_xor_si256(_mm256_set1_epi32((int)s->lower[at]), _mm256_loadu_si256((const void *)line->low));
-        const __mmask8 same = _mm256_mask_cmple_epu32_mask(upper, differs, most);
-        uint32_t rank = (uint32_t)_mm256_cvtsi256_si32(_mm256_mask_compress_epi32(nothing, same, differs));
-        if (UNLIKELY((same == 0) & (line->high[LINE_PAIRS - 1] != NO_PAIR))) {
-            const uint32_t found = rank_from(v, line, (uint64_t)s->upper[at] << 10 | s->lower[at] >> RANK_BITS);
-            rank = found == 0 ? RANK_MASK : found & RANK_MASK;
-        }
-        s->keys[at] &= rank | ~RANK_MASK;
+        s->keys[at] &= rank_by_vectors(v, pairs + s->lines[at], s->upper[at], s->lower[at]) | ~RANK_MASK;
     }
 }
 

@@ -8,11 +8,16 @@
  * windows that overlap have a token in common, in the same place, the tokens of the first up to there and those of the second from there
  * on are the ids of both together: all neighbours are neighbours in one of them.
  *
- * Windows of 32 bytes are merged many at a time (bpe_merge_many.c), whose tables answer meanwhile, and nearly always have a token in
- * common with the one before. Where many have not, since tokens are long, they have 62 bytes. Where that is not enough, either, the text that
- * follows is cut into sections, which overlap as windows do; in each, windows of 254 bytes start where a token does, three tokens before the
- * end of the last, and one of each section is merged at a time. What is the same bytes as the window before, as it is where the text is
- * periodic, is not merged again. Where sections have no token in common, as in a text of one character, all is one section for a while.
+ * The text is cut into sections, which overlap as windows do; in each, windows of up to 508 bytes start where a token does, three tokens
+ * before the end of the last, and one of each section is merged at a time (bpe_merge_far.c), so that tables answer one while others go on.
+ * Starting at a token, a window nearly always has one in common with the window before. What is the same bytes as the window before, as it
+ * is where the text is periodic, is not merged again. Sections overlap by as much as the last ten tokens have: where tokens are short, more
+ * costs more than it saves, and where they are long, less does. A section that has no token in common with what there is waits until that
+ * goes on into it; where it never has, as in a text of one character, all is one section for a while.
+ *
+ * Without AVX-512, such a window takes longer than sixteen of 32 bytes. So there, windows of 32 bytes come first, many at a time
+ * (bpe_merge_many.c), which nearly always have a token in common; where many have not, since tokens are long, they have 62 bytes; and sections
+ * follow only where that is not enough, either.
  *
  * A window that has no token in common is made up for by one that starts where a token does, and goes twice as far back and ahead each time
  * that it has none, either; if it goes back to the beginning of the piece, all that was done before is done again, and it always succeeds. So
@@ -20,7 +25,9 @@
  *
  * Invariant: `out` holds the ids of the first `end` bytes. Rejected: cutting where no token lies around (in ASCII nearly every pair of
  * bytes is in some token); the methods of bpe_neighbours.h (large tables, not for all vocabularies, and slow on some texts); windows of 254
- * bytes that start anywhere (they overlap by as much as the longest tokens, and still fail: twice the time).
+ * bytes that start anywhere (they overlap by as much as the longest tokens, and still fail: twice the time); merging whatever is lower
+ * than its neighbours, without regard to what comes later, and asking afterwards which borders are right (in text of English tokens, one of
+ * twelve bytes is not).
  */
 #include "bpe_pairs.h"
 
@@ -33,13 +40,17 @@
 #define ASK (1u << 20) /* bytes from one question to the next, whether to go on */
 
 #define SECTIONS 8
-#define SECTION 512      /* bytes of one, at least */
-#define STRETCH 65536    /* bytes of all together, at most */
+#define SECTION 4        /* times the bytes that it has in common with the one before, at least */
+#define STRETCH 4096     /* bytes of all together, at first, */
+#define MOST_STRETCH 65536 /* and at most */
 #define MOST_ALONE 64    /* stretches of one section, before more are tried again */
-#define OVERLAP 160      /* bytes that one has in common with the one before */
-#define LEAST_BACK 32    /* bytes, at first, and */
+#define MORE 4           /* windows by which what is there goes on into the next section, for both to have a token in common */
+#define OVERLAP 64       /* bytes that one has in common with the one before, at least, */
+#define TOKENS_OVER 10   /* and tokens, if they are as long as the last ones, */
+#define MOST_OVERLAP 512 /* but no more than this */
+#define LEAST_BACK 24    /* bytes, at first, and */
 #define TOKENS_BACK 3    /* tokens that a window starts before the end of the last, */
-#define MOST_BACK 160    /* but no more than this */
+#define MOST_BACK 256    /* but no more than this */
 #define MOST_AHEAD 2048  /* bytes that one goes ahead which has to be longer, if such are needed again and again, */
 #define CALM 8           /* and how many others must have been enough for it to go half as far */
 
@@ -58,6 +69,7 @@ typedef struct {
     uint32_t *out;             /* here */
     window *far;
     size_t back, ahead;        /* bytes that the next of these goes back, and ahead */
+    int vectors;
 } state;
 
 /* Add the ids of a window, if it has a token in common with what there is: whether it has. */
@@ -94,8 +106,8 @@ static int merge_far(const state *s, size_t start, size_t length)
     w->bytes = job.bytes;
     w->length = length;
     job.ids = w->ids;
-    if (length <= BPE_LONG) bpe_merge_many(s->v, &job, 1, length);
-    w->count = length <= BPE_LONG ? job.count : bpe_merge(s->v, BPE_HEAP, job.bytes, length, w->ids);
+    if (length <= BPE_FAR) bpe_merge_far(s->v, &job, 1, s->vectors);
+    w->count = length <= BPE_FAR && job.length == length ? job.count : bpe_merge(s->v, BPE_HEAP, job.bytes, length, w->ids);
     return w->count == BPE_NO_MEMORY ? -1 : 0;
 }
 
@@ -132,7 +144,7 @@ static int merge_sections(state *sections, size_t count, size_t until)
 {
     uint32_t ids[SECTIONS][BPE_LONG + 1];
     bpe_job jobs[SECTIONS], fresh[SECTIONS];
-    size_t starts[SECTIONS], which[SECTIONS], i, n, begun;
+    size_t starts[SECTIONS], which[SECTIONS], asked[SECTIONS] = {0}, end, i, n, begun;
     memset(jobs, 0, sizeof jobs);
     for (;;) {
         for (i = n = begun = 0; i < count; i++) {
@@ -142,18 +154,23 @@ static int merge_sections(state *sections, size_t count, size_t until)
             begun++;
             starts[i] = start_before(s, s->back, TOKENS_BACK, MOST_BACK);
             job.bytes = s->piece + starts[i];
-            job.length = (uint32_t)(s->length - starts[i] < BPE_LONG ? s->length - starts[i] : BPE_LONG);
-            if (job.length == jobs[i].length && memcmp(job.bytes, jobs[i].bytes, job.length) == 0) continue;
+            job.length = (uint32_t)(s->length - starts[i] < BPE_FAR ? s->length - starts[i] : BPE_FAR);
+            if (job.length == asked[i] && memcmp(job.bytes, jobs[i].bytes, jobs[i].length) == 0) {
+                jobs[i].bytes = job.bytes;
+                continue;
+            }
+            asked[i] = job.length;
             jobs[i] = fresh[n] = job;
             which[n++] = i;
         }
         if (begun == 0) return 0;
-        bpe_merge_many(sections->v, fresh, n, BPE_LONG);
-        for (i = 0; i < n; i++) jobs[which[i]].count = fresh[i].count;
+        bpe_merge_far(sections->v, fresh, n, sections->vectors);
+        for (i = 0; i < n; i++) jobs[which[i]] = fresh[i];
         for (i = 0; i < count; i++) {
             state *s = sections + i;
             if (s->end >= s->length || s->end >= until) continue;
-            if (join(s, starts[i], starts[i] + jobs[i].length, ids[i], jobs[i].count)) {
+            end = starts[i] + jobs[i].length;
+            if (end > s->end && join(s, starts[i], end, ids[i], jobs[i].count)) {
                 s->back = LEAST_BACK;
                 if (++s->far->calm % CALM == 0 && s->far->ahead > MOST_BACK) s->far->ahead /= 2;
             } else if ((s->back *= 2) > MOST_BACK) {
@@ -171,33 +188,34 @@ static int merge_sections(state *sections, size_t count, size_t until)
 static int go_by_sections(state *s, size_t stretch, size_t most)
 {
     const size_t left = s->length - s->end < stretch ? s->length - s->end : stretch;
-    const size_t count = left / SECTION + 1 < most ? left / SECTION + 1 : most, size = left / count + 1;
+    const size_t overlap = s->end - start_before(s, OVERLAP, TOKENS_OVER, MOST_OVERLAP), parts = left / (SECTION * overlap + 1) + 1;
+    const size_t count = s->end == 0 ? 1 : parts < most ? parts : most, size = left / count + 1;
     state sections[SECTIONS];
     uint32_t *out;
-    size_t from = start_before(s, MOST_BACK, 1, SIZE_MAX), to = s->end, i;
+    size_t from = start_before(s, MOST_BACK, 1, SIZE_MAX), to = s->end, tries, i;
     int failed, fit = 1;
-    if (count == 1) {
+    if (count == 1) { /* to begin with, one window, which tells how long tokens are */
         s->back = LEAST_BACK;
-        return merge_sections(s, 1, s->end + left) < 0 ? -1 : 1;
+        return merge_sections(s, 1, s->end == 0 ? 1 : s->end + left) < 0 ? -1 : 1;
     }
-    out = malloc((s->end - from + count * (size + OVERLAP)) * sizeof *out);
+    out = malloc((s->end - from + count * (size + overlap)) * sizeof *out);
     if (out == NULL) return -1;
     for (i = 0; i < count; i++) {
-        const state section = {s->v, s->piece + from, 0, 0, 0, i == 0 ? out : sections[i - 1].out + sections[i - 1].length, s->far, LEAST_BACK, 0};
+        uint32_t *const to_here = i == 0 ? out : sections[i - 1].out + sections[i - 1].length;
+        const state section = {s->v, s->piece + from, 0, 0, 0, to_here, s->far, LEAST_BACK, 0, s->vectors};
         to = s->length - to < size ? s->length : to + size;
         sections[i] = section;
         sections[i].length = to - from;
-        from = to > OVERLAP ? to - OVERLAP : 0;
+        from = to > overlap ? to - overlap : 0;
     }
     failed = merge_sections(sections, count, SIZE_MAX) < 0;
-    for (i = 0; i < count && !failed; i++) {
+    for (i = 0; i < count && fit && !failed; i++) {
         const size_t start = (size_t)(sections[i].piece - s->piece), end = start + sections[i].length;
-        if (end <= s->end) continue;
-        if (start > 0 && start >= s->end) break;
-        if (join(s, start, end, sections[i].out, sections[i].count)) continue;
-        s->back = s->ahead = MOST_BACK;
-        failed = go_far(s) < 0;
-        fit = 0;
+        for (tries = 0; fit && !failed && s->end < end && !join(s, start, end, sections[i].out, sections[i].count); tries++) {
+            s->back = s->ahead = MOST_BACK;
+            failed = go_far(s) < 0;
+            fit = tries < MORE;
+        }
     }
     free(out);
     return failed ? -1 : fit;
@@ -242,26 +260,38 @@ static int go_ahead(state *s, size_t width, size_t most)
     return 8 * failed <= tried + 1;
 }
 
+/* How far the next sections go, and whether there is more than one: where those of before had no token in common, there is not, for some. */
+typedef struct {
+    size_t stretch, alone, done;
+} plan;
+
+/* Go on by sections: 0, or -1 if there is no memory. */
+static int go_on(state *s, plan *p)
+{
+    const int is_alone = p->done < p->alone, fit = go_by_sections(s, p->stretch, is_alone ? 1 : SECTIONS);
+    p->done = is_alone ? p->done + 1 : fit ? p->alone : 0;
+    if (!is_alone) p->alone = fit ? 1 : p->alone < MOST_ALONE ? 8 * p->alone : p->alone;
+    if (p->stretch < MOST_STRETCH) p->stretch *= 2;
+    return fit < 0 ? -1 : 0;
+}
+
 static int merge_all(state *s, bpe_watch *watch)
 {
-    size_t width = NARROW, most = IDS / NARROW, stretch = SECTIONS * SECTION, alone = 1, done = 1, ask = ASK;
+    size_t width = NARROW, most = IDS / NARROW, ask = ASK;
+    plan sections = {STRETCH, 1, 1};
     while (s->end < s->length) {
-        int fit = go_ahead(s, width, most);
+        const int fit = s->vectors ? 0 : go_ahead(s, width, most);
         if (fit > 0) {
             if (most == IDS / width) {
                 width = NARROW;
-                stretch = SECTIONS * SECTION;
+                sections.stretch = STRETCH;
             }
             most = 2 * most < IDS / width ? 2 * most : IDS / width;
-        } else if (fit == 0 && width == NARROW) {
+        } else if (fit == 0 && width == NARROW && !s->vectors) {
             width = BPE_WIDE;
             most = FEW;
         } else if (fit == 0) {
-            const int is_alone = done < alone; /* as where text is periodic: where a section starts matters for ever */
-            fit = go_by_sections(s, stretch, is_alone ? 1 : SECTIONS);
-            done = is_alone ? done + 1 : fit ? alone : 0;
-            if (!is_alone) alone = fit ? 1 : alone < MOST_ALONE ? 8 * alone : alone;
-            if (stretch < STRETCH) stretch *= 2;
+            if (go_on(s, &sections) < 0) return -1;
             width = NARROW;
             most = FEW;
         }
@@ -274,10 +304,10 @@ static int merge_all(state *s, bpe_watch *watch)
     return 0;
 }
 
-size_t bpe_merge_windows(const bpe_vocabulary *v, const uint8_t *piece, size_t length, uint32_t *out, bpe_watch *watch)
+size_t bpe_merge_windows(const bpe_vocabulary *v, const uint8_t *piece, size_t length, uint32_t *out, bpe_watch *watch, int vectors)
 {
     window far = {NULL, NULL, 0, 0, 0, MOST_BACK, 0};
-    state s = {v, piece, length, 0, 0, out, &far, REACH, REACH};
+    state s = {v, piece, length, 0, 0, out, &far, REACH, REACH, vectors};
     size_t i;
     int failed;
     for (i = 0; i < length; i++) {

@@ -2,9 +2,10 @@
  * they make, and what comes out. And pieces in such numbers that tables grow: that they are found again.
  *
  * The hashes are not secret, so an attacker can do this. The worst must be that no piece is ever found again: each is merged as often as it
- * occurs, like a text that was never seen. Merging is counted, not timed: link with --wrap for bpe_merge, bpe_merge_many, bpe_merge_rounds
- * and memchr, and compile with -fno-builtin-memchr. What is looked at in a cache is counted by construction, four entries. A search for special tokens
- * looks through the text once for each byte they start with, however many there are. Returns 1 if it is more, or something is wrong.
+ * occurs, like a text that was never seen. Merging is counted, not timed: link with --wrap for bpe_merge, bpe_merge_many, bpe_merge_far,
+ * bpe_merge_rounds and memchr, and compile with -fno-builtin-memchr. What is looked at in a cache is counted by construction, four entries.
+ * A search for special tokens looks through the text once for each byte they start with, however many there are. Returns 1 if it is more, or
+ * something is wrong.
  */
 #include "bpe_cache.h"
 #include "specials.h"
@@ -34,6 +35,17 @@ int __wrap_bpe_merge_many(const bpe_vocabulary *v, bpe_job *jobs, size_t count, 
     size_t i;
     for (i = 0; i < count; i++) merged += jobs[i].length;
     return __real_bpe_merge_many(v, jobs, count, longest);
+}
+
+int __real_bpe_merge_far(const bpe_vocabulary *v, bpe_job *jobs, size_t count, int vectors);
+
+int __wrap_bpe_merge_far(const bpe_vocabulary *v, bpe_job *jobs, size_t count, int vectors)
+{
+    const size_t before = merged; /* may merge many */
+    const int failed = __real_bpe_merge_far(v, jobs, count, vectors);
+    size_t i;
+    for (merged = before, i = 0; i < count; i++) merged += jobs[i].length;
+    return failed;
 }
 
 size_t __real_bpe_merge_rounds(const bpe_vocabulary *v, bpe_job *jobs, size_t count);

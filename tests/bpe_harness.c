@@ -530,6 +530,17 @@ static void same(const char *what, long round, size_t expected, const uint32_t *
     fail(what, round);
 }
 
+/* Whether the processor has what bpe_transcode and an encoder may be told to use. */
+static int has_vectors(void)
+{
+#if defined(__x86_64__) && defined(__SSE2__) && defined(__GNUC__)
+    return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi");
+#else
+    return 0;
+#endif
+}
+
 /* One piece, without caches, by all methods. Longer than PIECE_MOST, the heap is what others are compared with. */
 static void check_methods(const bpe_vocabulary *b, const vocabulary *v, const bpe_neighbours *n, const uint8_t *p, size_t length, long round)
 {
@@ -540,6 +551,7 @@ static void check_methods(const bpe_vocabulary *b, const vocabulary *v, const bp
     if (length <= 5000) same("sweep", round, expected, ids, bpe_merge(b, BPE_SWEEP, p, length, out), out);
     same("automatic", round, expected, ids, bpe_merge(b, BPE_AUTOMATIC, p, length, out), out);
     same("windows", round, expected, ids, bpe_merge(b, BPE_WINDOWS, p, length, out), out);
+    same("windows, no vectors", round, expected, ids, bpe_merge_windows(b, p, length, out, NULL, 0), out);
     if (n->ordered) same("backtrack", round, expected, ids, bpe_merge_backtrack(n, p, length, out), out);
     if (n->ordered) same("prefixes", round, expected, ids, bpe_merge_prefixes(n, p, length, out), out);
     free(ids);
@@ -549,7 +561,7 @@ static void check_methods(const bpe_vocabulary *b, const vocabulary *v, const bp
 /* The pieces of up to so many bytes, each with room for its ids: how many, and whether one has a byte that is no token. */
 static size_t put_jobs(const vocabulary *v, const cut_text *t, uint32_t longest, bpe_job *jobs, uint32_t *out, int *missing)
 {
-    uint32_t ids[BPE_LONG];
+    uint32_t ids[BPE_FAR];
     size_t count = 0, i;
     *missing = 0;
     for (i = 0; i < t->count; i++) {
@@ -577,15 +589,24 @@ static void check_many(const bpe_vocabulary *b, const vocabulary *v, const cut_t
     free(out);
 }
 
-/* Whether the processor has what bpe_transcode and an encoder may be told to use. */
-static int has_vectors(void)
+/* Several pieces of up to BPE_FAR bytes: as many bytes of each as are merged. */
+static void check_far(const bpe_vocabulary *b, const vocabulary *v, const cut_text *t, int vectors, long round)
 {
-#if defined(__x86_64__) && defined(__SSE2__) && defined(__GNUC__)
-    return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi");
-#else
-    return 0;
-#endif
+    bpe_job *jobs = exactly(sizeof *jobs * t->count);
+    uint32_t *out = exactly(sizeof *out * t->count * BPE_FAR), ids[BPE_FAR];
+    size_t count, i;
+    int missing;
+    count = put_jobs(v, t, BPE_FAR, jobs, out, &missing);
+    if (bpe_merge_far(b, jobs, count, vectors) != 0) {
+        if (!missing) fail("far: a byte is missing", round);
+        count = 0;
+    }
+    for (i = 0; i < count; i++) {
+        if (jobs[i].count > BPE_LONG || jobs[i].length == 0) fail("far: how many", round);
+        same("far", round, define(v, jobs[i].bytes, jobs[i].length, 0, ids), ids, jobs[i].count, jobs[i].ids);
+    }
+    free(jobs);
+    free(out);
 }
 
 /* Several pieces by rounds: as many as it takes. */
@@ -640,7 +661,8 @@ static void forged(const bpe_vocabulary *b, bpe_encoder *e, const cut_text *t, u
     for (i = 0; i < t->count && i < 20; i++) {
         const size_t length = t->ends[i] - t->starts[i];
         bpe_merge(b, BPE_HEAP, t->text + t->starts[i], length, out);
-        bpe_merge(b, BPE_WINDOWS, t->text + t->starts[i], length, out);
+        bpe_merge_windows(b, t->text + t->starts[i], length, out, NULL, has_vectors());
+        bpe_merge_windows(b, t->text + t->starts[i], length, out, NULL, 0);
         if (n.ordered) bpe_merge_backtrack(&n, t->text + t->starts[i], length, out);
         if (n.ordered) bpe_merge_prefixes(&n, t->text + t->starts[i], length, out);
     }
@@ -840,6 +862,8 @@ int main(int argc, char **argv)
         check_many(&b, v, &first, BPE_MEDIUM, round);
         check_many(&b, v, &first, BPE_WIDE, round);
         check_many(&b, v, &first, BPE_LONG, round);
+        check_far(&b, v, &first, 0, round);
+        if (has_vectors()) check_far(&b, v, &first, 1, round);
         if (has_vectors()) check_rounds(&b, v, &first, round);
         check_neighbours(v, &n, round);
         for (i = 0; i < first.count && i < 40; i++) check_methods(&b, v, &n, first.text + first.starts[i], first.ends[i] - first.starts[i], round);

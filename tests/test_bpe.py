@@ -19,7 +19,7 @@ TINY = (
     "-DMISSING=128", "-DBPE_RADIX_FROM=1", "-DTAG_BITS=1", "-DBOUND_MOST=9",
 )  # fmt: skip
 ALWAYS = ("-DMOST_SKIPPED=0",)  # pieces are looked up by words, whether it is worth it or not
-COUNTERS = ("-Wl,--wrap=bpe_merge,--wrap=bpe_merge_many,--wrap=bpe_merge_rounds,--wrap=memchr",)
+COUNTERS = ("-Wl,--wrap=bpe_merge,--wrap=bpe_merge_many,--wrap=bpe_merge_far,--wrap=bpe_merge_rounds,--wrap=memchr",)
 
 
 @pytest.mark.parametrize("sizes", [(), TINY], ids=["usual caches", "tiny caches"])
