@@ -45,7 +45,7 @@
 #define BACK 8               /* blocks to look back, at most */
 #define LASTS 16             /* blocks of which lanes are guessed from the state of the border, where no state was forgotten in so much */
 #define NEAR 4               /* blocks that are run backward from one state while one is from several */
-#define MOST_AHEAD 64        /* blocks to look ahead */
+#define MOST_AHEAD (BITLEX_CHECKPOINTS < 64 ? BITLEX_CHECKPOINTS : 64) /* blocks to look ahead, of which the states are kept */
 
 /* --- UTF-8 ----------------------------------------------------------------------------------------------------- */
 
@@ -535,7 +535,7 @@ static int look_ahead(bitlex_cursor *c, uint64_t wanted, uint64_t most, uint32_t
         if (c->memory->doubts[0].lasting < LASTS) c->memory->doubts[0].lasting = LASTS;
     }
     /* A few blocks; or all that are left, if that takes no longer: there is one state at the end, and not several. */
-    for (ahead = 1; ahead <= most && ahead <= BITLEX_CHECKPOINTS; ahead *= 8) {
+    for (ahead = 1; ahead <= most; ahead *= 8) {
         last = c->stop - wanted <= NEAR * ahead ? c->stop : wanted + ahead;
         if (last - wanted > MOST_AHEAD) break;
         size = every_state(c, set, block_start(c, last));
