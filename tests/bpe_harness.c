@@ -530,17 +530,6 @@ static void same(const char *what, long round, size_t expected, const uint32_t *
     fail(what, round);
 }
 
-/* Whether the processor has what bpe_transcode and an encoder may be told to use. */
-static int has_vectors(void)
-{
-#if defined(__x86_64__) && defined(__SSE2__) && defined(__GNUC__)
-    return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi");
-#else
-    return 0;
-#endif
-}
-
 /* One piece, without caches, by all methods. Longer than PIECE_MOST, the heap is what others are compared with. */
 static void check_methods(const bpe_vocabulary *b, const vocabulary *v, const bpe_neighbours *n, const uint8_t *p, size_t length, long round)
 {
@@ -648,7 +637,7 @@ static void forged(const bpe_vocabulary *b, bpe_encoder *e, const cut_text *t, u
         if (out[i] >= b->token_count) fail("an id that is none", (long)i);
     }
     if (bpe_decoder_begin(&d, b, NULL, 0) != 0 || bpe_neighbours_begin(&n, b) != 0) exit(2);
-    d.vectors = has_vectors();
+    d.vectors = bpe_has_vectors();
     if (made < BPE_NO_TOKEN) {
         bpe_extent extent = {0, 0, 0};
         uint8_t *bytes, *to;
@@ -661,7 +650,7 @@ static void forged(const bpe_vocabulary *b, bpe_encoder *e, const cut_text *t, u
     for (i = 0; i < t->count && i < 20; i++) {
         const size_t length = t->ends[i] - t->starts[i];
         bpe_merge(b, BPE_HEAP, t->text + t->starts[i], length, out);
-        bpe_merge_windows(b, t->text + t->starts[i], length, out, NULL, has_vectors());
+        bpe_merge_windows(b, t->text + t->starts[i], length, out, NULL, bpe_has_vectors());
         bpe_merge_windows(b, t->text + t->starts[i], length, out, NULL, 0);
         if (n.ordered) bpe_merge_backtrack(&n, t->text + t->starts[i], length, out);
         if (n.ordered) bpe_merge_prefixes(&n, t->text + t->starts[i], length, out);
@@ -680,7 +669,7 @@ static void check_image(const bpe_vocabulary *b, const cut_text *t, long round)
     memcpy(copy, b->image, b->size);
     if (bpe_open(&opened, copy, b->size) != 0) fail("an image is refused", round);
     if ((e = bpe_encoder_new(&opened)) == NULL) exit(2);
-    bpe_encoder_use_vectors(e, has_vectors());
+    bpe_encoder_use_vectors(e, bpe_has_vectors());
     check_encoding(e, t, "from an image", round);
     bpe_encoder_free(e);
     if (bpe_open(&opened, copy, b->size - 1 - below((uint32_t)b->size)) == 0) fail("an image that is too short is taken", round);
@@ -693,7 +682,7 @@ static void check_image(const bpe_vocabulary *b, const cut_text *t, long round)
         }
         if (bpe_open(&opened, copy, b->size) != 0) continue;
         if ((e = bpe_encoder_new(&opened)) == NULL) exit(2);
-        bpe_encoder_use_vectors(e, has_vectors() && tries % 2 == 0);
+        bpe_encoder_use_vectors(e, bpe_has_vectors() && tries % 2 == 0);
         forged(&opened, e, t, out);
         bpe_encoder_free(e);
     }
@@ -812,7 +801,7 @@ static int check_small(uint32_t chosen, int listed)
     }
     ordered = n.ordered;
     if (ordered != !out_of_order) fail("whether merges are in order", (long)chosen);
-    if (has_vectors()) check_rounds(&b, v, &all, (long)chosen);
+    if (bpe_has_vectors()) check_rounds(&b, v, &all, (long)chosen);
     free_text(&all);
     bpe_neighbours_end(&n);
     bpe_close(&b);
@@ -848,23 +837,23 @@ int main(int argc, char **argv)
         held += n.ordered;
         first = random_text(v);
         other = random_text(v);
-        bpe_encoder_use_vectors(e, has_vectors() && round % 2 == 0);
+        bpe_encoder_use_vectors(e, bpe_has_vectors() && round % 2 == 0);
         check_encoding(e, &first, "cold", round);
-        bpe_encoder_use_vectors(e, has_vectors() && round % 4 < 2); /* each way finds what the other has kept */
+        bpe_encoder_use_vectors(e, bpe_has_vectors() && round % 4 < 2); /* each way finds what the other has kept */
         check_encoding(e, &first, "warm", round);
         for (i = 0; i < 20 && first.count > 0; i++) check_few(e, v, &first, round);
         check_encoding(e, &other, "another text", round);
         check_encoding(e, &first, "after another text", round);
         check_image(&b, &other, round);
-        check_decoding(&b, &first, has_vectors() && round % 4 != 0, round);
-        for (i = 0; i < 40; i++) check_transcoding(has_vectors() && i % 4 != 0, round);
+        check_decoding(&b, &first, bpe_has_vectors() && round % 4 != 0, round);
+        for (i = 0; i < 40; i++) check_transcoding(bpe_has_vectors() && i % 4 != 0, round);
         check_many(&b, v, &first, 16, round);
         check_many(&b, v, &first, BPE_MEDIUM, round);
         check_many(&b, v, &first, BPE_WIDE, round);
         check_many(&b, v, &first, BPE_LONG, round);
         check_far(&b, v, &first, 0, round);
-        if (has_vectors()) check_far(&b, v, &first, 1, round);
-        if (has_vectors()) check_rounds(&b, v, &first, round);
+        if (bpe_has_vectors()) check_far(&b, v, &first, 1, round);
+        if (bpe_has_vectors()) check_rounds(&b, v, &first, round);
         check_neighbours(v, &n, round);
         for (i = 0; i < first.count && i < 40; i++) check_methods(&b, v, &n, first.text + first.starts[i], first.ends[i] - first.starts[i], round);
         if (round % 2 == 0) check_tokens(&b, v, &n, 5001 + below(3000), round);

@@ -690,9 +690,12 @@ static size_t run(bitlex_stream *s, bitlex_cursor *c, void *scratch, const uint8
     if (narrow != NULL) {
         handed = put(narrow, out, 0, handed);
         s->start = run_narrow(s, c, room, narrow);
-    } else while ((more = s->machine->drops ? bitlex_next_pairs(c, out + 2 * total, room - total) : bitlex_next(c, out + handed + total, room - total)) > 0) {
-        total += more;
-        if (c->block == c->stop && c->taken == c->count && !s->machine->drops) break; /* there is no more: asking takes some nanoseconds */
+    } else {
+        while ((more = s->machine->drops ? bitlex_next_pairs(c, out + 2 * total, room - total)
+                                         : bitlex_next(c, out + handed + total, room - total)) > 0) {
+            total += more;
+            if (c->block == c->stop && c->taken == c->count && !s->machine->drops) break; /* there is no more: asking takes some nanoseconds */
+        }
     }
     if (s->machine->drops) total *= 2;
     total += handed;
