@@ -2,8 +2,8 @@
  *
  * The bytes of ids are measured first, with what tells how wide the characters of a str must be; then the object is made, and filled
  * by the block, the bytes of a block becoming characters while they are in the cache. Where they turn out not to be UTF-8, the bytes
- * are made, and Python decodes them as it is told to. Measuring and filling touch no object, so that several threads may do it. Few ids
- * of one text are not measured, but decoded to a block before the object is made; many are decoded as _growing.c says.
+ * are made, and Python decodes them as it is told to. Measuring and filling touch no object, so that several threads may do it. The ids of
+ * one text are not measured, if they are no more bytes than expected, but decoded before the object is made; many as _growing.c says.
  *
  * Invariant: between the two, another thread may have changed the ids; nothing is ever written outside of the object.
  */
@@ -11,9 +11,10 @@
 #include "_threads.h"
 
 #define WORTH (1u << 20) /* ids that a thread is worth: a millisecond */
-#define FEW SOURCE_BLOCK /* ids up to which, if they have no more than so many bytes, and */
+#define FEW SOURCE_BLOCK /* ids that are decoded to so many bytes on the stack; */
 #define FEW_BYTES 32768
-#define MANY 32768 /* from which on, they are not measured first */
+#define MANY 32768 /* and up to which to so many for each, elsewhere */
+#define EXPECTED 12
 #define BLOCK 16384 /* bytes that are decoded at a time; a longer token is left to Python */
 
 /* One text. */
@@ -152,15 +153,32 @@ static PyObject *of_block(const How *how, const uint8_t *bytes, size_t size, uin
     return d.made;
 }
 
-/* Of few ids: NULL without an exception if a block does not hold them, or one is none. */
-static PyObject *decode_few(const How *how, const Source *source)
+/* What ids stand for that are decoded to so much room: NULL without an exception if it does not hold them, or one is none. */
+static PyObject *decode_to(const How *how, const Source *source, uint8_t *bytes, size_t size)
 {
     uint32_t room[SOURCE_BLOCK], widest = 0;
-    uint8_t block[FEW_BYTES], *to = block;
-    size_t count;
-    const uint32_t *ids = bitlex_py_source_block(source, 0, &count, room);
-    if (bpe_decode(&how->encoder->decoder, ids, count, how->skip, &to, block + FEW_BYTES, &widest) < count) return NULL;
-    return of_block(how, block, (size_t)(to - block), widest);
+    uint8_t *to = bytes;
+    size_t at = 0, count;
+    for (; at < source->count; at += count) {
+        const uint32_t *ids = bitlex_py_source_block(source, at, &count, room);
+        if (bpe_decode(&how->encoder->decoder, ids, count, how->skip, &to, bytes + size, &widest) < count) return NULL;
+    }
+    return of_block(how, bytes, (size_t)(to - bytes), widest);
+}
+
+static PyObject *decode_few(const How *how, const Source *source)
+{
+    uint8_t block[FEW_BYTES];
+    return decode_to(how, source, block, FEW_BYTES);
+}
+
+static PyObject *decode_some(const How *how, const Source *source)
+{
+    const size_t size = source->count * EXPECTED;
+    uint8_t *bytes = PyMem_RawMalloc(size);
+    PyObject *made = bytes == NULL ? NULL : decode_to(how, source, bytes, size);
+    PyMem_RawFree(bytes);
+    return made;
 }
 
 static PyObject *decode(const How *how, PyObject *ids)
@@ -170,7 +188,10 @@ static PyObject *decode(const How *how, PyObject *ids)
     if (bitlex_py_source_begin(&d.source, ids) < 0) return NULL;
     if (d.source.count > MANY) {
         made = bitlex_py_decode_growing(&how->encoder->decoder, &d.source, how->errors, how->skip);
-    } else if (d.source.count > FEW || ((made = decode_few(how, &d.source)) == NULL && !PyErr_Occurred())) {
+    } else {
+        made = d.source.count > FEW ? decode_some(how, &d.source) : decode_few(how, &d.source);
+    }
+    if (made == NULL && !PyErr_Occurred()) {
         measure(how, &d);
         if (make(how, &d) == 0) {
             fill(how, &d);

@@ -83,6 +83,7 @@ typedef struct {
     PyObject_VAR_HEAD /* its size is that of the bytes */
     uint64_t *bytes;  /* `own`, or memory of _large.c */
     size_t room;      /* of that memory; 0: these are in the object */
+    size_t own_room;  /* of the object, in bytes */
     uint64_t own[];
 } Offsets;
 

@@ -216,10 +216,13 @@ WITH_VECTORS static inline int put_four(const uint8_t *records, __m128i at, uint
     const __m512i places = _mm512_set4_epi64(BYTES_8_TO_15, BYTES_0_TO_7, BYTES_8_TO_15, BYTES_0_TO_7);
     const __m512i four = four_records(records, at);
     const uint64_t mask = _mm512_cmplt_epu8_mask(places, _mm512_shuffle_epi8(four, _mm512_set1_epi8(15)));
+    const __m512i packed = _mm512_maskz_compress_epi8(mask, four);
+    const size_t length = (size_t)__builtin_popcountll(mask);
     if (UNLIKELY((mask & ENDS_OF_RECORDS) != FIRST_OF_RECORDS)) return 0;
     *most = _mm512_max_epu8(*most, four);
-    _mm512_storeu_si512(*to, _mm512_maskz_compress_epi8(mask, four));
-    *to += __builtin_popcountll(mask);
+    _mm256_storeu_si256((void *)*to, _mm512_castsi512_si256(packed));
+    if (UNLIKELY(length > 32)) _mm256_storeu_si256((void *)(*to + 32), _mm512_extracti64x4_epi64(packed, 1));
+    *to += length;
     return 1;
 }
 
@@ -231,17 +234,21 @@ WITH_VECTORS static size_t copy_by_vectors(const bpe_decoder *d, const uint32_t 
     const __m512i from = _mm512_set1_epi32((int)d->plain_from), plain = _mm512_set1_epi32((int)d->plain_count);
     const uint8_t *records = (const uint8_t *)d->v->records;
     __m512i most = _mm512_setzero_si512();
+    uint8_t *to = *out; /* in a register: what is stored could be *out, for all that the compiler knows */
     size_t done = 0, i, n = 4;
-    while (n == 4 && count - done >= 16 && end - *out >= 16 * 16) {
+    while (n == 4 && count - done >= 16 && end - to >= 16 * 16) {
         __m512i at = _mm512_loadu_si512(ids + done);
         if (UNLIKELY(_mm512_cmpge_epu32_mask(_mm512_sub_epi32(at, from), plain) != 0)) break;
         at = _mm512_slli_epi32(at, 4);
-        for (i = 0; i < 4 && put_four(records, _mm512_castsi512_si128(at), out, &most); i++) at = _mm512_alignr_epi64(at, at, 2);
+        for (i = 0; i < 4 && put_four(records, _mm512_castsi512_si128(at), &to, &most); i++) at = _mm512_alignr_epi64(at, at, 2);
         done += 4 * i;
         if (LIKELY(i == 4)) continue;
+        *out = to;
         n = copy_each(d, ids + done, 4, out, end, all);
+        to = *out;
         done += n;
     }
+    *out = to;
     *all |= (uint32_t)(_mm512_movepi8_mask(most) != 0) << WIDER_SHIFT;
     *all |= (uint32_t)(_mm512_cmpge_epu8_mask(most, _mm512_set1_epi8((char)0xC4)) != 0) << (WIDER_SHIFT + 1);
     *all |= (uint32_t)(_mm512_cmpge_epu8_mask(most, _mm512_set1_epi8((char)0xF0)) != 0) << (WIDER_SHIFT + 2);

@@ -110,6 +110,20 @@ def test_ascii_that_does_not_fill_all_lanes(name: str, monkeypatch: pytest.Monke
                 assert offsets(lexer.stream(spans=True), [text[:at], text[at:size]]) == want, (size, at)
 
 
+def test_arrays_that_are_kept_while_others_go() -> None:
+    """Whose memory is let go may have it no longer, whoever comes next."""
+    lexer, rng = bitlex.lexer("cl100k"), random.Random(20)
+    kept: list[tuple[Any, list[int]]] = []
+    for _ in range(2_000):
+        text = "".join(rng.choices(["a", " b", "1", "\u4e2d", " long words"], k=rng.choice([3, 60, 200, 800, 3_000])))
+        stream = lexer.stream(spans=True)
+        found = [stream.feed(text), stream.finish(), lexer.spans(text)]
+        kept += [(one, one.tolist()) for one in found]
+        rng.shuffle(kept)
+        del kept[rng.choice([0, 4, 20]) :]
+        assert all(one.tolist() == expected for one, expected in kept)
+
+
 def test_what_is_settled_comes_out_at_once() -> None:
     """Nothing is held back that no continuation could change: what comes out is what all continuations have in common."""
     for name in ("cl100k", "o200k", "gpt2"):
