@@ -1,30 +1,37 @@
 /* _decoding.c - ids in, what they stand for out: the methods of an Encoder that decode.
  *
- * The bytes of ids are measured first, with what tells how wide the characters of a str must be; then the object is made, and filled
- * by the block, the bytes of a block becoming characters while they are in the cache. Where they turn out not to be UTF-8, the bytes
- * are made, and Python decodes them as it is told to. Measuring and filling touch no object, so that several threads may do it. The ids of
- * one text are not measured, if they are no more bytes than expected, but decoded before the object is made; many as _growing.c says.
+ * Ids are decoded to memory for as many bytes as they are expected to be, and measured only if they are more. The object is made of what
+ * there is (_decoded.c). Many ids of one text are decoded as _growing.c says. Many texts are decoded in rounds, each by several threads:
+ * first the bytes of all are found, then all objects are made, then all are filled.
  *
- * Invariant: between the two, another thread may have changed the ids; nothing is ever written outside of the object.
+ * Invariant: another thread may change ids meanwhile; nothing is ever written outside of what there is.
+ *
+ * Rejected: to measure ids first, so that each object is made before its bytes are there, and needs no other memory (up to two thirds more
+ * time, and where bytes are not UTF-8, that is found too late).
  */
 #include "_tokens.h"
 #include "_threads.h"
 
-#define WORTH (1u << 20) /* ids that a thread is worth: a millisecond */
-#define FEW SOURCE_BLOCK /* ids that are decoded to so many bytes on the stack; */
-#define FEW_BYTES 32768
-#define MANY 32768 /* and up to which to so many for each, elsewhere */
-#define EXPECTED 12
-#define BLOCK 16384 /* bytes that are decoded at a time; a longer token is left to Python */
+#define WORTH (1u << 20) /* ids that a thread is worth: a millisecond; and has of a round */
+#define MOST_TEXTS 65536 /* of a round */
+#define EXPECTED 8 /* bytes of an id; few have more on average */
+#define FEW SOURCE_BLOCK /* ids that are decoded to the stack, */
+#define MANY 32768 /* and up to which to memory of their own */
+
+typedef enum { NO_FAULT, NO_TOKEN, CHANGED, SHORT_OF_MEMORY } Fault;
 
 /* One text. */
 typedef struct {
     Source source;
-    bpe_extent extent;
-    uint32_t wrong;    /* an id that is none, at this index; or */
-    size_t measured;   /* all of them */
-    PyObject *made;    /* a str or bytes */
-    int filled;
+    size_t at;           /* ids that were decoded, */
+    uint8_t *bytes;      /* to here: */
+    size_t room, size;
+    uint8_t *own;        /* or NULL, if this is not its own memory */
+    uint32_t widest;
+    Fault fault;
+    uint32_t wrong;      /* the id that is no token */
+    Decoded decoded;
+    int stored;          /* whether the str of `decoded` is complete */
 } Decoding;
 
 /* Of a call. */
@@ -42,161 +49,116 @@ void bitlex_py_raise_no_token(uint32_t id, size_t at)
 
 /* --- one text ------------------------------------------------------------------------------------------------------------ */
 
-static void measure(const How *how, Decoding *d)
+/* Decode ids as far as there is room: whether that is all. */
+static int decode_on(const How *how, Decoding *d)
 {
     uint32_t room[SOURCE_BLOCK];
+    uint8_t *to = d->bytes + d->size;
     size_t count, done;
-    for (; d->measured < d->source.count; d->measured += count) {
-        const uint32_t *ids = bitlex_py_source_block(&d->source, d->measured, &count, room);
-        done = bpe_measure(&how->encoder->decoder, ids, count, how->skip, &d->extent);
+    while (d->at < d->source.count) {
+        const uint32_t *ids = bitlex_py_source_block(&d->source, d->at, &count, room);
+        done = bpe_decode(&how->encoder->decoder, ids, count, how->skip, &to, d->bytes + d->room, &d->widest);
+        d->at += done;
+        d->size = (size_t)(to - d->bytes);
+        if (done < count) return 0;
+    }
+    return 1;
+}
+
+/* How many bytes the ids that are left are; d->fault is set if one is no token. */
+static uint64_t measure(const How *how, Decoding *d)
+{
+    uint32_t room[SOURCE_BLOCK];
+    bpe_extent extent = {0, 0, 0};
+    size_t at, count, done;
+    for (at = d->at; at < d->source.count; at += count) {
+        const uint32_t *ids = bitlex_py_source_block(&d->source, at, &count, room);
+        done = bpe_measure(&how->encoder->decoder, ids, count, how->skip, &extent);
         if (done == count) continue;
+        d->at = at + done;
         d->wrong = ids[done];
-        d->measured += done;
+        d->fault = NO_TOKEN;
+        break;
+    }
+    return extent.bytes;
+}
+
+/* Take memory for so many bytes more. */
+static void take(Decoding *d, uint64_t more)
+{
+    const size_t room = d->size + (size_t)more + 1; /* some, in any case */
+    uint8_t *grown = more > PY_SSIZE_T_MAX / 2 - d->size ? NULL : PyMem_RawRealloc(d->own, room);
+    if (grown == NULL) {
+        d->fault = SHORT_OF_MEMORY;
         return;
     }
+    if (d->own == NULL && d->size > 0) memcpy(grown, d->bytes, d->size);
+    d->bytes = d->own = grown;
+    d->room = room;
 }
 
-/* The object that is to be filled: -1 with an exception set. */
-static int make(const How *how, Decoding *d)
-{
-    static const Py_UCS4 widest[] = {0x7F, 0xFF, 0xFFFF, 0x10FFFF};
-    if (d->measured < d->source.count) {
-        bitlex_py_raise_no_token(d->wrong, d->measured);
-        return -1;
-    }
-    if (d->extent.bytes > PY_SSIZE_T_MAX - 64) PyErr_NoMemory();
-    else if (how->errors == NULL) d->made = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)d->extent.bytes);
-    else d->made = PyUnicode_New((Py_ssize_t)d->extent.characters, widest[d->extent.widest]);
-    return d->made == NULL ? -1 : 0;
-}
-
-/* Bytes, or characters of ASCII: whether they are those that were measured. */
-static int fill_bytes(const How *how, const Decoding *d, uint8_t *out)
-{
-    const uint8_t *end = out + d->extent.bytes;
-    uint32_t room[SOURCE_BLOCK], widest = 0;
-    size_t at = 0, count;
-    for (; at < d->source.count; at += count) {
-        const uint32_t *ids = bitlex_py_source_block(&d->source, at, &count, room);
-        if (bpe_decode(&how->encoder->decoder, ids, count, how->skip, &out, end, &widest) < count) return 0;
-    }
-    if (how->errors != NULL && widest > d->extent.widest) return 0;
-    return out == end;
-}
-
-static int fill_characters(const How *how, const Decoding *d, uint8_t *out)
-{
-    const int width = d->extent.widest == 3 ? 4 : (int)d->extent.widest;
-    const uint8_t *end = out + d->extent.characters * (uint64_t)width;
-    uint32_t room[SOURCE_BLOCK], widest = 0;
-    uint8_t block[BLOCK];
-    size_t held = 0, at = 0, count, done, used;
-    while (at < d->source.count) {
-        const uint32_t *ids = bitlex_py_source_block(&d->source, at, &count, room);
-        uint8_t *to = block + held;
-        done = bpe_decode(&how->encoder->decoder, ids, count, how->skip, &to, block + BLOCK, &widest);
-        used = bpe_transcode(block, (size_t)(to - block), width, how->encoder->decoder.vectors, &out, end);
-        if (used == SIZE_MAX || done == 0) return 0;
-        held = (size_t)(to - block) - used;
-        memmove(block, block + used, held);
-        at += done;
-    }
-    return held == 0 && out == end;
-}
-
-static void fill(const How *how, Decoding *d)
-{
-    if (d->extent.bytes == 0) d->filled = 1;
-    else if (how->errors == NULL) d->filled = fill_bytes(how, d, (uint8_t *)PyBytes_AS_STRING(d->made));
-    else if (d->extent.widest == 0) d->filled = fill_bytes(how, d, PyUnicode_DATA(d->made));
-    else d->filled = d->extent.characters > 0 && fill_characters(how, d, PyUnicode_DATA(d->made));
-}
-
-/* What was made, or what Python makes of bytes that are not UTF-8: NULL with an exception set. */
-static PyObject *finish(const How *how, Decoding *d)
-{
-    PyObject *made = d->made;
-    d->made = NULL;
-    if (d->filled) return made;
-    Py_DECREF(made);
-    made = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)d->extent.bytes);
-    if (made != NULL && !fill_bytes(how, d, (uint8_t *)PyBytes_AS_STRING(made))) {
-        Py_CLEAR(made);
-        PyErr_SetString(PyExc_RuntimeError, "the ids changed while they were decoded");
-    }
-    if (made != NULL && how->errors != NULL) {
-        PyObject *bytes = made;
-        made = PyUnicode_DecodeUTF8(PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes), how->errors);
-        Py_DECREF(bytes);
-    }
-    return made;
-}
-
-/* What a block of bytes stands for: NULL with an exception set. */
-static PyObject *of_block(const How *how, const uint8_t *bytes, size_t size, uint32_t widest)
+/* The bytes of all ids. Touches no object. */
+static void decode_ids(const How *how, Decoding *d)
 {
     const int vectors = how->encoder->decoder.vectors;
-    const bpe_extent extent = {size, widest == 0 ? size : bpe_characters(bytes, size, vectors), widest};
-    Decoding d = {.extent = extent};
-    uint8_t *out, *end;
-    int width;
-    if (how->errors == NULL) return PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)size);
-    if (make(how, &d) < 0 || size == 0) return d.made;
-    width = (int)PyUnicode_KIND(d.made);
-    out = PyUnicode_DATA(d.made);
-    end = out + extent.characters * (uint64_t)width;
-    if (widest == 0) {
-        memcpy(out, bytes, size);
-    } else if (extent.characters == 0 || bpe_transcode(bytes, size, width, vectors, &out, end) != size || out != end) {
-        Py_SETREF(d.made, PyUnicode_DecodeUTF8((const char *)bytes, (Py_ssize_t)size, how->errors));
+    if (d->bytes == NULL) take(d, d->source.count > MANY ? measure(how, d) : d->source.count * EXPECTED);
+    if (!d->fault && !decode_on(how, d)) {
+        const uint64_t more = measure(how, d);
+        if (!d->fault) take(d, more);
+        if (!d->fault && !decode_on(how, d)) d->fault = CHANGED;
     }
-    return d.made;
+    d->decoded.bytes = d->bytes;
+    d->decoded.size = d->size;
+    d->decoded.widest = d->widest;
+    if (!d->fault && how->errors != NULL) d->decoded.characters = d->widest == 0 ? d->size : bpe_characters(d->bytes, d->size, vectors);
 }
 
-/* What ids stand for that are decoded to so much room: NULL without an exception if it does not hold them, or one is none. */
-static PyObject *decode_to(const How *how, const Source *source, uint8_t *bytes, size_t size)
+static void raise(const Decoding *d)
 {
-    uint32_t room[SOURCE_BLOCK], widest = 0;
-    uint8_t *to = bytes;
-    size_t at = 0, count;
-    for (; at < source->count; at += count) {
-        const uint32_t *ids = bitlex_py_source_block(source, at, &count, room);
-        if (bpe_decode(&how->encoder->decoder, ids, count, how->skip, &to, bytes + size, &widest) < count) return NULL;
+    if (d->fault == NO_TOKEN) bitlex_py_raise_no_token(d->wrong, d->at);
+    else if (d->fault == CHANGED) PyErr_SetString(PyExc_RuntimeError, "the ids changed while they were decoded");
+    else PyErr_NoMemory();
+}
+
+static PyObject *by_python(const How *how, const Decoding *d)
+{
+    return PyUnicode_DecodeUTF8((const char *)d->bytes, (Py_ssize_t)d->size, how->errors);
+}
+
+/* What was decoded: NULL with an exception set. */
+static PyObject *object_of(const How *how, Decoding *d)
+{
+    PyObject *made = NULL;
+    if (d->fault) {
+        raise(d);
+    } else if (how->errors == NULL) {
+        made = PyBytes_FromStringAndSize((const char *)d->bytes, (Py_ssize_t)d->size);
+    } else if (d->widest == 0) {
+        made = PyUnicode_New((Py_ssize_t)d->size, 0x7F);
+        if (made != NULL) memcpy(PyUnicode_DATA(made), d->bytes, d->size);
+    } else {
+        made = bitlex_py_decoded(&d->decoded, how->errors, how->encoder->decoder.vectors);
+        if (made == NULL && !PyErr_Occurred()) made = by_python(how, d);
     }
-    return of_block(how, bytes, (size_t)(to - bytes), widest);
-}
-
-static PyObject *decode_few(const How *how, const Source *source)
-{
-    uint8_t block[FEW_BYTES];
-    return decode_to(how, source, block, FEW_BYTES);
-}
-
-static PyObject *decode_some(const How *how, const Source *source)
-{
-    const size_t size = source->count * EXPECTED;
-    uint8_t *bytes = PyMem_RawMalloc(size);
-    PyObject *made = bytes == NULL ? NULL : decode_to(how, source, bytes, size);
-    PyMem_RawFree(bytes);
     return made;
 }
 
 static PyObject *decode(const How *how, PyObject *ids)
 {
-    Decoding d = {.measured = 0};
-    PyObject *made = NULL;
+    uint8_t block[FEW * EXPECTED];
+    Decoding d = {.fault = NO_FAULT};
+    PyObject *made;
     if (bitlex_py_source_begin(&d.source, ids) < 0) return NULL;
     if (d.source.count > MANY) {
         made = bitlex_py_decode_growing(&how->encoder->decoder, &d.source, how->errors, how->skip);
     } else {
-        made = d.source.count > FEW ? decode_some(how, &d.source) : decode_few(how, &d.source);
-    }
-    if (made == NULL && !PyErr_Occurred()) {
-        measure(how, &d);
-        if (make(how, &d) == 0) {
-            fill(how, &d);
-            made = finish(how, &d);
+        if (d.source.count <= FEW) {
+            d.bytes = block;
+            d.room = sizeof block;
         }
+        decode_ids(how, &d);
+        made = object_of(how, &d);
+        PyMem_RawFree(d.own);
     }
     bitlex_py_source_end(&d.source);
     return made;
@@ -232,15 +194,18 @@ typedef struct {
     Job job;
     How how;
     Decoding *texts;
-    size_t count, begun, next, at_once;
-    int made; /* whether they are to be filled, not measured */
+    size_t count, next, at_once;
+    uint8_t *memory; /* for the bytes of texts, or NULL */
+    size_t memory_size;
+    int made; /* whether they are to be filled, not decoded */
 } Batch;
 
 static void work_on(Batch *b, size_t from, size_t to)
 {
     for (; from < to; from++) {
-        if (b->made) fill(&b->how, b->texts + from);
-        else measure(&b->how, b->texts + from);
+        Decoding *d = b->texts + from;
+        if (!b->made) decode_ids(&b->how, d);
+        else if (d->decoded.made != NULL) d->stored = bitlex_py_decoded_store(&d->decoded, b->how.encoder->decoder.vectors);
     }
 }
 
@@ -266,7 +231,9 @@ static int make_all(void *job)
 {
     Batch *b = job;
     for (size_t i = 0; i < b->count; i++) {
-        if (make(&b->how, b->texts + i) < 0) return -1;
+        Decoding *d = b->texts + i;
+        if (d->fault) raise(d);
+        if (d->fault || bitlex_py_decoded_begin(&d->decoded, b->how.errors) < 0) return -1;
     }
     b->made = 1;
     b->next = 0;
@@ -299,30 +266,74 @@ static PyObject *decode_each(const How *how, PyObject *tuple)
     return list;
 }
 
-/* By several, each of which takes a few texts at a time: first all are measured, then all are made, then all are filled. */
-static PyObject *decode_together(Encoder *self, const How *how, PyObject *tuple, uint64_t threads)
+/* The str of one text that threads have filled: NULL with an exception set. */
+static PyObject *filled(const How *how, Decoding *d)
 {
-    Batch b = {.job = {.machine = &self->machine->machine, .work = work, .between = make_all, .buffer_size = 1}, .how = *how};
-    PyObject *list = NULL;
-    b.count = (size_t)PyTuple_GET_SIZE(tuple);
+    PyObject *made = d->decoded.made;
+    d->decoded.made = NULL;
+    if (d->stored) return made;
+    Py_XDECREF(made);
+    return by_python(how, d);
+}
+
+/* Begin texts of a round, and share out memory among those that it is for: -1 with an exception set. */
+static int begin_round(Batch *b, PyObject *tuple, Py_ssize_t from, uint64_t threads)
+{
+    const size_t left = (size_t)(PyTuple_GET_SIZE(tuple) - from), most = left < MOST_TEXTS ? left : MOST_TEXTS;
+    uint64_t ids = 0;
+    uint8_t *memory;
+    size_t i;
+    b->texts = PyMem_Calloc(most, sizeof *b->texts);
+    if (b->texts == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (; b->count < most && ids < threads * WORTH; b->count++) {
+        Decoding *d = b->texts + b->count;
+        if (bitlex_py_source_begin(&d->source, PyTuple_GET_ITEM(tuple, from + (Py_ssize_t)b->count)) < 0) return -1;
+        ids += d->source.count;
+        if (d->source.count < WORTH) b->memory_size += d->source.count * EXPECTED;
+    }
+    b->memory = memory = bitlex_py_take(FOR_TEXTS, b->memory_size);
+    for (i = 0; memory != NULL && i < b->count; i++) {
+        Decoding *d = b->texts + i;
+        if (d->source.count >= WORTH) continue;
+        d->bytes = memory;
+        d->room = d->source.count * EXPECTED;
+        memory += d->room;
+    }
+    return 0;
+}
+
+/* Some texts, from one on, become items of the list; each thread takes a few at a time. How many they are: -1 with an exception set. */
+static Py_ssize_t decode_round(const How *how, PyObject *tuple, Py_ssize_t from, uint64_t threads, PyObject *list)
+{
+    Batch b = {.job = {.machine = &how->encoder->machine->machine, .work = work, .between = make_all, .buffer_size = 1}, .how = *how};
+    int failed = begin_round(&b, tuple, from, threads);
     b.at_once = b.count / (size_t)threads / 16 + 1;
-    b.texts = PyMem_Calloc(b.count + 1, sizeof *b.texts);
-    if (b.texts == NULL) return PyErr_NoMemory();
-    while (b.begun < b.count) {
-        if (bitlex_py_source_begin(&b.texts[b.begun].source, PyTuple_GET_ITEM(tuple, (Py_ssize_t)b.begun)) < 0) break;
-        b.begun++;
+    if (!failed) failed = bitlex_py_share(&b.job, threads);
+    for (size_t i = 0; i < b.count; i++) {
+        Decoding *d = b.texts + i;
+        PyObject *made = failed ? NULL : filled(how, d);
+        if (made == NULL) failed = -1;
+        else PyList_SET_ITEM(list, from + (Py_ssize_t)i, made);
+        Py_XDECREF(d->decoded.made);
+        PyMem_RawFree(d->own);
+        bitlex_py_source_end(&d->source);
     }
-    if (b.begun == b.count && bitlex_py_share(&b.job, threads) == 0) list = PyList_New((Py_ssize_t)b.count);
-    for (size_t i = 0; list != NULL && i < b.count; i++) {
-        PyObject *made = finish(&b.how, b.texts + i);
-        if (made == NULL) Py_CLEAR(list);
-        else PyList_SET_ITEM(list, (Py_ssize_t)i, made);
-    }
-    while (b.begun-- > 0) {
-        Py_XDECREF(b.texts[b.begun].made);
-        bitlex_py_source_end(&b.texts[b.begun].source);
-    }
+    bitlex_py_let_go(FOR_TEXTS, b.memory, b.memory_size, b.memory_size);
     PyMem_Free(b.texts);
+    return failed ? -1 : (Py_ssize_t)b.count;
+}
+
+static PyObject *decode_together(const How *how, PyObject *tuple, uint64_t threads)
+{
+    const Py_ssize_t count = PyTuple_GET_SIZE(tuple);
+    PyObject *list = PyList_New(count);
+    for (Py_ssize_t at = 0, n; list != NULL && at < count; at += n) {
+        n = decode_round(how, tuple, at, threads, list);
+        if (n < 0) Py_CLEAR(list);
+    }
     return list;
 }
 
@@ -337,7 +348,7 @@ PyObject *bitlex_py_decode_batch(Encoder *self, PyObject *const *arguments, Py_s
     if (threads == -1 && PyErr_Occurred()) return NULL;
     if ((tuple = PySequence_Tuple(arguments[0])) == NULL) return NULL;
     useful = useful_threads(tuple, threads > 0 ? threads : 1);
-    list = useful <= 1 ? decode_each(&how, tuple) : decode_together(self, &how, tuple, useful);
+    list = useful <= 1 ? decode_each(&how, tuple) : decode_together(&how, tuple, useful);
     Py_DECREF(tuple);
     return list;
 }

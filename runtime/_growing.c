@@ -13,9 +13,8 @@
  * narrow, the ids that are left are measured. These characters are decoded by the block, whose bytes become characters while they are in the
  * cache.
  *
- * Invariants: what comes out is what measuring first gives (_decoding.c, which does so for fewer ids, and for many texts at a time, since
- * threads must not touch objects). A str is no wider than its widest character. An array may be written to by another thread meanwhile:
- * what is stored is what was looked at.
+ * Invariants: what comes out is what _decoding.c gives of fewer ids. A str is no wider than its widest character. An array may be written to
+ * by another thread meanwhile: what is stored is what was looked at.
  *
  * Rejected: when it is too narrow, another one after some of the ids that are left, as at first (it may have to be made twice, and then grow:
  * a third of the speed, where measuring them costs a fifth); to do with all characters beyond ASCII as where there is too much memory (5 to
@@ -23,10 +22,6 @@
  * new pages each time, as what is freed is never as large as what is asked for).
  */
 #include "_tokens.h"
-
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 #define BLOCK 16384   /* bytes that are decoded at a time, to become characters */
 #define SAMPLES 64    /* places from which on so many ids are measured: */
@@ -68,24 +63,11 @@ static uint8_t *start_of(const Growing *g)
 /* Bytes or characters that are there. */
 static size_t filled(const Growing *g) { return (size_t)(g->out - start_of(g)) / width_of(g); }
 
-/* New memory is a page fault for every 4 KB that is written; with pages of 2 MB there are few. The page in which the memory begins is
- * included: what the allocator mapped must stay one mapping, or it could not be moved when it grows. */
-static void ask_for_large_pages(void *memory, size_t size)
-{
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    const uintptr_t from = (uintptr_t)memory & ~(uintptr_t)4095, to = (uintptr_t)memory + size;
-    if (to - from >= (2u << 20)) madvise((void *)from, to - from, MADV_HUGEPAGE); /* if not, then not */
-#else
-    (void)memory;
-    (void)size;
-#endif
-}
-
 static void point(Growing *g, size_t used, size_t room)
 {
     g->out = start_of(g) + used * width_of(g);
     g->end = start_of(g) + room * width_of(g);
-    if (room > used) ask_for_large_pages(g->out, (size_t)(g->end - g->out));
+    if (room > used) bitlex_py_ask_for_large_pages(g->out, (size_t)(g->end - g->out));
 }
 
 /* Take room for so many: -1 with an exception set, and nothing made. */
@@ -254,35 +236,24 @@ static int grow(Growing *g)
     return -1;
 }
 
-/* A str of what is in the object, which is ASCII, and in memory: -1 with an exception set. */
+/* The object becomes a str of what is in it, which is ASCII, and in memory: -1 with an exception set. */
 static int join(Growing *g, Filled *outcome)
 {
-    PyObject *before = g->made;
-    const size_t ascii = before == NULL ? 0 : filled(g);
-    const uint8_t *start = before == NULL ? NULL : start_of(g);
-    PyThreadState *released;
-    int width;
-    g->made = NULL;
-    if (make(g, g->needed, ascii + g->characters) < 0) {
-        Py_XDECREF(before);
-        return -1;
+    Decoded d = {.bytes = g->text, .size = g->text_used, .characters = g->characters, .widest = g->needed};
+    if (g->made != NULL) {
+        d.ascii = start_of(g);
+        d.ascii_size = filled(g);
     }
-    width = (int)width_of(g);
-    released = g->source->count > RELEASE ? PyEval_SaveThread() : NULL;
-    bpe_transcode(start, ascii, width, g->decoder->vectors, &g->out, g->end);
-    if (bpe_transcode(g->text, g->text_used, width, g->decoder->vectors, &g->out, g->end) != g->text_used || g->out != g->end) *outcome = ILL_FORMED;
-    if (released != NULL) PyEval_RestoreThread(released);
-    Py_XDECREF(before);
-    return 0;
+    Py_XSETREF(g->made, bitlex_py_decoded(&d, g->errors, g->decoder->vectors));
+    if (g->made == NULL && !PyErr_Occurred()) *outcome = ILL_FORMED;
+    return g->made == NULL && *outcome != ILL_FORMED ? -1 : 0;
 }
 
-/* What Python makes of bytes that are not UTF-8. */
-static PyObject *as_python_does(Growing *g)
+/* From bytes, where these are not UTF-8. */
+static PyObject *of_bytes(const Growing *g)
 {
-    PyObject *text = NULL, *bytes = bitlex_py_decode_growing(g->decoder, g->source, NULL, g->skip);
-    if (bytes != NULL) text = PyUnicode_DecodeUTF8(PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes), g->errors);
-    Py_XDECREF(bytes);
-    return text;
+    PyObject *bytes = bitlex_py_decode_growing(g->decoder, g->source, NULL, g->skip);
+    return bytes == NULL ? NULL : bitlex_py_decoded_bytes(bytes, g->errors, g->decoder->vectors);
 }
 
 PyObject *bitlex_py_decode_growing(const bpe_decoder *decoder, const Source *source, const char *errors, int skip)
@@ -300,6 +271,6 @@ PyObject *bitlex_py_decode_growing(const bpe_decoder *decoder, const Source *sou
     if (!failed && outcome == DONE) failed = g.text != NULL ? join(&g, &outcome) : resize(&g, filled(&g));
     bitlex_py_let_go(FOR_TEXTS, g.text, g.text_size, g.text_used);
     if (failed) Py_CLEAR(g.made);
-    else if (outcome == ILL_FORMED) Py_XSETREF(g.made, as_python_does(&g));
+    else if (outcome == ILL_FORMED) Py_XSETREF(g.made, of_bytes(&g));
     return g.made;
 }

@@ -12,6 +12,10 @@
  */
 #include "_tokens.h"
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #define LARGE_PAGE ((size_t)2 << 20)
 #define LARGER (4 * (size_t)LARGE)
 #define KEPT (32u << 20) /* bytes: up to which a C library that grows with its use keeps memory, too */
@@ -87,4 +91,17 @@ void *bitlex_py_regrow(Purpose purpose, void *memory, size_t size, size_t writte
     if (written > 0) memcpy(grown, memory, written);
     bitlex_py_let_go(purpose, memory, size, written);
     return grown;
+}
+
+/* New memory is a page fault for every 4 KB that is written; with pages of 2 MB there are few. The page in which the memory begins is
+ * included: what the allocator mapped must stay one mapping, or it could not be moved when it grows. */
+void bitlex_py_ask_for_large_pages(void *memory, size_t size)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const uintptr_t from = (uintptr_t)memory & ~(uintptr_t)4095, to = (uintptr_t)memory + size;
+    if (to - from >= (2u << 20)) madvise((void *)from, to - from, MADV_HUGEPAGE); /* if not, then not */
+#else
+    (void)memory;
+    (void)size;
+#endif
 }

@@ -149,6 +149,9 @@ void bitlex_py_let_go(Purpose purpose, void *memory, size_t size, size_t written
 /* Memory of another size, with what was written; NULL, and the old one is still there, if there is none. */
 void *bitlex_py_regrow(Purpose purpose, void *memory, size_t size, size_t written, size_t wanted);
 
+/* Let pages of memory from elsewhere be large, if it is worth it. */
+void bitlex_py_ask_for_large_pages(void *memory, size_t size);
+
 /* --- _offsets.c --- */
 
 extern PyType_Spec bitlex_py_offsets_spec;

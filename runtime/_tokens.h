@@ -4,6 +4,7 @@
  *     _calling.c     those that short texts go to, without a Python function between
  *     _decoding.c    those that decode
  *     _growing.c     many ids of one text -> a str or bytes, without being measured
+ *     _decoded.c     the bytes of ids -> a str
  *     _merging.c     those that merge one piece in one way
  *     _specials.c    special tokens -> Specials
  *     _ranks.c       a rank file -> the tables of its vocabulary
@@ -216,6 +217,29 @@ PyObject *bitlex_py_find(Encoder *self, PyObject *token);
 
 /* The text of many ids, more than 32768; their bytes if `errors` is NULL: NULL with an exception set. */
 PyObject *bitlex_py_decode_growing(const bpe_decoder *decoder, const Source *source, const char *errors, int skip);
+
+/* --- _decoded.c --- */
+
+/* Bytes: some of ASCII, which may be none, and others behind them, of which so many start a character; how wide these are, as in bpe_extent,
+ * if all is UTF-8. What follows is set when the str is made, which all is there of but the middle, to be stored from some character on. */
+typedef struct {
+    const uint8_t *ascii, *bytes;
+    size_t ascii_size, size, characters;
+    uint32_t widest;
+    PyObject *made;
+    const uint8_t *middle;
+    size_t middle_size, from;
+} Decoded;
+
+/* The str of bytes: NULL with an exception set, or without one if Python has to decode them. */
+PyObject *bitlex_py_decoded(Decoded *d, const char *errors, int vectors);
+
+/* The same in two steps: make it (0 if Python has to, -1 with an exception set); store the middle (whether it is UTF-8; any thread may). */
+int bitlex_py_decoded_begin(Decoded *d, const char *errors);
+int bitlex_py_decoded_store(const Decoded *d, int vectors);
+
+/* The str of an object, which is let go of: NULL with an exception set. */
+PyObject *bitlex_py_decoded_bytes(PyObject *bytes, const char *errors, int vectors);
 
 /* --- _merging.c: methods of an Encoder --- */
 

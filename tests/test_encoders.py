@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import array
+import codecs
 import gc
+import itertools
 import mmap
 import os
 import random
@@ -347,6 +349,48 @@ def test_decoding_long_texts(tokenizer: Tokenizer, letters: str) -> None:
     parts = [*([ids] * (3_500_000 // len(ids))), ids[:70_000], ids[70_000:].tolist(), []]  # worth three threads
     for threads in (0, 1, 2, 3):
         assert tokenizer.decode_batch(parts, threads=threads) == [tokenizer.decode(part) for part in parts]
+
+
+HEADS = [b"", b"\x80", b"\x98\x80", b"\x9f\x98\x80", b"\x80\x80\x80\x80", b"\xff"]
+TAILS = [b"", b"\xc3", b"\xe4\xb8", b"\xe4", b"\xf0\x9f\x98", b"\xf0\x9f", b"\xf0", b"\xe0\x80", b"\xed\xa0", b"\xf4\x90\x80", b"\xc0", b"\xff"]
+
+
+@pytest.mark.parametrize("letter", ["", "a", "é", "中", "😀"])
+def test_decoding_what_is_cut_inside_characters(tokenizer: Tokenizer, letter: str) -> None:
+    """Whatever is missing at both ends, of texts short and long, and by policies of which some look at all of the bytes."""
+    codecs.register_error("places", lambda error: (f"<{error.start}-{error.end} of {len(error.object)}>", error.end))  # type: ignore[attr-defined]
+    for head, tail in itertools.product(HEADS, TAILS):
+        for middle in (letter.encode(), (letter * 40 + "a").encode() * 4, b"abc" * 10_000 + letter.encode() * 9_000):
+            data = head + middle + tail
+            ids: Any = tokenizer.encode_to_numpy(data, allowed_special=(), disallowed_special=())
+            for errors in ("replace", "ignore", "surrogateescape", "backslashreplace", "strict", "places") if len(data) < 1_000 else ("replace", "places"):
+                found, expected = outcome(tokenizer._encoder.decode_text, ids, errors, False), outcome(data.decode, "utf-8", errors)
+                assert found == expected
+                if isinstance(found, str) and len(found) > 1:  # those of one are Python's own, which may have UTF-8 besides
+                    assert hash(found) == hash(expected) and sys.getsizeof(found) == sys.getsizeof(expected)
+
+
+def test_batches_of_windows(tokenizer: Tokenizer) -> None:
+    """Cut anywhere; in memory for all of them, and where this does not do; in several rounds."""
+    longer = Tokenizer(describe(TRAINED, decoded={300: "中é".encode() * 20, 301: b"x" * 500, 302: b""}))
+    rng = random.Random(11)
+    ids = np.concatenate([
+        longer.encode_to_numpy("".join(rng.choices(["a", "é", "中", "😀", " the"], k=40_000)), allowed_special=(), disallowed_special=()),
+        np.array(rng.choices([97, 300, 301, 302], k=40_000), np.uint32),
+    ])  # fmt: skip
+    for sizes, count in (([0, 1, 15, 16, 17], 110_000), ([5_000], 500), ([1_100_000, 1, 40_000], 3)):
+        windows = []
+        for size in rng.choices(sizes, k=count) if count > 3 else sizes:
+            at = rng.randrange(max(1, len(ids) - size))
+            windows.append(np.resize(ids[at : at + size], size))
+        expected = [longer.decode_bytes(window).decode(errors="replace") for window in windows]
+        for threads in (1, 2, 3):
+            assert longer.decode_batch(windows, threads=threads) == expected
+    windows = [ids[:50_000]] * 30
+    windows[20] = np.append(ids[:9], np.uint32(299))
+    for threads in (1, 2):
+        with pytest.raises(KeyError, match=r"ids\[9\] is 299, which is no token"):
+            longer.decode_batch(windows, threads=threads)
 
 
 @pytest.mark.parametrize("fewer", [1, 8])
