@@ -259,7 +259,7 @@ static PyObject *decode_each(const How *how, PyObject *tuple)
 {
     PyObject *list = PyList_New(PyTuple_GET_SIZE(tuple));
     for (Py_ssize_t i = 0; list != NULL && i < PyTuple_GET_SIZE(tuple); i++) {
-        PyObject *made = decode(how, PyTuple_GET_ITEM(tuple, i));
+        PyObject *made = PyErr_CheckSignals() < 0 ? NULL : decode(how, PyTuple_GET_ITEM(tuple, i));
         if (made == NULL) Py_CLEAR(list);
         else PyList_SET_ITEM(list, i, made);
     }
@@ -331,7 +331,7 @@ static PyObject *decode_together(const How *how, PyObject *tuple, uint64_t threa
     const Py_ssize_t count = PyTuple_GET_SIZE(tuple);
     PyObject *list = PyList_New(count);
     for (Py_ssize_t at = 0, n; list != NULL && at < count; at += n) {
-        n = decode_round(how, tuple, at, threads, list);
+        n = PyErr_CheckSignals() < 0 ? -1 : decode_round(how, tuple, at, threads, list);
         if (n < 0) Py_CLEAR(list);
     }
     return list;

@@ -665,6 +665,12 @@ def test_a_signal_gets_through(tokenizer: Tokenizer, threads: int) -> None:
         with pytest.raises(Interrupted):  # noqa: PT012
             signal.setitimer(signal.ITIMER_REAL, 0.005)
             tokenizer.count_batch([text, text], threads=threads)
+        windows = [np.full(4_000, 257, np.uint32)] * 20_000
+        found: list[Any] = []
+        with pytest.raises(Interrupted):  # noqa: PT012
+            signal.setitimer(signal.ITIMER_REAL, 0.005)
+            found.extend(map(tokenizer._encoder.decode_batch, [windows], ["replace"], [threads], [False]))  # Python runs when all is done
+        assert found == []
         assert tokenizer.encode("the") == [257]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
