@@ -190,6 +190,20 @@ BITLEX_INLINE void NAME(put_fours)(const bitlex_lanes *lanes, uint8_t *points, u
     }
 }
 
+/* Bounds of bytes, 32 times each. They are read through a pointer whose origin compilers cannot see: they would make them anew for each 64
+ * bytes, and have too few registers to keep them. */
+#define TIMES_4(byte) byte, byte, byte, byte
+#define TIMES_32(byte) \
+    {TIMES_4(byte), TIMES_4(byte), TIMES_4(byte), TIMES_4(byte), TIMES_4(byte), TIMES_4(byte), TIMES_4(byte), TIMES_4(byte)}
+static const uint8_t NAME(bounds)[5][32] = {TIMES_32(0xF0), TIMES_32(0xE0), TIMES_32(0xC0), TIMES_32(0xED), TIMES_32(0x9F)};
+#undef TIMES_4
+#undef TIMES_32
+BITLEX_INLINE const uint8_t *NAME(unseen)(const uint8_t *p)
+{
+    __asm__("" : "+r"(p));
+    return p;
+}
+
 /* 22 characters of three bytes, 66 bytes, whatever they are. Comes back: where they are such a character, well-formed, as bits. The first
  * bytes come to stand side by side, the second and the third. Places three apart differ in their low four bits, so what is wanted of three
  * vectors of 16 is put into one as it lies there, and then in order; in the upper half, the last two bytes come from a vector that starts
@@ -200,6 +214,7 @@ BITLEX_INLINE __m256i NAME(every_third)(__m256i a, __m256i b, __m256i c, __m256i
 }
 BITLEX_INLINE uint32_t NAME(threes)(const bitlex_weights *k, uint8_t *to, const uint8_t *p)
 {
+    const uint8_t *bounds = NAME(unseen)(NAME(bounds)[0]);
     const __m256i a = NAME(gather)(p, 48), b = NAME(gather)(p + 16, 34), c = NAME(row)(p + 32);
     const __m256i first = NAME(every_third)(
         a, b, c, _mm256_setr_epi8(0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
@@ -213,10 +228,12 @@ BITLEX_INLINE uint32_t NAME(threes)(const bitlex_weights *k, uint8_t *to, const 
         a, b, c, _mm256_setr_epi8(0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1),
         _mm256_setr_epi8(-1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
         _mm256_setr_epi8(2, 5, 8, 11, 14, 1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
-    const __m256i lead = _mm256_cmpeq_epi8(_mm256_and_si256(first, _mm256_set1_epi8(-16)), _mm256_set1_epi8(-32));
-    const __m256i inside = _mm256_cmpgt_epi8(_mm256_set1_epi8(-64), _mm256_max_epi8(second, third));
-    const __m256i early = _mm256_cmpeq_epi8(first, _mm256_set1_epi8(-32)), late = _mm256_cmpeq_epi8(first, _mm256_set1_epi8(-19));
-    const __m256i wrong = _mm256_blendv_epi8(early, late, _mm256_cmpgt_epi8(second, _mm256_set1_epi8(-97))); /* E0 80..9F, ED A0..BF */
+    const __m256i lead = _mm256_cmpeq_epi8(_mm256_and_si256(first, NAME(load_half)(bounds)), NAME(load_half)(bounds + 32));
+    const __m256i inside = _mm256_cmpgt_epi8(NAME(load_half)(bounds + 64), _mm256_max_epi8(second, third));
+    const __m256i early = _mm256_cmpeq_epi8(first, NAME(load_half)(bounds + 32));
+    const __m256i late = _mm256_cmpeq_epi8(first, NAME(load_half)(bounds + 96));
+    const __m256i from_a0 = _mm256_cmpgt_epi8(second, NAME(load_half)(bounds + 128));
+    const __m256i wrong = _mm256_blendv_epi8(early, late, from_a0); /* E0 80..9F, ED A0..BF */
     const __m256i two = _mm256_maddubs_epi16(_mm256_unpacklo_epi8(first, second), k->weights);
     const __m256i other_two = _mm256_maddubs_epi16(_mm256_unpackhi_epi8(first, second), k->weights);
     const __m256i even = NAME(third_byte)(two, _mm256_unpacklo_epi8(third, k->third));
