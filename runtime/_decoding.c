@@ -6,8 +6,8 @@
  *
  * Invariant: another thread may change ids meanwhile; nothing is ever written outside of what there is.
  *
- * Rejected: to measure ids first, so that each object is made before its bytes are there, and needs no other memory (up to two thirds more
- * time, and where bytes are not UTF-8, that is found too late).
+ * Rejected: to measure ids first, so that each object is made before its bytes are there, and needs no other memory (a half to three
+ * quarters more time, and where bytes are not UTF-8, that is found too late).
  */
 #include "_tokens.h"
 #include "_threads.h"

@@ -220,6 +220,13 @@ PyObject *bitlex_py_decode_growing(const bpe_decoder *decoder, const Source *sou
 
 /* --- _decoded.c --- */
 
+/* The largest character of those that are so wide, as bpe_extent counts it. */
+static inline Py_UCS4 bitlex_py_largest(uint32_t widest)
+{
+    static const Py_UCS4 largest[] = {0x7F, 0xFF, 0xFFFF, 0x10FFFF};
+    return largest[widest];
+}
+
 /* Bytes: some of ASCII, which may be none, and others behind them, of which so many start a character; how wide these are, as in bpe_extent,
  * if all is UTF-8. What follows is set when the str is made, which all is there of but the middle, to be stored from some character on. */
 typedef struct {
