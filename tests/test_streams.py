@@ -152,6 +152,22 @@ def test_endless_runs(name: str, unit: str) -> None:
                 assert offsets(stream, parts) == lexer.spans(whole).reshape(-1).tolist()
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_parts_that_end_in_a_run(name: str) -> None:
+    """The run of one character at the end of a part is left out of what is read as a text of its own, if that is what tells nothing."""
+    lexer, source = bitlex.lexer(name), random.Random(name)
+    words = ["word", " some", "\n", " 12", "345", "it's", " \u043c\u0438\u0440", "\u4e2d", "):\n", "ABC"]
+    for unit in " \t\n7aA_":
+        for run in (20, 25, 31, 32, 33, 64, 65, 300, 1000, 5000):
+            some, more = ("".join(source.choice(words) for _ in range(source.choice((1, 70, 400, 1600)))) for _ in range(2))
+            text = some + unit * run + source.choice(("", " ", "\n", "\t", "x", "8")) + more
+            for whole in (text.encode(), *([] if lexer.bytewise else [text])):
+                end = len(some.encode() if isinstance(whole, bytes) else some) + run
+                for cut in (end - run // 2, end, end + 1):
+                    stream = lexer.stream(spans=True, hold=10_000)
+                    assert offsets(stream, [whole[:cut], whole[cut:]]) == lexer.spans(whole).reshape(-1).tolist(), (unit, run, cut)
+
+
 def places(lexer: bitlex.Lexer, most: int = 20) -> int:
     """How many places a stream holds at most, whatever the text: a walk through all that its sets can be; `most` if they are so many."""
     machine = scan.Machine(**lexer._tables)  # type: ignore[arg-type]

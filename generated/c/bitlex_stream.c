@@ -726,6 +726,34 @@ static int same_but_places(bitlex_stream *s, const bitlex_stream *before, uint64
     return 1;
 }
 
+/* Whether 32 bytes are the same eight, four times. */
+static inline int is_all(const uint8_t *p, uint64_t eight)
+{
+    uint64_t words[4];
+    memcpy(words, p, sizeof words);
+    return ((words[0] ^ eight) | (words[1] ^ eight) | (words[2] ^ eight) | (words[3] ^ eight)) == 0;
+}
+
+/* How many bytes are `byte`, up to the first that is another. */
+static size_t run_length(const uint8_t *p, size_t length, uint8_t byte)
+{
+    size_t run = 0;
+    while (length - run >= 32 && is_all(p + run, byte * UINT64_C(0x0101010101010101))) run += 32;
+    while (run < length && p[run] == byte) run++;
+    return run;
+}
+
+/* How many bytes at the end are one character of ASCII. */
+static size_t last_run(const uint8_t *p, size_t length)
+{
+    const uint8_t byte = p[length - 1];
+    size_t run = 0;
+    if (byte >= 0x80) return 0;
+    while (length - run >= 32 && is_all(p + length - run - 32, byte * UINT64_C(0x0101010101010101))) run += 32;
+    while (run < length && p[length - run - 1] == byte) run++;
+    return run;
+}
+
 /* Of a run of one ASCII character that does the same to the stream each time, skip all that is there: how many of so many. What reading does to
  * places is one map of old places to new ones, as long as the rest stays the same. If each new place is moved by as much twice, it is
  * moved by as much as the old place that it is, and so for ever. */
@@ -743,7 +771,7 @@ static size_t skip_run(bitlex_stream *s, const uint8_t *p, size_t length, uint64
         *stored += step_sets(s, column, 1, out + *stored);
         if (!same_but_places(s, &before, moved, done == 0)) return done + 1;
     }
-    for (run = done; run < length && p[run] == *p; run++) {}
+    run = done + run_length(p + done, length - done, *p);
     for (i = 0; i < s->count; i++) s->open[i] += moved[i] * (run - done);
     s->length += run - done;
     return run;
@@ -808,6 +836,10 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
             tail.state = 0;
             if (block < length - done && encoding == BITLEX_UTF8) block -= unfinished(p + done, block);
             told = tabled ? find_tail(s, cursor, p + done * width, block, encoding, &tail) : 0;
+            if (tabled && told == 0 && width == 1) { /* a run of blanks, before which may be what tells */
+                const size_t run = last_run(p + done, block);
+                if (run > TAIL && block - run > TABLED) told = find_tail(s, cursor, p + done, block -= run, encoding, &tail);
+            }
             units = run(s, cursor, scratch, p + done * width, block, encoding, told, &tail, out + n, room - n / each, narrow, stored);
             n = put(narrow, out, n, *stored);
             if (units > 0 && told > 0 && s->configuration != NOT_TABLED) {
