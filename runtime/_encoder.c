@@ -94,11 +94,40 @@ static int read_arguments(Encoder *self, PyObject *const *arguments, Py_ssize_t 
     return -1;
 }
 
+static const specials *specials_of(PyObject *found) { return found == Py_None ? NULL : &((Specials *)found)->tokens; }
+
 static void set_task(Task *task, const Utf8 *u, PyObject *allowed)
 {
     task->text = u->bytes;
     task->length = u->length;
-    task->allowed = allowed == Py_None ? NULL : &((Specials *)allowed)->tokens;
+    task->allowed = specials_of(allowed);
+}
+
+/* A str in parts, in this thread: 1 if it is to be encoded as a whole, -1 with an exception set. */
+static int encode_in_parts(Encoder *self, PyObject *const *arguments, size_t blocks, Call *call)
+{
+    static const bitlex_machine any; /* one that reads everything */
+    PyThreadState *released;
+    Encoded outcome = NO_ROOM;
+    Working *w;
+    if (bitlex_py_text_begin(&call->text.text, &any, arguments[0]) < 0) return -1;
+    call->text.own = NULL;
+    if (!bitlex_py_is_read_in_parts(self, &call->text.text, blocks)) {
+        outcome = WHOLE;
+    } else if ((w = bitlex_py_begin_work(self)) != NULL) {
+        call->task.allowed = specials_of(arguments[1]);
+        call->task.may_go_on = look_at_signals;
+        call->task.context = &released;
+        released = PyEval_SaveThread();
+        outcome = bitlex_py_encode_in_parts(w, &call->task, &call->text.text, specials_of(arguments[2]), blocks);
+        PyEval_RestoreThread(released);
+        bitlex_py_end_work(w, self);
+    }
+    if (outcome == ENCODED) return 0;
+    bitlex_py_utf8_end(&call->text);
+    if (outcome == WHOLE) return 1;
+    raise_outcome(outcome, &call->task);
+    return -1;
 }
 
 /* A text in this thread: -1 with an exception set. A short one is copied to where keys of 16 bytes can be read up to its end. */
@@ -146,6 +175,10 @@ static int encode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t cou
     int failed;
     call->task = *task;
     if (read_arguments(self, arguments, count, &threads, &blocks) < 0) return -1;
+    if (threads == 1 && !task->ids.placed && PyUnicode_Check(arguments[0]) && (blocks > 0 || PyUnicode_GET_LENGTH(arguments[0]) > RELEASE)) {
+        failed = encode_in_parts(self, arguments, (size_t)blocks, call);
+        if (failed <= 0) return failed;
+    }
     if (bitlex_py_utf8_hold_in(&call->text, arguments[0], call->bytes) < 0) return -1;
     failed = refuse(&call->text, arguments[2]);
     set_task(&call->task, &call->text, arguments[1]);

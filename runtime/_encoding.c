@@ -145,8 +145,7 @@ static void place_ids(const bpe_vocabulary *v, const Pieces *p, Ids *ids, size_t
     }
 }
 
-/* Append the ids of pieces. */
-static Encoded encode_pieces(Working *w, const Pieces *p, const uint8_t *text, uint64_t length, Task *task)
+Encoded bitlex_py_encode_pieces(Working *w, const Pieces *p, const uint8_t *text, uint64_t length, Task *task)
 {
     Ids *ids = &task->ids;
     const size_t before = ids->used;
@@ -193,7 +192,7 @@ static Encoded encode_ordinary(Working *w, Task *task, const uint8_t *text, uint
             if (p.ends == p.others) memmove(p.others, p.others + 1, p.count * sizeof *p.others);
             skips = 0;
         }
-        if (p.count > 0) outcome = encode_pieces(w, &p, text, length, task);
+        if (p.count > 0) outcome = bitlex_py_encode_pieces(w, &p, text, length, task);
         if (outcome != ENCODED) return outcome;
         if (task->may_go_on != NULL && since >= SLICE / 4) {
             since = 0;
@@ -213,7 +212,7 @@ Encoded bitlex_py_encode_piece(Working *w, Task *task, uint64_t start, uint64_t 
     p.ends = p.starts + 1;
     p.starts[0] = 0;
     p.starts[1] = (uint32_t)(end - start);
-    return encode_pieces(w, &p, task->text, task->length, task);
+    return bitlex_py_encode_pieces(w, &p, task->text, task->length, task);
 }
 
 /* The text between two special tokens. */
@@ -230,9 +229,24 @@ static Encoded encode_between(Working *w, Task *task, uint64_t from, uint64_t to
     return outcome;
 }
 
-Encoded bitlex_py_encode(Working *w, Task *task)
+Encoded bitlex_py_append_special(Task *task, const special_match *found)
 {
     Ids *ids = &task->ids;
+    if (bitlex_py_reserve(ids, 1) < 0) return NO_ROOM;
+    if (ids->placed) {
+        ids->places[2 * ids->used] = found->start;
+        ids->places[2 * ids->used + 1] = found->end;
+    }
+    ids->data[ids->used++] = found->id;
+    if (task->counting) {
+        task->counted++;
+        ids->used = 0;
+    }
+    return ENCODED;
+}
+
+Encoded bitlex_py_encode(Working *w, Task *task)
+{
     special_search search;
     special_match found;
     const bpe_watch watch = {task->may_go_on, task->context, 0};
@@ -243,16 +257,7 @@ Encoded bitlex_py_encode(Working *w, Task *task)
     while (task->allowed != NULL && specials_next(&search, &found)) {
         const Encoded outcome = encode_between(w, task, from, found.start);
         if (outcome != ENCODED) return outcome;
-        if (bitlex_py_reserve(ids, 1) < 0) return NO_ROOM;
-        if (ids->placed) {
-            ids->places[2 * ids->used] = found.start;
-            ids->places[2 * ids->used + 1] = found.end;
-        }
-        ids->data[ids->used++] = found.id;
-        if (task->counting) {
-            task->counted++;
-            ids->used = 0;
-        }
+        if (bitlex_py_append_special(task, &found) != ENCODED) return NO_ROOM;
         from = found.end;
     }
     return encode_between(w, task, from, task->length);

@@ -12,6 +12,7 @@
  *     _token_stream.c  an Encoder and the parts of a text -> ids; _token_reading.c reads them, and both have _token_stream.h
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
+ *     _strings.c     a long str that is not ASCII -> its ids, without a copy of the whole
  *     _utf8.c        a str -> its UTF-8
  *     _large.c       memory for one call, and of the one before
  *     _train_counter.c  texts -> their distinct pieces; _train_merger.c: these -> the merges to learn; see _training.h
@@ -90,7 +91,7 @@ typedef struct Working {
     struct Working *next;  /* of those that wait */
 } Working;
 
-typedef enum { ENCODED, NO_ROOM, NO_BYTE, TOO_LONG, STOPPED } Encoded;
+typedef enum { ENCODED, NO_ROOM, NO_BYTE, TOO_LONG, STOPPED, WHOLE } Encoded; /* WHOLE: see _strings.c */
 
 /* What to encode, and what became of it. */
 typedef struct {
@@ -126,6 +127,12 @@ int bitlex_py_utf8_hold(Utf8 *u, PyObject *text);
 /* The same; what has to be written, and is short, is put where UTF8_LENT bytes are lent. */
 int bitlex_py_utf8_hold_in(Utf8 *u, PyObject *text, uint8_t *lent);
 void bitlex_py_utf8_end(Utf8 *u);
+
+/* The UTF-8 of so many units of so many bytes, with garbage behind it, UTF8_SLACK bytes at most: where it ends. Touches no object. */
+uint8_t *bitlex_py_utf8_put(uint8_t *to, const void *from, size_t width, size_t length);
+
+/* Whether unit i is the first of two surrogates, if the next one is the second. */
+int bitlex_py_is_first_half(const void *from, size_t width, size_t i);
 
 /* --- _ids.c --- */
 
@@ -178,8 +185,21 @@ void bitlex_py_free_work(Working *w);
 /* Append the ids of a task; of a part, from the first piece that starts in it. */
 Encoded bitlex_py_encode(Working *w, Task *task);
 
+/* Append the ids of pieces of a text of so many bytes. */
+Encoded bitlex_py_encode_pieces(Working *w, const Pieces *p, const uint8_t *text, uint64_t length, Task *task);
+
+/* Append the id of a special token. */
+Encoded bitlex_py_append_special(Task *task, const special_match *found);
+
 /* Append the ids of one piece, which starts and ends there. */
 Encoded bitlex_py_encode_piece(Working *w, Task *task, uint64_t start, uint64_t end);
+
+/* --- _strings.c --- */
+
+/* Whether a str is encoded a part at a time, of so many blocks of the lexer, however short it is; 0: if it is worth it. And its ids, without
+ * offsets. WHOLE, and no ids: it is to be encoded as a whole. */
+int bitlex_py_is_read_in_parts(const Encoder *self, const Text *text, size_t blocks);
+Encoded bitlex_py_encode_in_parts(Working *w, Task *task, const Text *text, const specials *disallowed, size_t blocks);
 
 /* --- _specials.c --- */
 

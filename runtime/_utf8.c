@@ -6,8 +6,6 @@
  *
  * Rejected: CPython's own UTF-8 of a str (it would be kept inside the str, for good); asking for what is read two to eight kilobytes
  * ahead (JSON of four bytes a character lost 3 %: it takes an eighth of the time of encoding to read so much from memory).
- * To make the UTF-8 of 32 thousand characters at a time, and to read them as a stream, saves the memory of a whole copy, but warm texts were
- * up to 5 % slower and first ones up to 16.
  */
 #include "_tokens.h"
 
@@ -159,8 +157,7 @@ static int has_vectors(void) { return 0; }
 
 #endif
 
-/* The UTF-8 of a str with so many bytes for each unit; where it ends. */
-static uint8_t *encode(uint8_t *to, const void *from, size_t width, size_t length)
+uint8_t *bitlex_py_utf8_put(uint8_t *to, const void *from, size_t width, size_t length)
 {
     const int vectors = has_vectors();
     size_t i = 0, used, until;
@@ -172,6 +169,8 @@ static uint8_t *encode(uint8_t *to, const void *from, size_t width, size_t lengt
     }
     return to;
 }
+
+int bitlex_py_is_first_half(const void *from, size_t width, size_t i) { return (unit(from, width, i) & 0xFFFFFC00) == 0xD800; }
 
 void bitlex_py_utf8_end(Utf8 *u)
 {
@@ -224,7 +223,7 @@ static int begin(Utf8 *u, PyObject *text, uint8_t *lent)
     widest = width == 1 ? 2 : width == 2 ? 3 : 4;
     to = make_room(u, length > (PY_SSIZE_T_MAX - SLACK) / widest ? PY_SSIZE_T_MAX : length * widest + SLACK, lent);
     if (to == NULL) return -1;
-    u->length = (uint64_t)(encode(to, data, width, length) - to);
+    u->length = (uint64_t)(bitlex_py_utf8_put(to, data, width, length) - to);
     return 0;
 }
 

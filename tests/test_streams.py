@@ -158,14 +158,14 @@ def test_parts_that_end_in_a_run(name: str) -> None:
     lexer, source = bitlex.lexer(name), random.Random(name)
     words = ["word", " some", "\n", " 12", "345", "it's", " \u043c\u0438\u0440", "\u4e2d", "):\n", "ABC"]
     for unit in " \t\n7aA_":
-        for run in (20, 25, 31, 32, 33, 64, 65, 300, 1000, 5000):
+        for size in (20, 25, 31, 32, 33, 64, 65, 300, 1000, 5000):
             some, more = ("".join(source.choice(words) for _ in range(source.choice((1, 70, 400, 1600)))) for _ in range(2))
-            text = some + unit * run + source.choice(("", " ", "\n", "\t", "x", "8")) + more
+            text = some + unit * size + source.choice(("", " ", "\n", "\t", "x", "8")) + more
             for whole in (text.encode(), *([] if lexer.bytewise else [text])):
-                end = len(some.encode() if isinstance(whole, bytes) else some) + run
-                for cut in (end - run // 2, end, end + 1):
+                end = len(some.encode() if isinstance(whole, bytes) else some) + size
+                for cut in (end - size // 2, end, end + 1):
                     stream = lexer.stream(spans=True, hold=10_000)
-                    assert offsets(stream, [whole[:cut], whole[cut:]]) == lexer.spans(whole).reshape(-1).tolist(), (unit, run, cut)
+                    assert offsets(stream, [whole[:cut], whole[cut:]]) == lexer.spans(whole).reshape(-1).tolist(), (unit, size, cut)
 
 
 def places(lexer: bitlex.Lexer, most: int = 20) -> int:
