@@ -161,6 +161,7 @@ def test_parts_that_end_in_a_run(name: str) -> None:
         for size in (20, 25, 31, 32, 33, 64, 65, 300, 1000, 5000):
             some, more = ("".join(source.choice(words) for _ in range(source.choice((1, 70, 400, 1600)))) for _ in range(2))
             text = some + unit * size + source.choice(("", " ", "\n", "\t", "x", "8")) + more
+            whole: Any
             for whole in (text.encode(), *([] if lexer.bytewise else [text])):
                 end = len(some.encode() if isinstance(whole, bytes) else some) + size
                 for cut in (end - size // 2, end, end + 1):
