@@ -65,7 +65,7 @@ def compile_steps(steps: Sequence[Step], dialect: str, unicode: str, name: str =
     of_points = set().union({SPACE}, *(sets(plan.tree) for plan in planned if not plan.bytewise))
     raw = partition(of_points | {leading(points) for points in of_bytes})
     limits.check("cells", raw.count)
-    view, continuation = byte_view(raw, of_bytes) if of_bytes else (raw, ())
+    view, continuation = byte_view(raw, of_bytes) if any(plan.bytewise for plan in planned) else (raw, ())
     nfas = tuple(build(plan.tree, view if plan.bytewise else raw, plan.pattern, limits) for plan in planned)
     splits = tuple(split(plan, nfa, raw, view.count, limits) for plan, nfa in zip(planned, nfas, strict=True))
     cells, stages, merged = merge_cells(raw, chain(splits, limits))

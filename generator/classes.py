@@ -37,7 +37,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Combine:
-    """A bracket class: the union, intersection or difference of its members, then perhaps the complement."""
+    """A bracket class: the union, intersection, difference or symmetric difference of its members, then perhaps the complement."""
 
     how: str
     members: tuple[Expression, ...]
@@ -47,6 +47,7 @@ class Combine:
 Expression = Points | Named | Combine
 
 CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7, "e": 27}
+OPERATORS = {"&&": "intersection", "--": "difference", "~~": "symmetric difference"}
 REFUSED = {
     "R": "a line break of one or two characters is not supported as an escape",
     "X": "grapheme clusters are not supported",
@@ -132,9 +133,16 @@ def parse_class(pattern: str, at: int, dialect: Dialect, depth: int = 0) -> tupl
     negated = pattern[at : at + 1] == "^"
     at += negated
     first = at
-    operands: list[Expression] = []  # of && and --, complete
+    operands: list[Expression] = []  # of an operator, complete
     how = "union"
     members: list[Expression] = []
+    if dialect.class_leading:
+        while pattern[at : at + 1] == "-":
+            members.append(literal(ord("-")))
+            at += 1
+        if not members and pattern[at : at + 1] == "]" and pattern.find("]", at + 1) > 0:
+            members.append(literal(ord("]")))
+            at += 1
     while True:
         if at >= len(pattern):
             fail("this class is not closed", pattern, start, start + 1, "write \\[ for the character")
@@ -142,11 +150,10 @@ def parse_class(pattern: str, at: int, dialect: Dialect, depth: int = 0) -> tupl
         if pattern[at] == "]" and (at > first or pattern.find("]", at + 1) < 0):
             at += 1
             break
-        if dialect.class_sets and (pair == "&&" or (pair == "--" and dialect.class_difference)):
-            wanted = "intersection" if pair == "&&" else "difference"
-            if how not in ("union", wanted):
-                fail("&& and -- in one class need brackets to say which comes first", pattern, at, at + 2)
-            how = wanted
+        if pair in OPERATORS and dialect.class_sets and (pair == "&&" or dialect.class_difference):
+            if how not in ("union", OPERATORS[pair]):
+                fail("different operators in one class need brackets to say which comes first", pattern, at, at + 2)
+            how = OPERATORS[pair]
             operands.append(union(members))
             members = []
             at += 2
@@ -164,7 +171,7 @@ def union(members: list[Expression]) -> Expression:
 
 
 def class_member(pattern: str, at: int, dialect: Dialect, depth: int) -> tuple[Expression, int]:
-    if pattern.startswith("[:", at) and (close := pattern.find(":]", at)) > 0 and pattern[at + 2 : close].strip("^").isalpha():
+    if (close := posix_end(pattern, at)) > 0:
         name = pattern[at + 2 : close]
         return Named("posix", name.lstrip("^"), name.startswith("^"), (at, close + 2)), close + 2
     if pattern[at] == "[" and dialect.class_sets:
@@ -174,6 +181,8 @@ def class_member(pattern: str, at: int, dialect: Dialect, depth: int) -> tuple[E
         return low, after
     if dialect.class_sets and (pattern[after + 1] == "[" or (pattern[after + 1] == "-" and dialect.class_difference)):
         return low, after
+    if posix_end(pattern, after + 1) > 0:
+        return low, after
     high, end = class_point(pattern, after + 1, dialect)
     if not isinstance(low, Points) or not isinstance(high, Points) or not single(high):
         fail("a range needs a character at both ends", pattern, at, end, "write \\- for the character")
@@ -181,6 +190,12 @@ def class_member(pattern: str, at: int, dialect: Dialect, depth: int) -> tuple[E
     if a > b:
         fail("this range runs backwards", pattern, at, end)
     return Points(CodeSet([(a, b)])), end
+
+
+def posix_end(pattern: str, at: int) -> int:
+    """Where the name ends of a class such as [:alpha:] that begins here; 0 if none does."""
+    close = pattern.find(":]", at)
+    return close if pattern.startswith("[:", at) and close > 0 and pattern[at + 2 : close].strip("^").isalpha() else 0
 
 
 def single(expression: Expression) -> bool:

@@ -21,13 +21,15 @@ class Dialect:
     lazy_exact: bool  # X{2}? is X{2}; otherwise it is (?:X{2})?
     counted_empty: bool  # X{2} of an X that can be empty is XX; otherwise an empty X may end it, depending on its size: refused
     class_sets: bool  # nested [a[bc]] and && inside classes
-    class_difference: bool  # [a--b]
+    class_difference: bool  # [a--b] and [a~~b]
+    class_leading: bool  # [--a] has - and a, and []-k] has ], - and k; otherwise these are ranges
     bare_property: bool  # \pL is \p{L}; otherwise it is the letters "pL"
-    open_count: bool  # {,3} is {0,3}; otherwise it is literal text
+    bare_count: bool  # {,} is {0,}; otherwise it is literal text
     caret: str  # "start", or "line": also after each newline
     dollar: str  # "end", "final": also before a final newline, "line": also before each newline
     capital_z: str  # \Z: "end", "final", or "finals": also before any number of final newlines
     small_z: bool  # \z is the end of text
+    word_edges: bool  # \< and \> are the start and the end of a word; otherwise they are the characters
     h: str  # \h: "hex" digits or "horizontal" space
     multiline_flag: str  # what (?m) does: "anchors" or "dot"
     dotall_flag: bool  # (?s) exists
@@ -37,6 +39,7 @@ class Dialect:
     fold_properties: str  # (?i:\p{Lu}) matches: "same" what \p{Lu} does, "closed" what folds to that, too, "cased" all of Lu, Ll, Lt
     fold_dots: bool  # (?i:i) matches U+0130 and (?i:I) U+0131, and the other way round
     fold_members: bool  # (?i:[a&&A]) folds each member, then takes the intersection; otherwise the class is folded once, at the end
+    fold_starts: bool  # a match starts only where, by case, one of the sets that it may start with has a character (`by_case`)
     fold_strings: bool  # (?i:ss) matches U+00DF: several characters fold to one
     empty: str  # after an accepted empty match: "retry" at the same place, "advance" one character, or "refuse" to compile
 
@@ -44,21 +47,23 @@ class Dialect:
 DIALECTS = {
     "fancy": Dialect(
         name="fancy", possessive_counts=True, lazy_exact=True, counted_empty=True, class_sets=True, class_difference=True,
-        bare_property=True, open_count=True, caret="start", dollar="end", capital_z="finals", small_z=True, h="hex", multiline_flag="anchors",
-        dotall_flag=True, posix_unicode=False, word_joiners=True, word_latin1_numbers=False, fold_properties="closed",
-        fold_dots=False, fold_members=True, fold_strings=False, empty="advance",
+        class_leading=True, bare_property=True, bare_count=True, caret="start", dollar="end", capital_z="finals", small_z=True, word_edges=True,
+        h="hex", multiline_flag="anchors", dotall_flag=True, posix_unicode=False, word_joiners=True, word_latin1_numbers=False,
+        fold_properties="closed", fold_dots=False, fold_members=True, fold_starts=False, fold_strings=False, empty="advance",
     ),
     "oniguruma": Dialect(
         name="oniguruma", possessive_counts=False, lazy_exact=False, counted_empty=False, class_sets=True, class_difference=False,
-        bare_property=False, open_count=True, caret="line", dollar="line", capital_z="final", small_z=True, h="hex",
+        class_leading=False, bare_property=False, bare_count=False, caret="line", dollar="line", capital_z="final", small_z=True,
+        word_edges=False, h="hex",
         multiline_flag="dot", dotall_flag=False, posix_unicode=True, word_joiners=False, word_latin1_numbers=True,
-        fold_properties="same", fold_dots=False, fold_members=False, fold_strings=True, empty="retry",
+        fold_properties="same", fold_dots=False, fold_members=False, fold_starts=False, fold_strings=True, empty="retry",
     ),
     "python": Dialect(
         name="python", possessive_counts=True, lazy_exact=True, counted_empty=True, class_sets=False, class_difference=False,
-        bare_property=True, open_count=True, caret="start", dollar="final", capital_z="end", small_z=True, h="horizontal",
+        class_leading=False, bare_property=True, bare_count=True, caret="start", dollar="final", capital_z="end", small_z=True,
+        word_edges=False, h="horizontal",
         multiline_flag="anchors", dotall_flag=True, posix_unicode=True, word_joiners=True, word_latin1_numbers=False,
-        fold_properties="cased", fold_dots=True, fold_members=True, fold_strings=False, empty="refuse",
+        fold_properties="cased", fold_dots=True, fold_members=True, fold_starts=True, fold_strings=False, empty="refuse",
     ),
 }  # fmt: skip
 

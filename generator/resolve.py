@@ -15,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from .anchors import anchor
+from .by_case import among, by_case, class_of_several, starts
 from .classes import Combine, Expression, Named, Points
-from .codeset import ALL, EMPTY, CodeSet
+from .codeset import EMPTY, CodeSet
 from .dialects import Dialect
 from .errors import PatternError
 from .properties import Properties
@@ -29,7 +31,13 @@ Span = tuple[int, int]
 
 def resolve(tree: Node, properties: Properties, dialect: Dialect, pattern: str) -> Node:
     """The tree over sets; PatternError for a name that the version of Unicode does not have."""
-    return Resolver(properties, dialect, pattern).node(tree)
+    resolver = Resolver(properties, dialect, pattern)
+    found = resolver.node(tree)
+    first = starts(tree, resolver.unfolded, resolver.close) if dialect.fold_starts else None
+    if first is None:
+        return found
+    whole = (0, len(pattern))
+    return Concat((Look(Chars(first, whole), True, False, whole), found), whole)
 
 
 def sets(tree: Node) -> set[CodeSet]:
@@ -66,6 +74,17 @@ def plain(body: Node) -> bool:
     return isinstance(body, Repeat) and isinstance(body.item, Chars)
 
 
+def combined(left: CodeSet, how: str, right: CodeSet) -> CodeSet:
+    match how:
+        case "union":
+            return left | right
+        case "intersection":
+            return left & right
+        case "difference":
+            return left - right
+    return (left | right) - (left & right)
+
+
 class Resolver:
     def __init__(self, properties: Properties, dialect: Dialect, pattern: str) -> None:
         self.properties, self.dialect, self.pattern = properties, dialect, pattern
@@ -75,11 +94,13 @@ class Resolver:
             case Leaf(what, fold, span):
                 return Chars(self.leaf(what, fold, span), span)
             case Anchor():
-                return self.anchor(node)
+                return anchor(node, self.dialect, self.word(bare=True))
             case Concat(items, span):
                 self.check_fold(items)
                 return Concat(tuple(self.node(item) for item in items), span)
             case Alternate(branches, span):
+                if self.dialect.fold_starts:
+                    self.check_branches(branches)
                 return Alternate(tuple(self.node(branch) for branch in branches), span)
             case Repeat(item, low, high, mode, span):
                 again = Repeat(self.node(item), low, high, mode, span)
@@ -126,22 +147,32 @@ class Resolver:
                         "write the letters as classes, such as [Ss][Ss]",
                     )  # fmt: skip
 
+    def check_branches(self, branches: tuple[Node, ...]) -> None:
+        for leaf in among(branches):
+            if self.leaf(leaf.what, True, leaf.span) != by_case(leaf.what, self.unfolded, self.close):
+                raise PatternError("under (?i) this engine may read this in another way among alternatives than alone", self.pattern, leaf.span,
+                                   "write all of these as one class, such as [x\\p{Lu}]")  # fmt: skip
+
+    def unfolded(self, what: Expression) -> CodeSet:
+        return self.expression(what, False)
+
     def expression(self, what: Expression, fold: bool) -> CodeSet:
         match what:
             case Points(points):
                 return self.close(points) if fold else points
             case Named(kind, name, negated, span):
                 points = self.named(kind, name, span)
-                if fold and kind == "property":
+                if fold and kind in ("property", "posix"):
                     points = self.fold_property(points)
                 return ~points if negated else points
             case Combine(how, members, negated):
-                many = len(members) > 1 or isinstance(members[0], Combine)
-                inside = fold and self.dialect.fold_members and not (many and self.dialect.fold_properties == "cased")
-                parts = [self.expression(member, inside) for member in members]
+                many = len(members) != 1 or isinstance(members[0], Combine)
+                if many and self.dialect.fold_properties == "cased":
+                    return class_of_several(members, negated, fold, self.unfolded, self.close)
+                parts = [self.expression(member, fold and self.dialect.fold_members) for member in members]
                 points = parts[0] if parts else EMPTY
                 for part in parts[1:]:
-                    points = points | part if how == "union" else points & part if how == "intersection" else points - part
+                    points = combined(points, how, part)
                 if many and fold and self.dialect.fold_members:
                     points = self.close(points)
                 return ~points if negated else points
@@ -205,45 +236,12 @@ class Resolver:
             "blank": get("Zs") | CodeSet.of("\t"), "cntrl": get("Cc"), "punct": get("P") | symbols, "graph": graph,
             "print": graph | get("Zs"), "xdigit": CodeSet([(0x30, 0x39), (0x41, 0x46), (0x61, 0x66)]), "word": self.word(bare=False),
         }  # fmt: skip
+        known["ascii"] = CodeSet([(0, 0x7F)])
+        if not self.dialect.posix_unicode:
+            known |= {"upper": CodeSet([(0x41, 0x5A)]), "lower": CodeSet([(0x61, 0x7A)])}
         if name not in known:
-            raise PatternError(f"there is no class [:{name}:]", self.pattern, span, f"{', '.join(known)} are known")
+            raise PatternError(f"[:{name}:] is not supported", self.pattern, span, f"{', '.join(known)} are")
         if self.dialect.posix_unicode:
             return known[name]
         ascii_punctuation = CodeSet([(0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E)])
         return ascii_punctuation if name == "punct" else known[name] & CodeSet([(0, 0x7F)])
-
-    def anchor(self, node: Anchor) -> Node:
-        span = node.span
-
-        def place(points: CodeSet, *, ahead: bool, negative: bool) -> Look:
-            return Look(Chars(points, span), ahead, negative, span)
-
-        newline = CodeSet.of("\n")
-        end, start = place(ALL, ahead=True, negative=True), place(ALL, ahead=False, negative=True)
-        final = Alternate((end, Look(Concat((Chars(newline, span), end), span), True, False, span)), span)
-        line_end = place(~newline, ahead=True, negative=True)
-        finals = Look(Concat((Repeat(Chars(newline, span), 0, None, "greedy", span), end), span), True, False, span)
-        kinds: dict[str, Node] = {"end": end, "start": start, "final": final, "finals": finals, "line": line_end}
-        match node.what:
-            case "G":
-                return SearchStart(span)
-            case "A":
-                return start
-            case "z":
-                return end
-            case "Z":
-                return kinds[self.dialect.capital_z]
-            case "$":
-                return kinds["line" if node.multiline else self.dialect.dollar]
-            case "^" if node.multiline or self.dialect.caret == "line":
-                after = place(~newline, ahead=False, negative=True)
-                # Oniguruma alone: a newline that ends the text opens no line after it.
-                not_last = place(ALL, ahead=True, negative=False)
-                return Alternate((start, Concat((after, not_last), span)), span) if self.dialect.caret == "line" else after
-            case "^":
-                return start
-        word = self.word(bare=True)
-        before, behind = place(word, ahead=True, negative=False), place(word, ahead=False, negative=False)
-        no_before, no_behind = place(word, ahead=True, negative=True), place(word, ahead=False, negative=True)
-        pairs = ((behind, no_before), (no_behind, before)) if node.what == "b" else ((behind, before), (no_behind, no_before))
-        return Alternate(tuple(Concat(pair, span) for pair in pairs), span)

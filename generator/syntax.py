@@ -117,7 +117,8 @@ class Reader:
         if c != "\\":
             return Leaf(literal(ord(c)), flags.fold, (start, self.at))
         letter = self.pattern[self.at : self.at + 1]
-        if letter in tuple("AGbB") or letter == "Z" or (letter == "z" and self.dialect.small_z):
+        edge = letter in tuple("<>") and self.dialect.word_edges
+        if letter in tuple("AGbB") or letter == "Z" or (letter == "z" and self.dialect.small_z) or edge:
             self.at += 1
             if letter in "bB" and self.ahead("{"):
                 self.fail("this kind of word boundary is not supported", start, self.at + 1)
@@ -175,9 +176,8 @@ class Reader:
         close = self.pattern.find("}", self.at)
         low, comma, high = self.pattern[self.at + 1 : close].partition(",")
         numbers = [n for n in (low, high) if n]
-        if close < 0 or not numbers or not all(n.isascii() and n.isdigit() for n in numbers) or len(low) > 9 or len(high) > 9:
-            return None
-        if not low and not self.dialect.open_count:
+        known = numbers or (comma and self.dialect.bare_count)
+        if close < 0 or not known or not all(n.isascii() and n.isdigit() for n in numbers) or len(low) > 9 or len(high) > 9:
             return None
         return int(low or 0), (int(high) if high else None) if comma else int(low), close + 1
 

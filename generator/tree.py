@@ -63,7 +63,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Anchor:
-    """A place without width: "^", "$", or the letter of an escape: A z Z G b B."""
+    """A place without width: "^", "$", or what stands behind the backslash of an escape: A z Z G b B < >."""
 
     what: str
     multiline: bool

@@ -298,13 +298,21 @@ class Description:
         return f"<bitlex.Description {self.name}: {self.format}, {len(self.vocabulary):,} ids, {len(self.added):,} added tokens>"
 
     def lexer(self) -> Lexer:
-        """The lexer that cuts the text between added tokens."""
+        """The lexer that cuts the text between added tokens. PatternError or LimitError for a pattern that cannot be one; if it is of a
+        tokenizer.json, VocabularyError."""
         from .catalogue import lexer
         from .compiler import compile
 
         if self.family is not None:
             return lexer(self.family)
-        return compile(self.pre_tokenizer, dialect=self.dialect, unicode=self.unicode, name=self.name)
+        from .generator import LimitError, PatternError
+
+        try:
+            return compile(self.pre_tokenizer, dialect=self.dialect, unicode=self.unicode, name=self.name)
+        except (PatternError, LimitError) as error:
+            if self.format != "huggingface":
+                raise
+            raise VocabularyError(f"the pre_tokenizer of {self.name}: {error}") from error
 
     @property
     def prefix(self) -> tuple[int, ...]:

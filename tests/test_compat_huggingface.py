@@ -80,6 +80,7 @@ BEHIND = {
         {"type": "Split", "pattern": {"Regex": "[a-zĠ]+|."}, "behavior": "Isolated", "invert": False},
     ],
 }
+EVERYWHERE = {"type": "Split", "pattern": {"String": ""}, "behavior": "Isolated", "invert": False}
 KINDS: dict[str, dict[str, Any]] = {
     "plain": made(),
     "template": made(added_tokens=SPECIALS, post_processor=TEMPLATE),
@@ -93,9 +94,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "template, byte level": made(added_tokens=SPECIALS, post_processor=sequence(TEMPLATE, SPACED), pre_tokenizer=SPACED),
     "template, untrimmed": made(added_tokens=SPECIALS, post_processor=sequence(TEMPLATE, UNTRIMMED)),
     "bert, byte level": made(added_tokens=SPECIALS, post_processor=sequence(BERT, BYTE_LEVEL)),
+    "none in a sequence": made(added_tokens=SPECIALS, post_processor=sequence()),
     "digits": made(pre_tokenizer=DIGITS, post_processor=BYTE_LEVEL),
     "dropping": made(pre_tokenizer=DROPPING, added_tokens=SPECIALS, normalizer={"type": "NFC"}),
     "no decoder": made(added_tokens=SPECIALS, decoder=None, normalizer={"type": "NFC"}),
+    "cut everywhere": made(pre_tokenizer={**BEHIND, "pretokenizers": [BEHIND["pretokenizers"][0], EVERYWHERE]}),
     "cut inside characters": made(pre_tokenizer=BEHIND, normalizer={"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "NFC"}]}),
 }  # fmt: skip
 PAIRS: dict[str, tuple[Any, Any]] = {

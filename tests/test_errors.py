@@ -48,6 +48,8 @@ CASES: dict[str, tuple[str, str, Limits | None]] = {
     "folded_string": ("x(?i:straSSe)", "oniguruma", None),
     "folded_class": ("(?i:[\u00dfx])", "oniguruma", None),
     "mixed_operators": ("[a-z&&b--c]", "fancy", None),
+    "class_of_another_dialect": ("[[:upper:]]", "oniguruma", None),
+    "read_in_two_ways": (r"(?i:x|\p{Lu})", "python", None),
     "empty_match_in_python": ("a|(?=b)", "python", None),
     "control_characters": ("a\n\t(", "fancy", None),
     "long_pattern": ("a" * 300 + "(" + "b" * 300, "fancy", None),

@@ -35,6 +35,20 @@ def test_patterns_as_they_are_written(pattern: str) -> None:
         assert engine(text) == original(pattern, text, version=0), text
 
 
+STARTS = (
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", r"(?i:a)|\P{Lu}", r"(?i:')|\P{Lu}",
+    r"(?i:x)?[^\p{Lu}]", "(?i:x)|.", r"(?i:x)|\w+|\W", r"(?i:k)|[^\P{L}b]", r"(?i:\p{Lu}x)|[\p{L}b]+", r"(?=(?i:k))\w|\d|[^a-z]", r"(?=(?i:k))\w|\d|[^a-z1]", r"(?<!x)(?i:k)|\P{L}",
+    r"(?!x)(?i:k)|\P{L}", r"(?>(?i:k))|\P{L}", r"(?i:k)*\P{L}", r"(?i:[k-m])|\P{L}", r"\b(?i:k)|\P{L}", r"(?i:k)|\p{Lu}|\P{Lu}", r"(?i:kk)+|\p{Lt}x|\P{Ll}", r"(?i:\p{Lu})+", r"(?i:\u00df)x|[^a]", r"(?i:s)|[^a]b?",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", STARTS)
+def test_where_a_match_may_start(pattern: str) -> None:
+    """Each code point, next to others: where one of the sets that a match may start with is under (?i), some are passed over."""
+    program = compile_pattern(pattern, dialect="python", unicode=UNICODE, behavior="removed", invert=True)
+    assert fastest(program)(EVERY) == original(pattern, EVERY, version=0)
+
+
 @pytest.mark.parametrize("name", [name for name, one in families().items() if one.dialect == "fancy"])
 def test_families_as_they_are_written(name: str) -> None:
     """On the representatives of the raw cells, where the module's Unicode version agrees with the family's; version 1 for nested sets."""
@@ -52,7 +66,8 @@ CLASSES = (
         "alpha", "alnum", "digit", "space", "blank", "cntrl", "graph", "print", "punct", "xdigit", "word", "^alpha", "^punct")), "[^[:punct:]]",
     *(rf"\p{{{n}}}" for n in ("L", "Lu", "Ll", "Lt", "LC", "M", "N", "Nd", "P", "Punct", "S", "Z", "C", "Cn", "Cs", "Any", "Han", "Latin", "Common", "Script=Han", "gc=Lu",
                               "Alphabetic", "White_Space", "^L")), r"\P{L}", r"\pL", r"(?i:\p{Lu})", r"(?i:\P{Lu})", r"(?i:[\p{Lu}])", r"(?i:[^\p{Lt}])", r"(?i:\p{Greek})",
-    r"(?i:[\p{Greek}a])", r"(?i:[\p{Lt}I])", "(?i:i)", "(?i:I)", "(?i:\u0131)", "(?i:\u0130)", "(?i:[h-j])", "(?i:[^H-J])", "(?i:k)", "(?i:s)", "(?i:\u00df)", "[]a]", "[a-]", r"\x41",
+    r"(?i:[\p{Greek}a])", r"(?i:[\p{Lt}I])", r"(?i:[\P{Lu}x])", r"(?i:[^\p{^Lu}x])", r"(?i:[x\P{L}])", r"(?i:[^x\P{L}])", r"(?i:[\P{L}\d])", r"(?i:[i\P{Lu}])", r"[^\w\W]",
+    r"[^\p{L}b\P{L}]", "[[:alpha:][:^alpha:]]", r"[^\d\p{Lu}\D]", "[[:ascii:]]", r"(?i:[\p{Lu}\P{Lu}])", "[--/]", "[--[:alpha:] k]", "[K[:^alpha:]--[:punct:]]", "(?i:i)", "(?i:I)", "(?i:\u0131)", "(?i:\u0130)", "(?i:[h-j])", "(?i:[^H-J])", "(?i:k)", "(?i:s)", "(?i:\u00df)", "[]a]", "[a-]", r"\x41",
 )  # fmt: skip
 
 
@@ -67,10 +82,10 @@ def test_sets_of_all_code_points(pattern: str) -> None:
 WITNESSES = {
     "counted_empty": ("(?:a|b*){2}c", "xaabc"),
     "possessive_counts": ("a{1,2}+a", "xaaaaax"), "class_sets": ("[a[b]+", "ab[x"), "bare_property": (r"\pL", "pLxp"),
-    "lazy_exact": ("a{2}?", "xaab"), "open_count": ("a{,2}b", "xaab a{,2}b"), "caret": ("^a", "a\na\n"), "dollar": ("a$", "ba\n", "ba\n\n"), "capital_z": (r"a\Z", "ba\n", "ba\n\n"),
+    "lazy_exact": ("a{2}?", "xaab"), "bare_count": ("a{,}b", "xaab a{,}b"), "caret": ("^a", "a\na\n"), "dollar": ("a$", "ba\n", "ba\n\n"), "capital_z": (r"a\Z", "ba\n", "ba\n\n"),
     "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"), "dotall_flag": ("(?s:.)", "\n"), "posix_unicode": ("[[:alpha:]]", "a\u00e9"), "word_joiners": (r"\w", "a\u200c\u200d"),
     "word_latin1_numbers": (r"\w", "a\u00b2\u00bd"), "fold_properties": (r"(?i:\p{Lu})", "aA\u0131\u0138"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"), "fold_strings": ("(?i:ss)", "\u00dfss"),
-    "small_z": (r"a\z", "a\nza"),
+    "small_z": (r"a\z", "a\nza"), "word_edges": (r"\<a|a\>", "a <a>"), "class_leading": ("[]-k]", "]-k"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"),
 }  # fmt: skip
 OTHERS: dict[str, tuple[object, ...]] = {
     "caret": ("line",), "dollar": ("end", "line"), "capital_z": ("final", "finals"), "h": ("hex",), "multiline_flag": ("dot",), "fold_properties": ("same", "closed"),

@@ -99,7 +99,7 @@ def test_a_million_spaces(name: str) -> None:
 PATTERNS = (
     "a+", "a+?b", "a++", "a|ab", "(?>a|ab)c", "(?>ab|a)b", "a*+b", "(?:a|b)*+1", "a{2,3}", "a{,2}b", "a{2}+", "a{1,2}+", "a(?=b)", "a(?=a*b)", "a(?!a*b)", "(?<=a)b",
     "(?<!a)b", r"\ba", r"a\b", r"a\B", "^a", "a$", "(?m)^a", "(?m:a$)", r"\Aa", r"a\z", r"a\Z", r"\Ga", r"(?!\G)[ab]", "a(?:|b)*1", "(?:a*)*b", "(?:a|b*)*1",
-    "(?:(?=a).|b)+", "(?i:[a-b])+", "[a-c&&[^b]]", "[a[b1]]+", "[a-c--b]+", r"\h+", "(?s:.)+", ".+", r"[^\n]+\n?", "(?:a{1,2}){2}", "(?:a??)*?b", r"[a\n]+?\Z",
+    "(?:(?=a).|b)+", "(?i:[a-b])+", "[a-c&&[^b]]", "[a[b1]]+", "[a-c--b]+", "[a~~b]+", "a{,}b", "a{,}+b", r"\<a", r"a\>", r"(\<a|1)+", r"\<?b", r"\h+", "(?s:.)+", ".+", r"[^\n]+\n?", "(?:a{1,2}){2}", "(?:a??)*?b", r"[a\n]+?\Z",
 )  # fmt: skip
 
 
@@ -129,7 +129,9 @@ CLASSES = (
                               "Any", "Han", "Latin", "Greek", "Common", "Script=Han", "sc=Han", "gc=Lu", "Alphabetic", "White_Space", "^L")), r"\P{L}", r"\pL",
     r"(?i:\p{Lu})", r"(?i:\p{Lt})", r"(?i:\P{Lu})", r"(?i:[^\p{Lu}])", r"(?i:[\P{Lu}a])", r"(?i:\w)", "(?i:s)", "(?i:k)", "(?i:i)", "(?i:[a-z])", "(?i:[^a-z])", "(?i:[[^k]])",
     "(?i:[a&&A])", "(?i:\u01c6)", "(?i:\u00df)", "(?i:\u00b5)", "(?i:\u0130)", "[a-z&&[^aeiou]]", "[^a-z&&[^aeiou]]", "[a[bc]d]", r"[\p{L}--[a-z]]", r"[\p{L}&&\p{Lu}]",
-    r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]", r"[^\s\p{L}\p{N}]", r"[^\r\n\p{L}\p{N}]", "[]a]", "[a-]", "[-a]", r"\x{41}", r"\u0041", r"\U00000041",
+    r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]", r"[^\s\p{L}\p{N}]", r"[^\r\n\p{L}\p{N}]", "[]a]", "[a-]", "[-a]", "[]-k]", "[^]-k]", "[--a]", "[^--a]", "[---]", "[--/]", "[--]", "[]~~a]", "[a--]", "[^a&&]", "[^&&a]", "[^&&]", r"[\w~~\d]", r"[\w~~\d~~a]",
+    r"[a-c~~[b-d]]", "[[:upper:]]", "[[:^lower:]]", "[[:ascii:]]", "(?i:[[:alpha:]])", "(?i:[[:^alpha:]])", "(?i:[^[:alpha:]])", "(?i:[[:word:]])", "(?i:[[:upper:]])",
+    "(?i:[[:^upper:]1])", "(?i:[a-k~~[:lower:]])", r"\x{41}", r"\u0041", r"\U00000041",
 )  # fmt: skip
 
 
@@ -143,8 +145,9 @@ def test_sets_of_all_code_points(pattern: str) -> None:
 WITNESSES = {
     "counted_empty": ("(?:a|b*){2}c", "xaabc"),
     "possessive_counts": ("a{1,2}+a", "xaaaaax"), "class_sets": ("[a[b]]+", "ab]x"), "class_difference": ("[a-c--b]+", "abc-"), "bare_property": (r"\pL", "pLxp"),
-    "lazy_exact": ("a{2}?", "xaab"), "open_count": ("a{,2}b", "xaab a{,2}b"), "caret": ("^a", "a\na\n"), "dollar": ("a$", "a\na\n"), "capital_z": (r"a\Z", "ba\n", "ba\n\n"),
-    "small_z": (r"a\z", "a\nza"), "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"), "dotall_flag": ("(?s:.)", "\n"), "posix_unicode": ("[[:alpha:]]", "a\u00e9"),
+    "lazy_exact": ("a{2}?", "xaab"), "bare_count": ("a{,}b", "xaab a{,}b"), "caret": ("^a", "a\na\n"), "dollar": ("a$", "a\na\n"), "capital_z": (r"a\Z", "ba\n", "ba\n\n"),
+    "small_z": (r"a\z", "a\nza"), "word_edges": (r"\<a|a\>", "aa aa"), "class_leading": ("[]-k]", "ab"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"),
+    "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"), "dotall_flag": ("(?s:.)", "\n"), "posix_unicode": ("[[:alpha:]]", "a\u00e9"),
     "word_joiners": (r"\w", "a\u200c\u200d"), "word_latin1_numbers": (r"\w", "a\u00b2\u00bd"), "fold_properties": (r"(?i:\p{Lu})", "aA\u0131\u0138"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"),
     "fold_members": ("(?i:[a&&A])", "aA"), "fold_strings": ("(?i:ss)", "\u00dfss"), "empty": (r"a|(?=b)|\Gc", "abc"),
 }  # fmt: skip

@@ -29,6 +29,7 @@ from tiktoken.load import load_tiktoken_bpe
 from tiktoken_ext import openai_public
 
 import bitlex
+from bitlex import PatternError
 from bitlex.vocabularies import VocabularyError, load, read
 from bitlex.vocabularies.byte_alphabet import ALPHABET, to_bytes
 from bitlex.vocabularies.matching import ALIKE, COMPLETE, family_of, matches_of
@@ -369,6 +370,17 @@ def test_tokenizer_json_that_is_refused(name: str) -> None:
     with pytest.raises(VocabularyError) as caught:
         read(data, "some/tokenizer.json")
     assert str(caught.value).startswith("some/tokenizer.json: ") and message in str(caught.value)
+
+
+def test_a_pattern_that_cannot_be_a_lexer() -> None:
+    """In a tokenizer.json it is told of as what is not supported there; where the caller gave it, as a PatternError."""
+    cut = {"type": "Split", "pattern": {"Regex": r"\R"}, "behavior": "Isolated", "invert": False}
+    parts = {"merges": MERGES, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [cut, {**BYTE_LEVEL, "use_regex": False}]}}
+    description = read(json.dumps(tokenizer_json(SPELLED, **parts)).encode(), "some/tokenizer.json")
+    with pytest.raises(VocabularyError, match=r"^the pre_tokenizer of [0-9a-f]{12}: a line break of one or two characters"):
+        description.lexer()
+    with pytest.raises(PatternError):
+        dataclasses.replace(description, format="tiktoken").lexer()
 
 
 VALUES = [None, True, 0, 1, -1, 2.5, "", "a", "NFC", "ByteLevel", "Sequence", [], {}, [1], ["a", "b"], {"type": "NFC"}, {"type": "ByteLevel"}, BYTE_LEVEL, DIGITS,

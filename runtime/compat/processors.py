@@ -35,7 +35,7 @@ def processors_of(found: dict[str, Any] | None) -> list[Processor]:
         return []
     kind = found["type"]
     if kind == "Sequence":
-        return [inner for one in found["processors"] for inner in processors_of(one)]
+        return [inner for one in found["processors"] for inner in processors_of(one)] or [Nothing()]
     if kind == "ByteLevel":
         return [Offsets(found["add_prefix_space"])] if found["trim_offsets"] else [Numbers()]
     if kind == "TemplateProcessing":
@@ -96,6 +96,13 @@ class Trimming(Plain):
         if behind and end >= behind:
             end = max(end - behind, start)
         return start, end
+
+
+class Nothing(Plain):
+    """A Sequence of none: it changes nothing, but texts are numbered where there is a processor."""
+
+    def process(self, encodings: list[Encoding], around: bool) -> list[Encoding]:
+        return encodings
 
 
 class Numbers(Plain):

@@ -1,0 +1,107 @@
+"""What is peculiar to (?i) in the `regex` module: expressions and trees in, sets out.
+
+    (?i:[x\\P{L}])           all but what has a case variant that is a letter, and x, X: U+0345, no letter, folds as iota does
+    (?i:'s)|[^\\p{L}]+       U+0345 again: it is not where a match may start, so none does, though the pattern would match it
+
+A class of several members asks of each whether it has any case variant of a character, and of what is negated whether it has none. From such
+sets `regex` also tells where to try at all (its "firstset"): if one set that a match may begin with is under (?i), it asks all of them so. As
+that may leave out what the pattern matches when it is tried, a pattern is read as if it began with a lookahead for that set. And alternatives
+of one character each may become one class, where one that would be read otherwise alone is refused.
+
+Invariant: `starts` is None where the engine has no such set: where a match may be empty, or begin with a dot, [a-z] or [^a], which are no sets to it;
+where nothing that it begins with is under (?i); and where that is but one set.
+Source: `SetUnion`, `Branch._reduce_to_set`, `_check_firstset` and `get_firstset` of regex 2026.11.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from .classes import Combine, Expression, Named, Points, dot
+from .codeset import ALL, EMPTY, CodeSet
+from .tree import Alternate, Atomic, Concat, Leaf, Look, Node, Repeat
+
+__all__ = ["among", "by_case", "class_of_several", "starts"]
+
+Read: TypeAlias = Callable[[Expression], CodeSet]  # the set of an expression without (?i)
+Close: TypeAlias = Callable[[CodeSet], CodeSet]  # a set with all case variants
+
+
+def starts(tree: Node, read: Read, close: Close) -> CodeSet | None:
+    leaves, empty = beginning(tree)
+    written = {leaf.what for leaf in leaves}
+    if empty or len(written) < 2 or not any(leaf.fold for leaf in leaves) or any(map(is_open, written)):
+        return None
+    return union(by_case(what, read, close) for what in written)
+
+
+def by_case(what: Expression, read: Read, close: Close) -> CodeSet:
+    """What an expression has as one member of a set that is under (?i)."""
+    match what:
+        case Points():
+            return close(read(what))
+        case Named(kind, name, negated, span):
+            points = close(read(Named(kind, name, False, span)))
+            return ~points if negated else points
+        case Combine(how, members, True):
+            return ~close(read(Combine(how, members, False)))
+        case Combine(_, members):
+            return union(by_case(member, read, close) for member in members)
+
+
+def class_of_several(members: tuple[Expression, ...], negated: bool, fold: bool, read: Read, close: Close) -> CodeSet:
+    """A property next to its complement is every character, whether the class is negated or not."""
+    if len(members) == 1 and isinstance(members[0], Combine):
+        members = members[0].members
+    named = [(read(Named(one.kind, one.name, False, one.span)), one.negated) for one in members if isinstance(one, Named)]
+    if any((points, not lacking) in named for points, lacking in named):
+        return ALL
+    points = union(by_case(member, read, close) if fold else read(member) for member in members)
+    return ~points if negated else points
+
+
+def among(branches: tuple[Node, ...]) -> Iterator[Leaf]:
+    """The leaves under (?i) which, perhaps behind what alternatives begin with alike, are an alternative."""
+    for branch in branches:
+        last = branch.items[-1] if isinstance(branch, Concat) and branch.items else branch
+        if isinstance(last, Leaf) and last.fold:
+            yield last
+
+
+def is_open(what: Expression) -> bool:
+    """A dot, or a range or what is not some character, alone in its class."""
+    if isinstance(what, Combine):
+        return len(what.members) == 1 and isinstance(what.members[0], Points) and (what.negated or len(what.members[0].points) > 1)
+    return what in (dot(False), dot(True))
+
+
+def union(sets: Iterable[CodeSet]) -> CodeSet:
+    found = EMPTY
+    for points in sets:
+        found |= points
+    return found
+
+
+def beginning(node: Node) -> tuple[list[Leaf], bool]:
+    """The leaves that a match may begin with, and whether it may begin with none of them."""
+    match node:
+        case Leaf():
+            return [node], False
+        case Concat(items):
+            leaves: list[Leaf] = []
+            for item in items:
+                found, empty = beginning(item)
+                leaves += found
+                if not empty:
+                    return leaves, False
+            return leaves, True
+        case Alternate(branches):
+            all_found = [beginning(branch) for branch in branches]
+            return [leaf for found, _ in all_found for leaf in found], any(empty for _, empty in all_found)
+        case Repeat(item, low):
+            found, empty = beginning(item)
+            return found, empty or low == 0
+        case Atomic(item) | Look(item, True, False):
+            return beginning(item)
+    return [], True
