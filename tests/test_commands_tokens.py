@@ -174,8 +174,21 @@ def test_what_would_overwrite_is_refused(folder: Path, ranks: tuple[str, ...]) -
     assert refusal("encode", *ranks, "y/*", "-o", "out/", "--format", "jsonl") == "the manifest and y/bitlex-manifest would both go to bitlex-manifest.jsonl"
     assert refusal("encode", *ranks, "x/a", "-o", "x/../x/a", "--format", "txt") == "x/a: this is an input and an output"
     assert refusal("encode", *ranks, "-", "-o", "out/") == "standard input goes to a file: -o FILE"
-    assert refusal("encode", *ranks, "x/a", "-o", os.devnull, "--format", "bin").startswith("/dev/null: this is no file")
     assert left(folder) == before
+
+
+@POSIX
+def test_outputs_that_cannot_be_written(folder: Path, ranks: tuple[str, ...]) -> None:
+    (folder / "a").write_text("hello")
+    for path in ("/dev/null", "/dev/stdout"):
+        message = f"{path}: a device or a pipe, of which a file cannot take the place"
+        assert refusal("encode", *ranks, "a", "-o", path, "--format", "bin") == f"{message}; leave -o out for standard output"
+        assert refusal("decode", *ranks, "-o", path) == f"{message}; leave -o out for standard output"
+        assert refusal("vocab", *ranks[1:], "--save", path) == f"{message}; name a file"
+    assert refusal("decode", *ranks, "-o", ".") == refusal("vocab", *ranks[1:], "--save", ".") == ".: Is a directory"
+    assert refusal("encode", *ranks, "a", "-o", "no/ids.npy") == "no/ids.npy: No such file or directory"
+    assert refusal("vocab", *ranks[1:], "--save", "no/x") == refusal("show", *ranks, "a", "--html", "no/x") == "no/x: No such file or directory"
+    assert left(folder) == ["a"]
 
 
 def test_resume(folder: Path, ranks: tuple[str, ...], template: tuple[str, str]) -> None:
@@ -266,7 +279,7 @@ def test_a_full_disk(folder: Path, ranks: tuple[str, ...], what: tuple[str, str]
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
 
-    assert refusal("encode", *ranks, "a.txt", *what, preexec_fn=limited) == "File too large"
+    assert refusal("encode", *ranks, "a.txt", *what, preexec_fn=limited) == f"{'out/a.txt.npy' if what[1] == 'out/' else what[1]}: File too large"
     assert left(folder) == ["a.txt", *["out/bitlex-manifest.jsonl"] * (what[1] == "out/")]
 
 

@@ -279,7 +279,7 @@ def test_the_command(tmp_path: Path) -> None:
     for arguments, message in (
         (("in.txt", "--vocab-size", "400", "-o", "no/a.bitlex"), "is not there"), (("in.txt", "--vocab-size", "400", "-o", "in.txt"), "an input and the output"),
         (("in.txt", "--vocab-size", "400", "-o", "c.json", "--pattern", "cl100k"), "oniguruma"), (("no.txt", "--vocab-size", "400", "-o", "c"), "no.txt"),
-        (("in.txt", "--vocab-size", "10", "-o", "c"), "alone are 256"),
+        (("in.txt", "--vocab-size", "10", "-o", "c"), "alone are 256"), (("in.txt", "--vocab-size", "400", "-o", "."), ".: Is a directory"),
     ):  # fmt: skip
         done = run(*arguments)
         assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Any
 
 from ..documents import Around
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
 __all__ = [
-    "INPUTS", "TOKENIZER", "around", "reported", "sources", "special", "tokenizer", "which_inputs", "which_special",
+    "INPUTS", "TOKENIZER", "around", "refuse_device", "reported", "sources", "special", "tokenizer", "which_inputs", "which_special",
     "which_tokenizer",
 ]  # fmt: skip
 
@@ -121,6 +122,12 @@ def which_inputs(to: argparse.ArgumentParser) -> None:
 def sources(options: argparse.Namespace, found: list[Found] | None = None) -> list[Source]:
     found = find(options.files or [STANDARD_INPUT]) if found is None else found
     return [Source(one.path, options.input, options.field) for one in found]
+
+
+def refuse_device(path: str | None) -> None:
+    """Said to those who mean standard output by /dev/stdout."""
+    if path is not None and os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise ValueError(f"{path}: a device or a pipe, of which a file cannot take the place; leave -o out for standard output")
 
 
 def reported(error: ValueError) -> int:

@@ -70,6 +70,7 @@ def run_encode(options: argparse.Namespace) -> int:
         options.misused(f"the name {output!r} does not say what to write: give --format, or a name that ends in / for a folder")
     if output is None and format == "npy":
         options.misused("npy is written to a file or a folder: give -o, or another --format")
+    choosing.refuse_device(output)
     found = find(options.files or [STANDARD_INPUT])
     chosen = choosing.tokenizer(options)
     if options.dtype == "u16" and format in ("npy", "bin") and chosen.vocabulary_size > 1 << 16:

@@ -122,10 +122,13 @@ def refuse_format(options: argparse.Namespace, asked: dict[str, Any]) -> None:
 
 
 def refuse_places(options: argparse.Namespace) -> None:
-    """The folder of the output is there, and the output is no input: said before hours of work, not behind them."""
+    """The output can be written, as far as that is known now, and is no input: said before hours of work, not behind them."""
+    from ..outputs import place_of
+
     folder = os.path.dirname(options.output) or os.curdir
     if not os.path.isdir(folder):
         raise ValueError(f"{options.output}: the folder {folder} is not there")
+    place_of(options.output)
     for file in options.files:
         if os.path.exists(options.output) and os.path.exists(file) and os.path.samefile(file, options.output):
             raise ValueError(f"{file}: this is an input and the output")
