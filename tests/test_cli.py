@@ -241,6 +241,16 @@ def test_generate_writes_a_lexer(tmp_path: Path) -> None:
     assert done.stdout == "['a', ' ', 'b']\n"
 
 
+def test_generate_says_what_is_wrong(tmp_path: Path) -> None:
+    assert output("generate", "--help").startswith("usage: bitlex generate ")
+    done = bitlex_command("generate", "--pattern", "a", "--name", "class", "--out", str(tmp_path))
+    assert (done.returncode, done.stderr) == (1, b"error: --name 'class' is a keyword of Python, which cannot be imported\n")
+    for program in ("bitlex.cli import run as main", "bitlex.generator.__main__ import main"):
+        alone = without("jinja2", *["generate"] * ("cli" in program), "--pattern", "a", "--out", str(tmp_path), program=program)
+        assert (alone.returncode, alone.stderr) == (1, "error: writing source needs jinja2: pip install 'bitlex[generate]'\n")
+    assert not list(tmp_path.iterdir())
+
+
 # --- prove ------------------------------------------------------------------------------------------------------------------------------
 
 PROOFS = [
@@ -254,9 +264,8 @@ def needs(*names: str) -> None:
         pytest.importorskip(name, reason=f"{name} is not installed")
 
 
-def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    program = f"import sys; sys.modules[{module!r}] = None; from bitlex.cli import run; run()"
-    command = [sys.executable, "-c", program, *arguments]
+def without(module: str, *arguments: str, program: str = "bitlex.cli import run as main") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", f"import sys; sys.modules[{module!r}] = None; from {program}; sys.exit(main())", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 

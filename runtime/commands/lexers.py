@@ -142,14 +142,10 @@ def run_generate(options: argparse.Namespace) -> int:
 
 def generate(arguments: list[str]) -> int:
     """`python -m generator`, except that the files have to go somewhere else than into the installed package."""
-    from importlib.util import find_spec
-
     from ..generator.__main__ import main as generator
 
     harmless = ("--o", "--show", "--check", "--help", "-h")
     if not any(argument.startswith(harmless) for argument in arguments):
         print("bitlex generate: say where to write to, with --out DIR (or see --help)", file=sys.stderr)
         return 2
-    if find_spec("jinja2") is None and not any(argument.startswith(("--show", "--help", "-h")) for argument in arguments):
-        return complain("writing source needs jinja2: pip install 'bitlex[generate]'")
-    return generator(arguments)
+    return generator(arguments, "bitlex generate")
