@@ -461,7 +461,7 @@ def test_vocab_saves(folder: Path, ranks: tuple[str, ...]) -> None:
     assert output("vocab", ranks[1], *SPECIAL, "--save", "small.bitlex") == b""
     assert left(folder) == ["small.bitlex"]
     assert output("encode", "-t", "small.bitlex", "--allow-special", "all", input=b"hello<|go|>") == b"259 301\n"
-    assert refusal("encode", "-t", "small.bitlex", "--family", "gpt2") == "small.bitlex: family= goes with other files: a saved tokenizer is complete"
+    assert refusal("encode", "-t", "small.bitlex", "--family", "gpt2") == "small.bitlex: --family goes with other files: a saved tokenizer is complete"
     (folder / "a.txt").write_text("hello")
     output("encode", *ranks, "a.txt", "-o", "out/")
     output("encode", "-t", "small.bitlex", "a.txt", "-o", "out/", "--resume")  # it is the same tokenizer
@@ -472,7 +472,7 @@ def test_tokenizers_that_are_none(folder: Path, template: tuple[str, str]) -> No
     (folder / "model" / "tokenizer.json").write_bytes(Path(template[1]).read_bytes())
     assert output("encode", "-t", "model", input=b"hello") == b"259\n"
     (folder / "empty").touch()
-    assert refusal("encode", "-t", "empty", input=b"").startswith("empty: begins with b''")
+    assert refusal("encode", "-t", "empty", input=b"") == "empty: is empty"
     for name in ("none.json", "none.tiktoken", "none.bitlex", "no/folder/at/all"):
         assert refusal("count", "-t", name) == f"{name}: No such file or directory"
     env = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder)}
@@ -559,6 +559,18 @@ def test_wrong_command_lines_exit_2(folder: Path, arguments: list[str]) -> None:
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"bitlex" in done.stderr
     assert left(folder) == []
+
+
+def test_messages_speak_of_options(folder: Path, ranks: tuple[str, ...], template: tuple[str, str]) -> None:
+    assert refusal("vocab", ranks[1]).endswith("): say --family or --pattern, and --special")
+    assert refusal("vocab", template[1], "--family", "gpt2").endswith(": --family, --pattern and --special are for rank files; others say it themselves")
+    output("vocab", *ranks[1:], "--save", "a.bitlex")
+    assert refusal("vocab", "a.bitlex", "--family", "gpt2") == "a.bitlex: --family goes with other files: a saved tokenizer is complete"
+    assert refusal("split", "--pattern", "a{1000000}").endswith(" instructions; only bitlex.compile takes another limit")
+    train = ("train", "-", "-o", "a.json", "--vocab-size")
+    assert refusal(*train, "99999999999", input=b"a") == "--vocab-size is too large: there may be fewer than 2,097,152 ids"
+    assert refusal(*train, "300", "--pattern", "cl100k").endswith("; give another --pattern, or -o a name that says another format")
+    assert refusal(*train, "300", "--seen-bytes") == "--seen-bytes and --limit-alphabet go with --tie-break huggingface, not 'minbpe'"
 
 
 def test_a_number_of_threads_that_is_none(ranks: tuple[str, ...]) -> None:

@@ -194,8 +194,13 @@ def test_files_that_are_no_ids(tmp_path: Path) -> None:
     for wrong, what in ((np.zeros((2, 2), np.uint32), "uint32 (2, 2)"), (np.zeros(2), "float64 (2,)")):
         np.save(path, wrong)
         assert refusal(path) == f"a.npy: no array of ids: {what}"
-    path.write_bytes(b"no array")
-    assert refusal(path).startswith("a.npy: ")
+    np.save(path, np.zeros(100, np.uint32))
+    whole = path.read_bytes()
+    for data in (b"", b"no array", b"PK\3\4", whole[:6], whole[:60], whole[:200], whole[:10] + b"x" * 118 + whole[128:]):
+        path.write_bytes(data)
+        assert refusal(path) == "a.npy: no array of numbers as numpy writes it, or cut short"
+    np.save(path, np.array([None]))
+    assert refusal(path) == "a.npy: no array of numbers as numpy writes it, or cut short"
     np.save(path, np.zeros(3, np.uint32))
     np.save(index_of(str(path)), np.array([0, 2], np.uint64))
     assert refusal(path) == "a.idx.npy: says 2 ids, and a.npy has 3"

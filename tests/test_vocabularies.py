@@ -583,7 +583,7 @@ def test_what_is_no_capturing_group(pattern: str) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "x: begins with b'': no rank file"),
+        (b"", "x: is empty"),
         (b"hello", "x: begins with b'hello'"),
         (b"GGUF\x03", "x: a GGUF file"),
         (b"#version: 0.2\n", "x: a merges.txt"),

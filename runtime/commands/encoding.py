@@ -14,6 +14,7 @@ from ..inputs import STANDARD_INPUT, Found, InputError, Source, find
 from ..outputs import FORMATS, MANIFEST, NUMBERS, Output, writing, written
 from ..terminal import Progress
 from . import Commands, choosing
+from .console import complain
 
 if TYPE_CHECKING:
     from ..manifest import Manifest
@@ -194,7 +195,7 @@ class Encoding:
 
     def failed(self, error: InputError) -> int:
         self.progress.line.clear()
-        return choosing.reported(error)
+        return complain(error)
 
     def ended(self, code: int) -> int:
         if not code:

@@ -78,6 +78,8 @@ def read(
 
     if data.startswith(MAGIC):
         return read_minbpe(data, where, name)
+    if not data:
+        raise VocabularyError(f"{where}: is empty")
     for beginning, what in OTHERS:
         if data.startswith(beginning):
             raise VocabularyError(f"{where}: {what}")
