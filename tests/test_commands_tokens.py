@@ -548,7 +548,7 @@ def test_help_has_examples_that_parse(command: str) -> None:
     "arguments",
     [
         ["encode"], ["encode", "-t", "x", "--resume"], ["encode", "-t", "x", "--resume", "-o", "a.npy"], ["encode", "-t", "x", "--format", "npy"],
-        ["encode", "-t", "x", "-o", "ids"], ["encode", "-t", "x", "-o", "a.csv"], ["encode", "-t", "x", "--special", "a"],
+        ["encode", "-t", "x", "-o", "ids"], ["encode", "-t", "x", "-o", "a.csv"], ["encode", "-t", "x", "-o", "a.npy", "--format", "jsonl"], ["encode", "-t", "x", "--special", "a"],
         ["encode", "-t", "x", "--special", "=1"], ["encode", "-t", "x", "--allow-special", "a", "--ordinary"], ["encode", "-t", "x", "--dtype", "u8"],
         ["encode", "-t", "x", "--family", "a", "--pattern", "b"], ["decode"], ["count", "--json"], ["show", "-t"], ["vocab"], ["vocab", "x", "--id", "y"],
         ["decode", "-t", "x", "--input", "text"], ["encode", "-t", "x", "--threads", "many"], ["encode", "-t", "x", "--thread", "1"],

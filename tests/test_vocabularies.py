@@ -699,6 +699,14 @@ def test_published_files_of_several_names(file: str, name: str) -> None:
 
 
 @needs_data
+def test_the_name_of_another_published_file(tmp_path: Path) -> None:
+    path = Path(DATA) / "vocab" / "r50k_base.tiktoken"
+    with pytest.raises(VocabularyError, match=r"r50k_base.tiktoken: name= is p50k_edit, and this is the file of r50k_base$"):
+        load(path, name="p50k_edit")
+    assert load(path, name="mine").name == "mine"
+
+
+@needs_data
 @pytest.mark.parametrize("name", list(JSON_FILES))
 def test_published_tokenizer_json(name: str) -> None:
     path = Path(DATA) / "vocab" / f"{name}.tokenizer.json"

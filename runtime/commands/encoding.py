@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from ..documents import encode_documents, encode_in_parts
@@ -69,6 +70,9 @@ def run_encode(options: argparse.Namespace) -> int:
     format = options.format or ("npy" if folder else "txt" if output is None else output.rpartition(".")[2])
     if format not in FORMATS:
         options.misused(f"the name {output!r} does not say what to write: give --format, or a name that ends in / for a folder")
+    says = None if output is None or folder else PurePath(output).suffix[1:]
+    if says in FORMATS and says != format:
+        options.misused(f"--format {format}, but the name {output!r} says {says}: leave --format out, or give another name")
     if output is None and format == "npy":
         options.misused("npy is written to a file or a folder: give -o, or another --format")
     choosing.refuse_device(output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -63,12 +64,25 @@ def length(given: str) -> int:
 def run_same(options: argparse.Namespace) -> int:
     from ..comparison import difference
 
+    note_misspelled(options.first, options.second)
     found = difference(options.first, options.second)
     if found is None:
         print("the same on every text")
         return 0
     print(f"different, first on {found.text!r}:\n  first   {found.first}\n  second  {found.second}")
     return 1
+
+
+def note_misspelled(first: str, second: str) -> None:
+    """Say of what looks like a name, next to a family, that it is taken for a pattern."""
+    names = {name for known, aliases in catalogue.families().items() for name in (known, *aliases)}
+    for one, other in ((first, second), (second, first)):
+        if other in names and one not in names and re.fullmatch(r"[\w.-]+", one):
+            try:
+                why = f"the family is spelled {catalogue.canonical_name(one)}"
+            except ValueError as error:
+                why = str(error)
+            complain(f"{one!r} is read as a pattern: {why}")
 
 
 def run_prove(options: argparse.Namespace) -> int:
