@@ -211,6 +211,21 @@ def test_ctrl_c_exits_130(tmp_path: Path, writing: bool) -> None:
         assert process.returncode == 130
 
 
+def test_ctrl_c_while_modules_are_imported() -> None:
+    program = """if True:
+        import sys
+        class Interrupted:
+            def find_spec(self, name, path, target=None):
+                if name == "bitlex.commands":
+                    raise KeyboardInterrupt
+        sys.meta_path.insert(0, Interrupted())
+        from bitlex.cli import run
+        run()
+    """
+    done = subprocess.run([sys.executable, "-c", program, "families"], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 def test_closed_standard_streams() -> None:
     done = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "families"], capture_output=True, text=True, timeout=60, check=False

@@ -18,6 +18,7 @@ import tiktoken.load
 import tokenizers
 
 import bitlex
+from bitlex.cli import main
 from bitlex.training import checkpoint
 from bitlex.training.plots import compression_by_size
 from bitlex.training.progress import Display, Progress
@@ -259,6 +260,22 @@ def test_killed_at_any_time(number: signal.Signals, tmp_path: Path) -> None:
     assert bitlex.Tokenizer.from_file(tmp_path / "out.bitlex").description.digest == expected
     left = {path.name for path in tmp_path.iterdir()} - {"in.txt", "out.bitlex"}
     assert all(name.startswith(".") for name in left) and (number == signal.SIGKILL or not left)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_ctrl_c_says_how_to_go_on(begun: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = tmp_path / "out.bitlex.checkpoint"
+
+    def interrupted(*_: object, **options: Any) -> None:
+        assert options["checkpoint"] == str(kept)
+        if begun:
+            kept.touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bitlex.training.train", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        main(["train", "-", "--vocab-size", "300", "-o", str(tmp_path / "out.bitlex")])
+    assert capsys.readouterr().err == f"bitlex: interrupted; --resume goes on from {kept}\n" * begun
 
 
 def test_the_command(tmp_path: Path) -> None:

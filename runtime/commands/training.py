@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..inputs import FORMS, STANDARD_INPUT
 from . import Commands
 from .choosing import INPUTS
-from .console import print_table
+from .console import complain, print_table
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -82,8 +82,12 @@ def run_train(options: argparse.Namespace) -> int:
             max_token_length=options.max_token_length, threads=options.threads, input=options.input, field=options.field,
             memory=options.memory, spill=options.spill, checkpoint=checkpoint, resume=options.resume, progress=display, **asked,
         )  # fmt: skip
-    finally:
+    except BaseException as error:
         display.clear()
+        if not isinstance(error, Exception) and os.path.exists(checkpoint):
+            complain(f"interrupted; --resume goes on from {checkpoint}")
+        raise
+    display.clear()
     write(made, options.output)
     os.unlink(checkpoint)
     if not options.quiet:
