@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import keyword
 import os
 import sys
 import tempfile
@@ -30,10 +31,10 @@ OUT = Path(__file__).parent.parent / "generated"
 DIFF_LINES = 60
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(prog: str) -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(
-        prog="python -m generator", description="Turn pretokenizer patterns into lexers: Python and C source.",
-        epilog="examples: '%(prog)s' writes all families; '%(prog)s --show peek2 cl100k' prints a table; "
+        prog=prog, description="Turn pretokenizer patterns into lexers: Python and C source.",
+        epilog="examples: '%(prog)s --out .' writes all families; '%(prog)s --show peek2 cl100k' prints a table; "
                "'%(prog)s --pattern \"\\\\w+|\\\\W\" --name mine --out .' compiles your own pattern",
     )  # fmt: skip
     found.add_argument("families", nargs="*", metavar="FAMILY", help="families of the catalogue (default: all)")
@@ -47,14 +48,14 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--dialect", default="fancy", choices=sorted(DIALECTS), help="its regex engine (default: %(default)s)")
     found.add_argument("--behavior", default="isolated", choices=BEHAVIORS, help="what becomes of a match (default: %(default)s)")
     found.add_argument("--invert", action="store_true", help="swap matches and what lies between them")
-    found.add_argument("--out", type=Path, help="folder to write to (default: generated/ of this checkout)")
+    found.add_argument("--out", type=Path, help="folder to write to (default of 'python -m generator': generated/ beside it)")
     found.add_argument("--seconds", type=float, default=60.0, help="give up on a pattern after so long (default: %(default)s)")
     return found
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, prog: str = "python -m generator") -> int:
     """Run the command line; the exit code: 0, or 1 if something is out of date or wrong."""
-    options = parser().parse_args(arguments)
+    options = parser(prog).parse_args(arguments)
     try:
         return run(options)
     except BrokenPipeError:  # whoever read our output has enough
@@ -70,6 +71,8 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("give either families or --pattern")
     if not options.name.isidentifier() or not options.name.isascii():
         raise ValueError(f"--name {options.name!r} is not an ASCII identifier")
+    if keyword.iskeyword(options.name):
+        raise ValueError(f"--name {options.name!r} is a keyword of Python, which cannot be imported")
     names = [family(name).name for name in options.families] or list(families())
     if options.show:
         if options.pattern is None and not options.families:
@@ -87,8 +90,10 @@ def custom(options: argparse.Namespace) -> Program:
 
 
 def write(options: argparse.Namespace, names: list[str]) -> int:
-    from .emit import LOOPS, emit, emit_catalogue  # jinja2 is only needed to write
-
+    try:
+        from .emit import LOOPS, emit, emit_catalogue
+    except ModuleNotFoundError:  # only needed to write
+        raise ImportError("writing source needs jinja2: pip install 'bitlex[generate]'") from None
     files: dict[str, str] = {}
     if options.pattern is not None:
         program = custom(options)
@@ -103,7 +108,7 @@ def write(options: argparse.Namespace, names: list[str]) -> int:
         files |= emit_catalogue(families())
     out = options.out or OUT
     if options.pattern is not None and options.out is None:
-        raise ValueError("--pattern needs --out DIR: generated/ holds the catalogue only")
+        raise ValueError("--pattern needs --out DIR")
     stale = [path for path, text in sorted(files.items()) if read(out / path) != text]
     whole = options.pattern is None and not options.families
     extra = sorted(set(listing(out)) - set(files)) if whole and out == OUT else []
@@ -113,7 +118,7 @@ def write(options: argparse.Namespace, names: list[str]) -> int:
         for path in extra:
             print(f"{path}: no family writes this file")
         if stale or extra:
-            print(f"{len(stale) + len(extra)} of {len(files)} files are not what the generator writes; run: make generate")
+            print(f"{len(stale) + len(extra)} of {len(files)} files are not what the generator writes, which without --check it does: make generate")
         return 1 if stale or extra else 0
     for path in stale:
         replace(out / path, files[path])

@@ -10,14 +10,13 @@ quietly. Files are mapped into memory, and what is printed is written in chunks 
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
+from typing import TYPE_CHECKING
 
-from . import __version__
-from .commands import Commands, counting, decoding, encoding, lexers, pieces, showing, training, vocabularies
-from .commands.console import complain
+if TYPE_CHECKING:
+    import argparse
 
 __all__ = ["main", "run"]
 
@@ -37,6 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; the exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] == ["generate"]:
+        from .commands import lexers
+
         return lexers.generate(arguments[1:])
     options = parser().parse_args(arguments)
     if sys.stdout is None:
@@ -47,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run() -> None:
-    """Run the command and leave, whatever happens on the way."""
+    """Run the command and leave, whatever happens on the way, also while modules are imported: all but a few are by functions."""
     for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         if signal.getsignal(number) is signal.SIG_DFL:  # under nohup it is ignored, and stays so
             signal.signal(number, leave)
@@ -78,6 +79,12 @@ class Terminated(BaseException):
         self.number = number
 
 
+def complain(error: Exception | str) -> int:
+    from .commands.console import complain
+
+    return complain(error)
+
+
 def leave(number: int, frame: object) -> None:
     raise Terminated(number)
 
@@ -89,6 +96,11 @@ def discard_output() -> None:
 
 
 def parser() -> argparse.ArgumentParser:
+    import argparse
+
+    from . import __version__
+    from .commands import Commands, counting, decoding, encoding, lexers, pieces, showing, training, vocabularies
+
     found = argparse.ArgumentParser(
         prog="bitlex", description="Tokenize and split text exactly as language models do.", epilog=EXAMPLES, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -9,8 +9,12 @@ from typing import Any
 
 __all__ = ["fetch", "tokenizer_json"]
 
+FILE = "tokenizer.json"
 FILES = (".bitlex", ".json", ".model", ".tiktoken")  # what ends so is no name, and need not be asked for far away
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+
+# What is raised where no answer comes.
+UNREACHABLE = ("ConnectError", "ConnectionError", "LocalEntryNotFoundError", "OfflineModeIsEnabled", "ProxyError")
 
 
 def tokenizer_json(source: Any) -> Any:
@@ -19,19 +23,30 @@ def tokenizer_json(source: Any) -> Any:
         return source
     path = Path(source)
     if path.is_dir():
-        return path / "tokenizer.json"
+        return path / FILE
     if path.exists() or not NAME.fullmatch(str(source)) or path.suffix in FILES:
         return path
     return fetch(str(source))
 
 
 def fetch(name: str, **options: Any) -> str:
-    """The path of the tokenizer.json of a model. `options` are those of huggingface_hub.hf_hub_download, as `revision` and `token`."""
+    """The path of the tokenizer.json of a model. `options` are those of huggingface_hub.hf_hub_download, as `revision` and `token`.
+
+    What is not in its cache is asked for once before: without a network, hf_hub_download tries again and again, for 20 seconds.
+    """
     try:
-        from huggingface_hub import hf_hub_download
+        from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url, try_to_load_from_cache
     except ImportError:
         raise FileNotFoundError(
             f"{name}: no such file; to fetch the tokenizer of a model by its name, install huggingface_hub"
         ) from None
-    path: str = hf_hub_download(repo_id=name, filename="tokenizer.json", **options)
-    return path
+    revision, token = options.get("revision"), options.get("token")
+    try:
+        if not isinstance(try_to_load_from_cache(name, FILE, options.get("cache_dir"), revision), str):
+            get_hf_file_metadata(hf_hub_url(name, FILE, revision=revision), token=token)
+        path: str = hf_hub_download(repo_id=name, filename=FILE, **options)
+        return path
+    except Exception as error:  # of the package that huggingface_hub asks by: requests, httpx, ...
+        if type(error).__name__ not in UNREACHABLE:
+            raise
+        raise FileNotFoundError(f"{name}: no such file, and the Hugging Face hub cannot be reached to look for such a model: {error}") from None

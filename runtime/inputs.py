@@ -34,6 +34,7 @@ __all__ = ["FORMS", "STANDARD_INPUT", "Document", "Found", "InputError", "Source
 FORMS = ("text", "lines", "jsonl", "parquet")
 BY_SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 CHUNK = 1 << 16  # bytes read at a time
+KINDS = {type(None): "null", bool: "true or false", int: "a number", float: "a number", list: "an array", dict: "an object"}  # as JSON says it
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -56,7 +57,10 @@ class Found(NamedTuple):
 
 
 def find(arguments: Iterable[str]) -> list[Found]:
-    """The files that arguments stand for: a path that is there, itself; a glob, what it matches, sorted; "-", standard input."""
+    """The files that arguments stand for: a path that is there, itself; a glob, what it matches, sorted; "-", standard input.
+
+    A folder that a glob would look into, and may not, is among what it matches: reading it says why.
+    """
     found = []
     for argument in arguments:
         if argument == STANDARD_INPUT:
@@ -65,11 +69,24 @@ def find(arguments: Iterable[str]) -> list[Found]:
             found.append(Found(argument, os.path.basename(argument)))
         else:
             root = fixed_part(argument)
-            files = [path for path in sorted(glob.iglob(argument, recursive=True)) if not os.path.isdir(path)]
+            files = {path for path in glob.iglob(argument, recursive=True) if not os.path.isdir(path)} | set(closed_folders(argument))
             if not files:
                 raise InputError(f"{argument}: no file matches")
-            found.extend(Found(path, os.path.relpath(path, root)) for path in files)
+            found.extend(Found(path, os.path.relpath(path, root)) for path in sorted(files))
     return found
+
+
+def closed_folders(pattern: str) -> Iterator[str]:
+    """The folders that a glob looks into and cannot list, which the module glob passes over."""
+    parts = PurePath(pattern).parts
+    for at, part in enumerate(parts):
+        if glob.has_magic(part) and parts[at - 1 : at] != ("**",):
+            looked_into = os.path.join(*parts[:at] or (os.curdir,), part if part == "**" else "", "")
+            for folder in glob.iglob(looked_into, recursive=True):
+                try:
+                    os.scandir(folder).close()
+                except OSError:
+                    yield os.path.dirname(folder).removeprefix(os.path.join(os.curdir, ""))
 
 
 def fixed_part(pattern: str) -> str:
@@ -247,5 +264,5 @@ class Source:
             else:
                 raise self.error(number, f"nothing at {self.field!r}; say --field, or field=")
         if not isinstance(value, (str, bytes)):
-            raise self.error(number, f"what is at {self.field!r} is no text: {type(value).__name__}")
+            raise self.error(number, f"what is at {self.field!r} is no text, but {KINDS.get(type(value), type(value).__name__)}")
         return value

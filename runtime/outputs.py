@@ -16,8 +16,8 @@ before its ids. Rejected: a header of our own (numpy, and all that reads its fil
 
 from __future__ import annotations
 
+import errno
 import os
-import stat
 import struct
 import sys
 from array import array
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Ids = npt.NDArray[np.unsignedinteger[Any]]
 
-__all__ = ["FORMATS", "MANIFEST", "NUMBERS", "Output", "index_of", "whole_files", "writing", "written"]
+__all__ = ["FORMATS", "MANIFEST", "NUMBERS", "Output", "index_of", "place_of", "whole_files", "writing", "written"]
 
 FORMATS = ("npy", "bin", "jsonl", "txt")
 NUMBERS = {"u16": "<u2", "u32": "<u4"}
@@ -164,7 +164,10 @@ def npy_header(number: str, count: int) -> bytes:
 
 @contextmanager
 def whole_files(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
-    """Files to write to, which get their names, in this order, when all of them are on the disk and the block ends well."""
+    """Files to write to, which get their names, in this order, when all of them are on the disk and the block ends well.
+
+    An OSError about the files that are written meanwhile, or about none (a full disk), names the last path: the one asked for.
+    """
     places = [place_of(path) for path in paths]
     made: list[Path] = []
     files: list[BinaryIO] = []
@@ -182,6 +185,10 @@ def whole_files(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
             del made[0]
         for folder in {place.parent for place in places}:
             keep(folder)
+    except OSError as error:
+        if error.errno is None or (error.filename is not None and Path(error.filename) not in made):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(paths[-1])) from error
     finally:
         for file in files:
             with suppress(OSError):  # a full disk was already complained about
@@ -192,11 +199,12 @@ def whole_files(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
 
 
 def place_of(path: str | os.PathLike[str]) -> Path:
-    """Where a file goes: where a link points to. What is there and is no file (a device, a pipe) cannot be replaced by one."""
-    place = Path(os.path.realpath(path))
-    if place.exists() and not stat.S_ISREG(place.stat().st_mode):
-        raise ValueError(f"{path}: this is no file that could be replaced by another; leave the output out, for standard output")
-    return place
+    """Where a file goes: where a link points to. What is there and is no file (a folder, a device, a pipe) cannot be replaced by one."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{path}: a device or a pipe, of which a file cannot take the place; name a file")
+    return Path(os.path.realpath(path))
 
 
 def keep(folder: Path) -> None:

@@ -6,9 +6,10 @@
     header    everything but the tables, as saved_values.py spells it
     tables    from a multiple of 4096 on: the image of the C extension, and the merges of the vocabulary
 
-Processes that load the same file share the memory of its tables. The tokens of the vocabulary are a part of the image; they and the merges
-are copied when somebody asks for them, which encoding and decoding do not. Invariants: a file appears under its name when it is whole;
-one that was cut short, or of which a byte was changed, is a VocabularyError, and so is one from a machine with the other order of
+Processes that load the same file share the memory of its tables. A file that is in use is replaced by renaming another, as `save` does it: to
+write into it changes the tables under those who have it open, and to shorten it crashes them. The tokens of the vocabulary are a part of the
+image; they and the merges are copied when somebody asks for them, which encoding and decoding do not. Invariants: a file appears under its name
+when it is whole; one that was cut short, or of which a byte was changed, is a VocabularyError, and so is one from a machine with the other order of
 bytes. Where the image is of another version, or there is no C extension, the tables are made again from the vocabulary. The checksum is
 against accidents: it notices every change of eight bytes side by side for certain, and any other but by a chance of 2 to the -64. What a
 forged file can do is give wrong ids. Rejected: pickle (it runs what a file says); compression (a file of 9 MB loads faster as it is than one of

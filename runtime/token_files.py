@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["IdFile", "Part", "is_index"]
 
 MOST = 1 << 20  # ids of a part
+NPY = b"\x93NUMPY"  # what a .npy file begins with
 
 
 class Part(NamedTuple):
@@ -79,23 +81,14 @@ class IdFile:
 
     def array(self, index: npt.NDArray[np.uint64] | None) -> Any:
         """The ids, mapped where they can be."""
-        import numpy
 
         if self.path == STANDARD_INPUT:
             raise InputError(f"{self.path}: {self.format} is read from a file, not from standard input")
         if is_index(self.path):
             raise InputError(f"{self.path}: this is an index, which says where documents begin in the file of the same name without .idx")
-        try:
-            if self.format == "npy":
-                ids = numpy.load(self.path, mmap_mode="r", allow_pickle=False)
-            else:
-                ids = self.numbers(index)
-        except (ValueError, EOFError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{self.path}: {error}") from None
-        if getattr(ids, "ndim", 0) != 1 or ids.dtype.kind not in "ui":
-            raise InputError(f"{self.path}: no array of ids: {getattr(ids, 'dtype', type(ids).__name__)} {getattr(ids, 'shape', '')}")
+        ids = array_of(self.path) if self.format == "npy" else self.numbers(index)
+        if ids.ndim != 1 or ids.dtype.kind not in "ui":
+            raise InputError(f"{self.path}: no array of ids: {ids.dtype} {ids.shape}")
         if index is not None and int(index[-1]) != len(ids):
             raise InputError(f"{index_of(self.path)}: says {int(index[-1]):,} ids, and {self.path} has {len(ids):,}")
         return ids
@@ -122,13 +115,10 @@ class IdFile:
         path = index_of(self.path)
         if self.path == STANDARD_INPUT or not os.path.exists(path):
             return None
-        try:
-            index = numpy.load(path, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise InputError(f"{path}: {error}") from None
+        index = array_of(path)
         if index.ndim != 1 or index.dtype != numpy.uint64 or not len(index) or index[0] or (index[1:] < index[:-1]).any():
             raise InputError(f"{path}: no index: it does not rise from 0")
-        return index  # type: ignore[no-any-return]
+        return index
 
     def of_lines(self) -> Iterator[Part]:
         import numpy
@@ -160,6 +150,18 @@ class IdFile:
         return value
 
 
+def array_of(path: str) -> npt.NDArray[Any]:
+    """The array of a .npy file, mapped. What numpy says where there is none is about its own options, or what it was doing."""
+    import numpy
+
+    with open(path, "rb") as file:
+        known = file.read(len(NPY)) == NPY
+    with suppress(ValueError, EOFError):
+        if known:
+            return numpy.load(path, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
+    raise InputError(f"{path}: no array of numbers as numpy writes it, or cut short")
+
+
 def is_index(path: str) -> bool:
     """Whether a file is what `outputs` writes beside ids: named so, and of numbers that ids are never written as."""
     import numpy
@@ -167,6 +169,6 @@ def is_index(path: str) -> bool:
     if not path.endswith(".idx.npy"):
         return False
     try:
-        return bool(numpy.load(path, mmap_mode="r", allow_pickle=False).dtype == numpy.uint64)
-    except (OSError, ValueError, EOFError):
+        return bool(array_of(path).dtype == numpy.uint64)
+    except (OSError, InputError):
         return False

@@ -95,7 +95,8 @@ class Tokenizer:
         """The tokenizer of a file: .tiktoken ranks, tokenizer.json, tekken.json, a minbpe model, or one that `save` wrote.
 
         What it is, its content says. `options` are those of `bitlex.vocabularies.load`: rank files that are not known need `family=` or
-        `pattern=`, and `special=`. VocabularyError (a ValueError) for what is malformed or not supported.
+        `pattern=`, and `special=`. VocabularyError (a ValueError) for what is malformed or not supported. A saved one stays mapped: the file may
+        be replaced meanwhile, as `save` does it, but not be written into.
         """
         from .saving import is_saved, load_saved
 
@@ -155,7 +156,10 @@ class Tokenizer:
         return Tokenizer(description, encoder=make_encoder(description, self._lexer, image), lexer=self._lexer)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all of it to one file, from which it loads in milliseconds, mapped into memory. The file appears when it is whole."""
+        """Write all of it to one file, from which it loads in milliseconds, mapped into memory. The file appears when it is whole.
+
+        One that is there is replaced and stays with those who have it open; so do not copy over it, nor write into it, while it is in use.
+        """
         from .saving import save
 
         save(self, path)

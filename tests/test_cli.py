@@ -211,6 +211,21 @@ def test_ctrl_c_exits_130(tmp_path: Path, writing: bool) -> None:
         assert process.returncode == 130
 
 
+def test_ctrl_c_while_modules_are_imported() -> None:
+    program = """if True:
+        import sys
+        class Interrupted:
+            def find_spec(self, name, path, target=None):
+                if name == "bitlex.commands":
+                    raise KeyboardInterrupt
+        sys.meta_path.insert(0, Interrupted())
+        from bitlex.cli import run
+        run()
+    """
+    done = subprocess.run([sys.executable, "-c", program, "families"], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 def test_closed_standard_streams() -> None:
     done = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "families"], capture_output=True, text=True, timeout=60, check=False
@@ -241,6 +256,16 @@ def test_generate_writes_a_lexer(tmp_path: Path) -> None:
     assert done.stdout == "['a', ' ', 'b']\n"
 
 
+def test_generate_says_what_is_wrong(tmp_path: Path) -> None:
+    assert output("generate", "--help").startswith("usage: bitlex generate ")
+    done = bitlex_command("generate", "--pattern", "a", "--name", "class", "--out", str(tmp_path))
+    assert (done.returncode, done.stderr) == (1, b"error: --name 'class' is a keyword of Python, which cannot be imported\n")
+    for program in ("bitlex.cli import run as main", "bitlex.generator.__main__ import main"):
+        alone = without("jinja2", *["generate"] * ("cli" in program), "--pattern", "a", "--out", str(tmp_path), program=program)
+        assert (alone.returncode, alone.stderr) == (1, "error: writing source needs jinja2: pip install 'bitlex[generate]'\n")
+    assert not list(tmp_path.iterdir())
+
+
 # --- prove ------------------------------------------------------------------------------------------------------------------------------
 
 PROOFS = [
@@ -254,9 +279,8 @@ def needs(*names: str) -> None:
         pytest.importorskip(name, reason=f"{name} is not installed")
 
 
-def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    program = f"import sys; sys.modules[{module!r}] = None; from bitlex.cli import run; run()"
-    command = [sys.executable, "-c", program, *arguments]
+def without(module: str, *arguments: str, program: str = "bitlex.cli import run as main") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", f"import sys; sys.modules[{module!r}] = None; from {program}; sys.exit(main())", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 

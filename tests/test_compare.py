@@ -61,7 +61,13 @@ def test_what_cannot_be_compared_says_so():
 def test_command(capsys):
     assert main(["same", "gpt2", "bytelevel"]) == 0
     assert main(["same", "cl100k", "llama3"]) == 1
-    assert "different, first on '\\n '" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "different, first on '\\n '" in said.out and said.err == ""
+    for misspelled, note in (("lama3", "no family 'lama3'; did you mean llama3"), ("LLaMA3", "the family is spelled llama3\n")):
+        assert main(["same", misspelled, "cl100k"]) == main(["same", "cl100k", misspelled]) == 1
+        assert capsys.readouterr().err.startswith(f"bitlex: {misspelled!r} is read as a pattern: {note}")
+    assert main(["same", "lama", "lama"]) == 0 and main(["same", "cl100k", "a|b"]) == 1
+    assert capsys.readouterr().err == ""
 
 
 def test_prove_command(capsys):

@@ -726,6 +726,7 @@ def test_from_pretrained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         return str(path)
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", lambda url, **_: None)
     pair = (
         ours.Tokenizer.from_pretrained("some/model", "branch", "secret"),
         tokenizers.Tokenizer.from_pretrained("some/model", "branch", "secret"),

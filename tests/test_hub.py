@@ -15,18 +15,31 @@ from bitlex.tokenizer import Tokenizer
 from tokenizing import tokenizer_json as content
 
 
+def hf_hub_url(name: str, file: str, *, revision: str | None) -> str:
+    return f"https://hub/{name}/{revision}/{file}"
+
+
+def try_to_load_from_cache(name: str, file: str, cache: str | None, revision: str | None) -> str | None:
+    return None
+
+
+def get_hf_file_metadata(url: str, *, token: str | None) -> None:
+    pass
+
+
 @pytest.fixture
 def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, str]]:
     """A hub that has every model, and what it was asked for."""
     asked: list[tuple[str, str]] = []
     (tmp_path / "fetched.json").write_text(json.dumps(content()))
 
-    def download(*, repo_id: str, filename: str) -> str:
+    def hf_hub_download(*, repo_id: str, filename: str) -> str:
         asked.append((repo_id, filename))
         return str(tmp_path / "fetched.json")
 
     hub = ModuleType("huggingface_hub")
-    hub.hf_hub_download = download  # type: ignore[attr-defined]
+    for function in (hf_hub_download, hf_hub_url, try_to_load_from_cache, get_hf_file_metadata):
+        setattr(hub, function.__name__, function)
     monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
     monkeypatch.chdir(tmp_path)
     return asked
@@ -54,6 +67,20 @@ def test_what_is_there_is_taken(fetched: list[tuple[str, str]], tmp_path: Path) 
     assert fetched == []
     other: Any = object()
     assert tokenizer_json(other) is other
+
+
+def test_without_a_network(fetched: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    hub: Any = sys.modules["huggingface_hub"]
+
+    def refused(url: str, *, token: str | None) -> None:
+        raise ConnectionError(f"no way to {url}")
+
+    monkeypatch.setattr(hub, "get_hf_file_metadata", refused)
+    with pytest.raises(FileNotFoundError, match=r"^tokens/cl100k: no such file, and the Hugging Face hub cannot be reached .*: no way to https:"):
+        Tokenizer.from_huggingface("tokens/cl100k")
+    assert fetched == []
+    monkeypatch.setattr(hub, "try_to_load_from_cache", lambda *_: "kept.json")  # then hf_hub_download has it, with or without a network
+    assert Tokenizer.from_huggingface("Qwen/Qwen3-8B").encode("a") and fetched
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

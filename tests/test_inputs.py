@@ -70,6 +70,25 @@ def test_globs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         find(["*.csv"])
 
 
+def test_folders_that_a_glob_may_not_look_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a/1.txt", "b/2.txt", "b/deep/3.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    monkeypatch.chdir(tmp_path)
+    scandir = os.scandir
+
+    def refused(path: Any) -> Any:
+        if os.path.basename(os.path.normpath(path)) == "b":
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    assert [one.path for one in find([f"{tmp_path}/**/*.txt"])] == [str(tmp_path / "a" / "1.txt"), str(tmp_path / "b")]
+    assert [one.path for one in find(["**/*.txt"])] == [os.path.join("a", "1.txt"), "b"]
+    assert [one.path for one in find(["?/*.txt"])] == [os.path.join("a", "1.txt"), "b"]
+    assert find(["b/*"]) == [Found("b", os.curdir)]
+
+
 # --- forms ---
 
 
@@ -114,7 +133,7 @@ def test_fields(tmp_path: Path) -> None:
     assert texts(path, field="a.b.0.c") == ["inside"]
     assert texts(path, field="a.b") == ["dotted"]
     assert refusal(path, field="a.b.1.c") == "FILE: line 1: nothing at 'a.b.1.c'; say --field, or field="
-    assert refusal(path, field="a") == "FILE: line 1: what is at 'a' is no text: dict"
+    assert refusal(path, field="a") == "FILE: line 1: what is at 'a' is no text, but an object"
 
 
 @pytest.mark.parametrize(
@@ -123,7 +142,7 @@ def test_fields(tmp_path: Path) -> None:
         (b'"a"\n{"text": }\n', "line 2: not JSON: Expecting value, at character 10"),
         (b'{"text": "a"', "line 1: not JSON: Expecting ',' delimiter, at character 13"),
         (b'"a"\n\n["a"]', "line 3: nothing at 'text'; say --field, or field="),
-        (b'{"text": null}', "line 1: what is at 'text' is no text: NoneType"),
+        (b'{"text": null}', "line 1: what is at 'text' is no text, but null"),
         (b'"a"\n"\xe4\xb8"\n', "line 2: not UTF-8: byte 0xe4, at byte 2"),
         (b"[" * 100_000, "line 1: not JSON: maximum recursion depth exceeded"),
         (b'{"text": ' + b"1" * 5000 + b"}", "line 1: not JSON: Exceeds the limit"),
@@ -148,10 +167,10 @@ def test_parquet(tmp_path: Path) -> None:
     parquet.write_table(table, path, row_group_size=700)
     assert texts(path) == texts(path, field="deep.text") == rows
     assert texts(path, field="raw") == [row.encode() for row in rows]
-    assert refusal(path, field="n") == "FILE: row 1: what is at 'n' is no text: int"
+    assert refusal(path, field="n") == "FILE: row 1: what is at 'n' is no text, but a number"
     assert refusal(path, field="title") == "FILE: no column 'title'; there are text, raw, n, deep"
     parquet.write_table(pyarrow.table({"text": ["a", None]}), path)
-    assert refusal(path) == "FILE: row 2: what is at 'text' is no text: NoneType"
+    assert refusal(path) == "FILE: row 2: what is at 'text' is no text, but null"
     path.write_bytes(b"PAR1 no more")
     assert refusal(path).startswith("FILE: ")
 

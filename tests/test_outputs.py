@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -119,9 +120,20 @@ def test_a_failure_at_the_very_end_leaves_nothing(tmp_path: Path, call: str, mon
             b.write(b"b")
             monkeypatch.setattr(os, call, fail)
 
-    with pytest.raises(OSError):
+    with pytest.raises(OSError) as error:
         written_but_for_the_end()
+    assert error.value.filename == str(tmp_path / "b")
     assert left(tmp_path) == []
+
+
+def test_errors_name_what_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "ids.npy"
+    with pytest.raises(FileNotFoundError) as error, writing(str(path), "npy"):
+        pass
+    assert error.value.filename == str(path)
+    with pytest.raises(FileNotFoundError) as error, whole_files(tmp_path / "a"):
+        path.stat()
+    assert error.value.filename == str(path)
 
 
 def test_all_are_on_the_disk_before_any_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,10 +172,12 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
-    for path in (Path(os.devnull), tmp_path):
-        with pytest.raises(ValueError, match="this is no file"), whole_files(path):
-            pass
+    with pytest.raises(ValueError, match=f"^{re.escape(os.devnull)}: a device or a pipe, of which"), whole_files(os.devnull):
+        pass
     assert not Path(os.devnull).is_file()
+    with pytest.raises(IsADirectoryError) as error, whole_files(tmp_path):
+        pass
+    assert error.value.filename == str(tmp_path)
 
 
 # --- reading ids ---
@@ -180,8 +194,13 @@ def test_files_that_are_no_ids(tmp_path: Path) -> None:
     for wrong, what in ((np.zeros((2, 2), np.uint32), "uint32 (2, 2)"), (np.zeros(2), "float64 (2,)")):
         np.save(path, wrong)
         assert refusal(path) == f"a.npy: no array of ids: {what}"
-    path.write_bytes(b"no array")
-    assert refusal(path).startswith("a.npy: ")
+    np.save(path, np.zeros(100, np.uint32))
+    whole = path.read_bytes()
+    for data in (b"", b"no array", b"PK\3\4", whole[:6], whole[:60], whole[:200], whole[:10] + b"x" * 118 + whole[128:]):
+        path.write_bytes(data)
+        assert refusal(path) == "a.npy: no array of numbers as numpy writes it, or cut short"
+    np.save(path, np.array([None]))
+    assert refusal(path) == "a.npy: no array of numbers as numpy writes it, or cut short"
     np.save(path, np.zeros(3, np.uint32))
     np.save(index_of(str(path)), np.array([0, 2], np.uint64))
     assert refusal(path) == "a.idx.npy: says 2 ids, and a.npy has 3"

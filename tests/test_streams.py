@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import random
+import re
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -358,6 +359,11 @@ def test_streams_in_c(tmp_path: Path) -> None:
 def test_the_program_of_the_documentation(tmp_path: Path) -> None:
     """It is built and run as it stands there."""
     code = (ROOT / "docs/streams.md").read_text(encoding="utf-8").partition("```c\n")[2].partition("```")[0]
+    for kind, unit in (("cursor", "KB"), ("stream", "bytes")):
+        stated = re.search(rf"bitlex_{kind} {kind}; /\*\D*(\d+) {unit}", code)
+        assert stated is not None
+        size = f"(sizeof(bitlex_{kind}) + 512) / 1024" if unit == "KB" else f"sizeof(bitlex_{kind})"
+        code += f"typedef char {kind}_as_stated[{size} == {stated[1]} ? 1 : -1];\n"
     (tmp_path / "example.c").write_text(code)
     lexers = [C / f"{name}.c" for name in ("bitlex", "bitlex_stream", "cl100k")]
     program = build(tmp_path / "example", [tmp_path / "example.c", *lexers], "-O1", f"-I{C}")

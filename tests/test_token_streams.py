@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import socket
 import unicodedata
 from itertools import product
@@ -33,6 +34,7 @@ from streaming import check_what_is_no_part, parts_between
 from tokenizing import added, tokenizer_json
 
 SPECIALS = {"<|end|>": 300, "<|go|>": 301, "<|end|>>": 302}
+DOCS = Path(__file__).parent.parent / "docs"
 ALPHABET = [
     "a", "he", "ll", "hello", " hello world", "  ", "\n", "\r", "12", "3", "'s", ".", "\u4e2d", "<|end|>", "<|en", "<|go|>", "|>", "<", ">",
     "\U0001f600", "e\u0301", "\u0338", "\u1100\u1161", "\u11a8",
@@ -450,9 +452,18 @@ def test_whole_corpora_in_parts(name: str) -> None:
             assert (found == ids.tobytes(), found_places == places.tobytes()) == (True, True), (path.name, size)
 
 
+def test_the_ids_of_the_documentation() -> None:
+    if not os.environ.get("BITLEX_DATA"):
+        pytest.skip("BITLEX_DATA names no folder of texts and vocabularies")
+    line = re.search(r'^print\((decoding.*)\) +# with (\w+) "" and "(.*?)"', (DOCS / "streams.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert line is not None
+    decoding = Tokenizer.from_file(Path(os.environ["BITLEX_DATA"], "vocab", f"{line[2]}.tiktoken")).decode_stream()
+    assert [decoding.feed(int(number)) for number in re.findall(r"\d+", line[1])] == ["", line[3]]
+
+
 def test_the_server_of_the_documentation(tmp_path: Path) -> None:
     """It is run as it stands there: all ids arrive, and a client that takes nothing is not read from."""
-    code = (Path(__file__).parent.parent / "docs/streams.md").read_text(encoding="utf-8").rpartition("```python\n")[2].partition("\nserver = ")[0]
+    code = (DOCS / "streams.md").read_text(encoding="utf-8").rpartition("```python\n")[2].partition("\nserver = ")[0]
     tokenizer = small(tmp_path)
     scope: dict[str, Any] = {"asyncio": asyncio, "tokenizer": tokenizer}
     exec(code, scope)

@@ -1,4 +1,4 @@
-"""docs/training.md runs as written."""
+"""docs/training.md, and what the README says of training, run as written."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,3 +28,13 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         names = test.globs
     assert run.summarize(verbose=False) == (0, run.tries) and run.tries > 30
     assert {"mine.model", "mine.vocab", "mine.bitlex", "mine.tiktoken", "tokenizer.json"} <= set(os.listdir())
+
+
+def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = [block for block in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE) if "bitlex.train(" in block]
+    shutil.copy(ROOT / "README.md", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(block, names)
+    assert names["tokenizer"].vocabulary_size == 260

@@ -18,6 +18,7 @@ import tiktoken.load
 import tokenizers
 
 import bitlex
+from bitlex.cli import main
 from bitlex.training import checkpoint
 from bitlex.training.plots import compression_by_size
 from bitlex.training.progress import Display, Progress
@@ -261,6 +262,22 @@ def test_killed_at_any_time(number: signal.Signals, tmp_path: Path) -> None:
     assert all(name.startswith(".") for name in left) and (number == signal.SIGKILL or not left)
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_ctrl_c_says_how_to_go_on(begun: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = tmp_path / "out.bitlex.checkpoint"
+
+    def interrupted(*_: object, **options: Any) -> None:
+        assert options["checkpoint"] == str(kept)
+        if begun:
+            kept.touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bitlex.training.train", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        main(["train", "-", "--vocab-size", "300", "-o", str(tmp_path / "out.bitlex")])
+    assert capsys.readouterr().err == f"bitlex: interrupted; --resume goes on from {kept}\n" * begun
+
+
 def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text(PROSE, encoding="utf-8")
 
@@ -279,7 +296,7 @@ def test_the_command(tmp_path: Path) -> None:
     for arguments, message in (
         (("in.txt", "--vocab-size", "400", "-o", "no/a.bitlex"), "is not there"), (("in.txt", "--vocab-size", "400", "-o", "in.txt"), "an input and the output"),
         (("in.txt", "--vocab-size", "400", "-o", "c.json", "--pattern", "cl100k"), "oniguruma"), (("no.txt", "--vocab-size", "400", "-o", "c"), "no.txt"),
-        (("in.txt", "--vocab-size", "10", "-o", "c"), "alone are 256"),
+        (("in.txt", "--vocab-size", "10", "-o", "c"), "alone are 256"), (("in.txt", "--vocab-size", "400", "-o", "."), ".: Is a directory"),
     ):  # fmt: skip
         done = run(*arguments)
         assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1

@@ -595,7 +595,7 @@ def test_what_is_no_capturing_group(pattern: str) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "x: begins with b'': no rank file"),
+        (b"", "x: is empty"),
         (b"hello", "x: begins with b'hello'"),
         (b"GGUF\x03", "x: a GGUF file"),
         (b"#version: 0.2\n", "x: a merges.txt"),
@@ -708,6 +708,14 @@ def test_published_files_of_several_names(file: str, name: str) -> None:
     reference = tiktoken.Encoding(name, pat_str="a", mergeable_ranks=dict(made.vocabulary.ids), special_tokens=special)
     for number in special.values():
         assert made.decoded[number] == reference.decode_single_token_bytes(number)
+
+
+@needs_data
+def test_the_name_of_another_published_file(tmp_path: Path) -> None:
+    path = Path(DATA) / "vocab" / "r50k_base.tiktoken"
+    with pytest.raises(VocabularyError, match=r"r50k_base.tiktoken: name= is p50k_edit, and this is the file of r50k_base$"):
+        load(path, name="p50k_edit")
+    assert load(path, name="mine").name == "mine"
 
 
 @needs_data

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Any
 
 from ..documents import Around
 from ..inputs import FORMS, STANDARD_INPUT, Found, Source, find
-from .console import complain
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
 __all__ = [
-    "INPUTS", "TOKENIZER", "around", "reported", "sources", "special", "tokenizer", "which_inputs", "which_special",
+    "INPUTS", "TOKENIZER", "around", "refuse_device", "sources", "special", "tokenizer", "which_inputs", "which_special",
     "which_tokenizer",
 ]  # fmt: skip
 
@@ -123,7 +123,7 @@ def sources(options: argparse.Namespace, found: list[Found] | None = None) -> li
     return [Source(one.path, options.input, options.field) for one in found]
 
 
-def reported(error: ValueError) -> int:
-    """Complain about a text, and where the library speaks of its own arguments, in words of the command line."""
-    said, _, library = str(error).partition(". To have it encoded as that token, pass allowed_special")
-    return complain(f"{said}; --allow-special takes it for what it is, --ordinary for text like any other" if library else error)
+def refuse_device(path: str | None) -> None:
+    """Said to those who mean standard output by /dev/stdout."""
+    if path is not None and os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise ValueError(f"{path}: a device or a pipe, of which a file cannot take the place; leave -o out for standard output")

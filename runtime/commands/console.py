@@ -8,13 +8,35 @@ from collections.abc import Iterable, Sequence
 __all__ = ["complain", "print_table", "write"]
 
 
+# How the library speaks of its own arguments, and how that is said here.
+SPELLED = (
+    (r"\b(family|pattern|special|name)=(?=[ ,]|$)", r"--\1"),
+    (r"\btie_break='(\w+)'", r"--tie-break \1"),
+    (r"^initial_alphabet and limit_alphabet go", "--seen-bytes and --limit-alphabet go"),
+    (r"^first_id must be above .*", "--vocab-size is too large: there may be fewer than 2,097,152 ids"),
+    (r"; train with a pattern compiled for it$", "; give another --pattern, or -o a name that says another format"),
+    (r"; raise the limit with Limits\(.*", "; only bitlex.compile takes another limit"),
+    (r"\. To have it encoded as that token, pass allowed_special.*", "; --allow-special takes it for what it is, --ordinary for text like any other"),
+)  # fmt: skip
+
+
 def complain(error: Exception | str) -> int:
     """Say what is wrong, in a line without a traceback; the exit code."""
     if isinstance(error, OSError) and error.strerror:
         error = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+    if isinstance(error, ValueError):
+        error = in_words_of_commands(str(error))
     if sys.stderr is not None:
         print(f"bitlex: {error}", file=sys.stderr)
     return 1
+
+
+def in_words_of_commands(message: str) -> str:
+    import re
+
+    for theirs, ours in SPELLED:
+        message = re.sub(theirs, ours, message, flags=re.DOTALL)
+    return message
 
 
 def write(parts: Iterable[bytes]) -> None:

@@ -11,6 +11,7 @@ from ..documents import count_documents, encode_in_parts
 from ..inputs import InputError
 from ..terminal import Progress
 from . import Commands, choosing
+from .console import complain
 
 __all__ = ["add"]
 
@@ -54,7 +55,7 @@ def run_count(options: argparse.Namespace) -> int:
                     progress.show(position + source.position, sums["bytes"] + source.length, sums["tokens"] + tokens)
             except InputError as error:  # the other files may still be there
                 progress.line.clear()
-                code = choosing.reported(error)
+                code = complain(error)
                 continue
             finally:
                 position += source.size

@@ -12,7 +12,7 @@ from ..inputs import STANDARD_INPUT, InputError, find
 from ..outputs import NUMBERS, whole_files
 from ..token_files import IdFile, Part, is_index
 from . import Commands
-from .choosing import TOKENIZER, tokenizer, which_tokenizer
+from .choosing import TOKENIZER, refuse_device, tokenizer, which_tokenizer
 from .console import complain
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def add(commands: Commands) -> None:
 
 
 def run_decode(options: argparse.Namespace) -> int:
+    refuse_device(options.output)
     paths = [one.path for one in find(options.files or [STANDARD_INPUT])]
     paths = [path for path in paths if path in options.files or not is_index(path)]  # which a glob finds beside its ids
     files = [IdFile(path, options.input, options.dtype, options.field) for path in paths]

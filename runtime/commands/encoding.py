@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from ..documents import encode_documents, encode_in_parts
@@ -14,6 +15,7 @@ from ..inputs import STANDARD_INPUT, Found, InputError, Source, find
 from ..outputs import FORMATS, MANIFEST, NUMBERS, Output, writing, written
 from ..terminal import Progress
 from . import Commands, choosing
+from .console import complain
 
 if TYPE_CHECKING:
     from ..manifest import Manifest
@@ -68,8 +70,12 @@ def run_encode(options: argparse.Namespace) -> int:
     format = options.format or ("npy" if folder else "txt" if output is None else output.rpartition(".")[2])
     if format not in FORMATS:
         options.misused(f"the name {output!r} does not say what to write: give --format, or a name that ends in / for a folder")
+    says = None if output is None or folder else PurePath(output).suffix[1:]
+    if says in FORMATS and says != format:
+        options.misused(f"--format {format}, but the name {output!r} says {says}: leave --format out, or give another name")
     if output is None and format == "npy":
         options.misused("npy is written to a file or a folder: give -o, or another --format")
+    choosing.refuse_device(output)
     found = find(options.files or [STANDARD_INPUT])
     chosen = choosing.tokenizer(options)
     if options.dtype == "u16" and format in ("npy", "bin") and chosen.vocabulary_size > 1 << 16:
@@ -193,7 +199,7 @@ class Encoding:
 
     def failed(self, error: InputError) -> int:
         self.progress.line.clear()
-        return choosing.reported(error)
+        return complain(error)
 
     def ended(self, code: int) -> int:
         if not code:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -63,12 +64,25 @@ def length(given: str) -> int:
 def run_same(options: argparse.Namespace) -> int:
     from ..comparison import difference
 
+    note_misspelled(options.first, options.second)
     found = difference(options.first, options.second)
     if found is None:
         print("the same on every text")
         return 0
     print(f"different, first on {found.text!r}:\n  first   {found.first}\n  second  {found.second}")
     return 1
+
+
+def note_misspelled(first: str, second: str) -> None:
+    """Say of what looks like a name, next to a family, that it is taken for a pattern."""
+    names = {name for known, aliases in catalogue.families().items() for name in (known, *aliases)}
+    for one, other in ((first, second), (second, first)):
+        if other in names and one not in names and re.fullmatch(r"[\w.-]+", one):
+            try:
+                why = f"the family is spelled {catalogue.canonical_name(one)}"
+            except ValueError as error:
+                why = str(error)
+            complain(f"{one!r} is read as a pattern: {why}")
 
 
 def run_prove(options: argparse.Namespace) -> int:
@@ -142,14 +156,10 @@ def run_generate(options: argparse.Namespace) -> int:
 
 def generate(arguments: list[str]) -> int:
     """`python -m generator`, except that the files have to go somewhere else than into the installed package."""
-    from importlib.util import find_spec
-
     from ..generator.__main__ import main as generator
 
     harmless = ("--o", "--show", "--check", "--help", "-h")
     if not any(argument.startswith(harmless) for argument in arguments):
         print("bitlex generate: say where to write to, with --out DIR (or see --help)", file=sys.stderr)
         return 2
-    if find_spec("jinja2") is None and not any(argument.startswith(("--show", "--help", "-h")) for argument in arguments):
-        return complain("writing source needs jinja2: pip install 'bitlex[generate]'")
-    return generator(arguments)
+    return generator(arguments, "bitlex generate")

@@ -10,8 +10,8 @@ from ..formats import BACKGROUNDS, RESET, chunks
 from ..opening import STANDARD_INPUT, opened
 from ..outputs import whole_files
 from . import Commands
-from .choosing import TOKENIZER, reported, special, tokenizer, which_special, which_tokenizer
-from .console import write
+from .choosing import TOKENIZER, special, tokenizer, which_special, which_tokenizer
+from .console import complain, write
 
 __all__ = ["add"]
 
@@ -48,7 +48,7 @@ def run_show(options: argparse.Namespace) -> int:
     try:
         ids = chosen.encode(text, **special(options, chosen))
     except ValueError as error:
-        return reported(error)
+        return complain(error)
     tokens = [chosen.token_bytes(number) for number in ids]
     if options.html is not None:
         from ..page import page

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..inputs import FORMS, STANDARD_INPUT
 from . import Commands
 from .choosing import INPUTS
-from .console import print_table
+from .console import complain, print_table
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -82,8 +82,12 @@ def run_train(options: argparse.Namespace) -> int:
             max_token_length=options.max_token_length, threads=options.threads, input=options.input, field=options.field,
             memory=options.memory, spill=options.spill, checkpoint=checkpoint, resume=options.resume, progress=display, **asked,
         )  # fmt: skip
-    finally:
+    except BaseException as error:
         display.clear()
+        if not isinstance(error, Exception) and os.path.exists(checkpoint):
+            complain(f"interrupted; --resume goes on from {checkpoint}")
+        raise
+    display.clear()
     write(made, options.output)
     os.unlink(checkpoint)
     if not options.quiet:
@@ -122,10 +126,13 @@ def refuse_format(options: argparse.Namespace, asked: dict[str, Any]) -> None:
 
 
 def refuse_places(options: argparse.Namespace) -> None:
-    """The folder of the output is there, and the output is no input: said before hours of work, not behind them."""
+    """The output can be written, as far as that is known now, and is no input: said before hours of work, not behind them."""
+    from ..outputs import place_of
+
     folder = os.path.dirname(options.output) or os.curdir
     if not os.path.isdir(folder):
         raise ValueError(f"{options.output}: the folder {folder} is not there")
+    place_of(options.output)
     for file in options.files:
         if os.path.exists(options.output) and os.path.exists(file) and os.path.samefile(file, options.output):
             raise ValueError(f"{file}: this is an input and the output")

@@ -38,7 +38,7 @@ def load(
     """The Description of a tokenizer: of a file, or of a tiktoken.Encoding or tokenizers.Tokenizer in memory.
 
     name     what to call it, instead of what it calls itself; of rank files that are published under several names, the one meant:
-             p50k_base or p50k_edit, o200k_base or o200k_harmony, llama3 or llama3_1
+             p50k_base or p50k_edit, o200k_base or o200k_harmony, llama3 or llama3_1; not one that another file has
     family, pattern, special   of rank files, which do not say it themselves: the family of the catalogue that cuts the text, or the
              regular expression (in tiktoken's dialect), and the ids of special tokens
 
@@ -78,6 +78,8 @@ def read(
 
     if data.startswith(MAGIC):
         return read_minbpe(data, where, name)
+    if not data:
+        raise VocabularyError(f"{where}: is empty")
     for beginning, what in OTHERS:
         if data.startswith(beginning):
             raise VocabularyError(f"{where}: {what}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Published", "digest_of", "published"]
+__all__ = ["Published", "digest_of", "is_published", "published"]
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,11 @@ KNOWN: dict[str, Callable[[], tuple[Published, ...]]] = {
 def published(digest: str) -> tuple[Published, ...]:
     """What is published with the ranks of this file, the usual one first."""
     return KNOWN[digest]() if digest in KNOWN else ()
+
+
+def is_published(name: str) -> bool:
+    """Whether some rank file is published under this name."""
+    return any(one.name == name for entries in KNOWN.values() for one in entries())
 
 
 def digest_of(name: str) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 from ..catalogue import canonical_name
 from ..vocabulary import MOST_IDS, AddedToken, Description, Vocabulary, VocabularyError
 from .matching import UNICODE, family_of, matches_of
-from .published import Published, published
+from .published import Published, is_published, published
 
 __all__ = ["BASE64", "looks_like_ranks", "of_encoding", "parse_ranks", "read_tiktoken", "special_tokens"]
 
@@ -49,6 +49,8 @@ def read_tiktoken(
     """
     digest = hashlib.sha256(data).hexdigest()
     known = chosen(published(digest), name)
+    if known is not None and name is not None and name != known.name and is_published(name):
+        raise VocabularyError(f"{where}: name= is {name}, and this is the file of {known.name}")
     if family is not None and pattern is not None:
         raise VocabularyError(f"{where}: both family= and pattern= are given")
     if family is not None:
