@@ -179,9 +179,9 @@ def class_member(pattern: str, at: int, dialect: Dialect, depth: int) -> tuple[E
     low, after = class_point(pattern, at, dialect)
     if pattern[after : after + 1] != "-" or pattern[after + 1 : after + 2] in ("]", "") or not single(low):
         return low, after
-    if dialect.class_sets and (pattern[after + 1] == "[" or (pattern[after + 1] == "-" and dialect.class_difference)):
-        return low, after
-    if posix_end(pattern, after + 1) > 0:
+    if dialect.class_sets and pattern[after + 1] == "[":
+        fail("in front of [ this engine does not read - as itself", pattern, after, after + 2, "write \\- for the character, or put it first")
+    if posix_end(pattern, after + 1) > 0 or (pattern[after + 1] == "-" and dialect.class_difference):
         return low, after
     high, end = class_point(pattern, after + 1, dialect)
     if not isinstance(low, Points) or not isinstance(high, Points) or not single(high):

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from .errors import PatternError
 from .limits import Limits
@@ -115,10 +115,12 @@ class Split:
                     yield mask, (Inside(behind, context), self.letter(True, ()))
                 else:
                     ended |= mask
-            # The match ended before this symbol, and the next search starts here; an empty match would be refused.
+            # The match ended before this symbol, and the next search starts here, where an empty match does not count.
             for mask, next in self.search(state.context, True, symbol, ended):
                 if next is not None and next >= 0:
                     yield mask, (Inside(next, context), self.letter(True, (True, True)))
+                elif next is not None and self.empty == "refuse":
+                    self.refuse_empty()
                 else:
                     yield mask, (self.skipping(next, context), self.letter(False, (True, False)))
             return
@@ -137,13 +139,16 @@ class Split:
         """An empty match in front of `symbol`, which cuts the gap there. See Note [gaps]."""
         context = self.suffixes.context[symbol]
         if self.empty == "refuse":
-            raise PatternError("this pattern can match the empty string", self.pattern, (0, len(self.pattern)),
-                               "the python dialect has no rule for that here; use dialect='oniguruma'")  # fmt: skip
+            self.refuse_empty()
         for part, next in self.search(state.context, True, symbol, mask) if self.empty == "retry" else [(mask, -1)]:
             if next is not None and next >= 0:
                 yield part, (Inside(next, context), self.letter(True, (*spans, True)))
             else:
                 yield part, (self.skipping(next, context), self.letter(False, (*spans, False)))
+
+    def refuse_empty(self) -> NoReturn:
+        raise PatternError("this pattern can match the empty string", self.pattern, (0, len(self.pattern)),
+                           "the python dialect has no rule for that here; use dialect='oniguruma'")  # fmt: skip
 
     def skipping(self, found: int | None, context: int) -> Between:
         """Behind an empty match the search goes on one code point later; whether \\G holds there is the dialect's."""

@@ -48,6 +48,8 @@ CASES: dict[str, tuple[str, str, Limits | None]] = {
     "folded_string": ("x(?i:straSSe)", "oniguruma", None),
     "folded_class": ("(?i:[\u00dfx])", "oniguruma", None),
     "mixed_operators": ("[a-z&&b--c]", "fancy", None),
+    "dash_before_class": ("[a-[bc]]", "oniguruma", None),
+    "empty_behind_a_match": ('a|(?<=a)|"', "python", None),
     "class_of_another_dialect": ("[[:upper:]]", "oniguruma", None),
     "read_in_two_ways": (r"(?i:x|\p{Lu})", "python", None),
     "empty_match_in_python": ("a|(?=b)", "python", None),
