@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from .lexer import Lexer
+from .lexers import Lexer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

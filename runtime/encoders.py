@@ -20,7 +20,7 @@ from .vocabulary import Vocabulary
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from .lexer import Lexer
+    from .lexers import Lexer
     from .vocabulary import Description
 
 __all__ = ["METHODS", "Encoder", "make_encoder", "tokens_in_place"]
@@ -152,7 +152,7 @@ class Pure:
         return len(self.placed(text, allowed, disallowed)[1])
 
     def batch(self, each: Any, texts: Iterable[Any], allowed: Any, disallowed: Any) -> list[Any]:
-        from .lexer import texts_of
+        from .lexers import texts_of
 
         done: list[Any] = []
         for at, text in enumerate(texts_of(texts)):
@@ -259,7 +259,7 @@ def mended(text: str) -> str:
 
 def as_bytes(text: Any) -> bytes:
     """The UTF-8 of a text."""
-    from .lexer import readable
+    from .lexers import readable
 
     return mended(text).encode() if isinstance(text, str) else bytes(readable(text))
 

@@ -11,7 +11,7 @@
 A part is a str, or UTF-8 in anything bytes-like, all parts of a text the same; bytes may be cut inside a character. A PieceStream
 holds the text of the piece at hand, a SpanStream no text, but places: bitlex_stream.h says what its state is, 256 bytes. Invariant: what
 comes out of all parts together is what the whole text gives. Whatever raises an exception ends the text: `reset` begins another.
-Rejected: an object for each piece with its offsets, as in `lexer.py`.
+Rejected: an object for each piece with its offsets, as in `lexers.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
     from typing import Self
 
-    from .lexer import Bytes, Lexer, Offsets
+    from .lexers import Bytes, Lexer, Offsets
 
 __all__ = ["HOLD", "PieceStream", "SpanStream"]
 

@@ -18,14 +18,14 @@ import codecs
 from typing import TYPE_CHECKING, Any
 
 from .encoders import mended
-from .lexer import readable
+from .lexers import readable
 from .pure_token_stream import PureTokenStream
 from .streams import Fed, has_native_stream, pure_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from .lexer import Bytes
+    from .lexers import Bytes
     from .tokenizer import Ids, Tokenizer
 
 __all__ = ["LISTS", "PLACED", "Adapted", "DecodeStream", "NativeTokenStream", "TokenStream", "joined", "make_token_stream"]

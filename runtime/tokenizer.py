@@ -20,7 +20,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from .encoders import Encoder, Pure, as_text, make_encoder, tokens_in_place
-from .lexer import cores, texts_of
+from .lexers import cores, texts_of
 
 if TYPE_CHECKING:
     import os
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from .lexer import Bytes, Lexer
+    from .lexers import Bytes, Lexer
     from .token_streams import DecodeStream, TokenStream
     from .vocabulary import AddedToken, Description
 

@@ -19,7 +19,7 @@ from .progress import Progress
 from .rules import TieBreak, rule_of
 
 if TYPE_CHECKING:
-    from ..lexer import Lexer
+    from ..lexers import Lexer
     from ..tokenizer import Tokenizer
     from .checkpoint import Keeper
     from .session import Session

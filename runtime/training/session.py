@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..lexer import cores
+from ..lexers import cores
 from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
 from .checkpoint import Checkpoint, CheckpointError
 from .counting import Counting, Runs
