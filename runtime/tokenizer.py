@@ -19,7 +19,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from .encoders import Encoder, Pure, as_text, make_encoder, tokens_in_place
+from .encoders import Encoder, Pure, as_text, ids_of, make_encoder, tokens_in_place
 from .lexers import cores, texts_of
 
 if TYPE_CHECKING:
@@ -358,8 +358,9 @@ class Tokenizer:
 
     def decode_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """The text of ids, and the character in which each token starts. Bytes that are not UTF-8 are a UnicodeDecodeError."""
-        ends = self._encoder.ends(ids)
-        data = self._encoder.decode(ids)
+        known = list(ids_of(ids))  # an iterator can be read once
+        ends = self._encoder.ends(known)
+        data = self._encoder.decode(known)
         text = data.decode("utf-8")
         begun = [0, *accumulate((byte & 0xC0) != 0x80 for byte in data)]  # characters that start before a byte
         starts = [0, *ends[:-1]] if ends else []

@@ -153,6 +153,7 @@ IDS = st.lists(st.sampled_from([*RANKS.values(), *SPECIAL.values()]), max_size=1
 def test_decoding(ids: list[int], errors: str) -> None:
     for method in ("decode", "decode_bytes", "decode_tokens_bytes", "decode_with_offsets"):
         alike(method, ids)
+    assert outcome(OURS, "decode_with_offsets", iter(ids)) == outcome(THEIRS, "decode_with_offsets", iter(ids))
     alike("decode", ids, errors)
     alike("decode_batch", [ids, ids[:2]], errors=errors)
     alike("decode_bytes_batch", [ids, ids[:2]], num_threads=2)

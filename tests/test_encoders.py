@@ -498,6 +498,11 @@ def test_ids_that_are_none(tokenizer: Tokenizer, ids: tuple[int, ...]) -> None:
         assert str(caught.value) == MESSAGES[ids]
 
 
+def test_ids_that_can_be_read_once(tokenizer: Tokenizer) -> None:
+    for run, want in ((tokenizer.decode, "athe"), (tokenizer.decode_bytes, b"athe"), (tokenizer.decode_with_offsets, ("athe", [0, 1]))):
+        assert run(iter([97, 257])) == want  # type: ignore[arg-type]
+
+
 def test_a_list_that_changes_as_it_is_read(tokenizer: Tokenizer) -> None:
     class Clears:
         def __index__(self) -> int:

@@ -169,8 +169,9 @@ class Encoding:
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """The text of ids, and the character in which each token starts. Bytes that are not UTF-8 are a UnicodeDecodeError."""
-        self.decode_bytes(tokens)  # for what it raises
-        return self._tokenizer.decode_with_offsets(tokens)
+        ids = list(tokens)  # an iterator can be read once
+        self.decode_bytes(ids)  # for what it raises
+        return self._tokenizer.decode_with_offsets(ids)
 
     def decode_batch(self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8) -> list[str]:
         """The texts of many lists of ids."""
