@@ -130,10 +130,7 @@ def test_the_error_says_which_token() -> None:
     "token", ["hello", b"hello", "<|a|>", b"<|a|>", "<|b|>", b"\xff\xfe", b"\xff", "", "\ud800", 5, None, "中", bytearray(b"he")]
 )
 def test_single_tokens(token: Any) -> None:
-    if isinstance(token, bytearray):
-        assert OURS.encode_single_token(token) == RANKS[b"he"]  # type: ignore[arg-type]
-    else:
-        alike("encode_single_token", token)
+    alike("encode_single_token", token)
 
 
 @given(data=st.binary(max_size=12) | TEXTS.map(lambda text: text.encode("utf-8", "replace")[:-1]))

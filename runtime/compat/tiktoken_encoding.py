@@ -135,9 +135,9 @@ class Encoding:
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """The id of a token, also of a special one; KeyError if it is none."""
-        if not isinstance(text_or_bytes, (str, bytes, bytearray)):
+        if not isinstance(text_or_bytes, (str, bytes)):
             raise TypeError(f"expected str or bytes, got {type(text_or_bytes).__name__}")
-        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
+        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         number = self._tokenizer.description.vocabulary.ids.get(data)
         if number is None:
             number = self._special_tokens.get(data.decode("utf-8", "surrogateescape"))
