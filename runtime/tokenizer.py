@@ -112,11 +112,12 @@ class Tokenizer:
         """Of a rank file, of a tiktoken.Encoding, or of an encoding of OpenAI by name ("cl100k_base").
 
         The file of a name is looked for in the directory BITLEX_VOCABULARY and in tiktoken's cache, and fetched into that if it is in neither.
+        `options` are those of `bitlex.vocabularies.load`: `special=` of a name goes instead of the special tokens of the encoding, too.
         """
         from .compat.rank_files import description, is_name
 
-        if is_name(source) and not options:
-            return cls(description(source))
+        if is_name(source):
+            return cls(description(source, **options))
         return cls._of_format("tiktoken", source, options)
 
     @classmethod
