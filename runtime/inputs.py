@@ -57,6 +57,8 @@ class Found(NamedTuple):
 
 def find(arguments: Iterable[str]) -> list[Found]:
     """The files that arguments stand for: a path that is there, itself; a glob, what it matches, sorted; "-", standard input."""
+    if isinstance(arguments, (str, bytes, os.PathLike)):
+        raise TypeError(f"expected a list of paths, got one {type(arguments).__name__}")
     found = []
     for argument in arguments:
         if argument == STANDARD_INPUT:
@@ -89,6 +91,8 @@ class Source:
     """One input. While its documents are read, `position` of `size` bytes of the file are behind, which gave `length` bytes of input."""
 
     def __init__(self, path: str, form: str | None = None, field: str = "text") -> None:
+        if form and form not in FORMS:
+            raise ValueError(f"input is {form!r}; it may be {', '.join(map(repr, FORMS[:-1]))} or {FORMS[-1]!r}")
         self.path = path
         self.form = form or form_of(path)
         self.field = field
