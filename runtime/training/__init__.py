@@ -12,6 +12,7 @@ counts a sample, or forgets rare pieces; a trainer object to be configured (`Ses
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ def train(
     checkpoint: str | os.PathLike[str] | None = None, resume: bool = False,
     progress: Callable[[Progress], object] | None = None,
 ) -> Tokenizer:  # fmt: skip
-    """Learn a tokenizer of `vocab_size` ids from texts, or of fewer, where no pair is left that is frequent enough.
+    """Learn a tokenizer of `vocab_size` ids from texts, or of fewer, with a warning, where no pair is left that is frequent enough.
 
     source      a text (str, or UTF-8 in anything bytes-like), a path (pathlib.Path: a file, or a glob), or an iterable of these; `input`
                 and `field` as in `Tokenizer.encode_files`. Texts are read as they are needed, and each is cut by itself
@@ -47,7 +48,7 @@ def train(
                       smallest ids), "huggingface" (the same, of other ids: see rules.py)
     max_token_length  the longest token in bytes. With "huggingface" as BpeTrainer has it: one of this very length is not made either
     initial_alphabet, limit_alphabet   with "huggingface": the bytes that are tokens in any case (default: all), and how many may be
-    extend      a Tokenizer to go on from, which says the pattern; its ids stay
+    extend      a Tokenizer to go on from, which says the pattern; its ids stay, and `vocab_size` counts them
     threads     that count; 0: as many as there are cores
     memory      how much of it counted pieces may take, in bytes or such as "2 GB", before they are written to temporary files, which changes
                 nothing but the time; default: half of what the machine has
@@ -97,7 +98,10 @@ def train(
     if keeper is not None:
         keeper.remove_runs()
     merge(session, keeper, progress)
-    return Tokenizer(session.description(), lexer=cut.lexer)
+    made = Tokenizer(session.description(), lexer=cut.lexer)
+    if made.vocabulary_size < vocab_size:
+        warnings.warn(f"vocab_size is {vocab_size}, and {made.vocabulary_size} ids were learned: no pair is left to be merged", stacklevel=2)
+    return made
 
 
 def merge(session: Session, keeper: Keeper | None, progress: Callable[[Progress], object] | None) -> None:
