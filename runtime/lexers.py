@@ -63,7 +63,7 @@ class Lexer:
     a gigabyte of digits, is lexed by one. Making the pieces of `split` is the work of one thread, as all making of Python objects is.
     """
 
-    __slots__ = ("_about", "_drops", "_machine", "_native", "_readable", "_tables", "_tier")
+    __slots__ = ("__weakref__", "_about", "_drops", "_machine", "_native", "_readable", "_tables", "_tier")
 
     def __init__(
         self, *, name: str, dialect: str, unicode: str, steps: Sequence[Mapping[str, Any]], cells: int,

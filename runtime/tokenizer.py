@@ -69,7 +69,8 @@ class Tokenizer:
     """
 
     __slots__ = (
-        "_added", "_allowed", "_description", "_direct", "_disallowed", "_encoder", "_every", "_lexer", "_normalizes", "_slow", "_specials",
+        "__weakref__", "_added", "_allowed", "_description", "_direct", "_disallowed", "_encoder", "_every", "_lexer", "_normalizes", "_slow",
+        "_specials",
     )  # fmt: skip
 
     def __init__(self, description: Description, *, encoder: Encoder | None = None, lexer: Lexer | None = None) -> None:

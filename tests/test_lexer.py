@@ -14,6 +14,7 @@ import platform
 import subprocess
 import sys
 import threading
+import weakref
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -393,6 +394,7 @@ def test_pickles_and_copies(cl100k: bitlex.Lexer, tier: str) -> None:
         assert (repr(again), again.steps, again.states) == (repr(mine), mine.steps, mine.states)
         assert again.split(MIXED) == mine.split(MIXED)
         assert again.explain("a b") == mine.explain("a b")
+        assert weakref.ref(again)() is again
 
 
 def test_threads_share_a_lexer(cl100k: bitlex.Lexer) -> None:

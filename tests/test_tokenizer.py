@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
 import json
 import pickle
 import pydoc
 import random
+import weakref
 from typing import Any
 
 import numpy as np
@@ -199,6 +201,11 @@ def test_pickle(trained: tuple[Tokenizer, tiktoken.Encoding], normalized: tuple[
         for text in ("the thing é", "", "e\u0301 wörd"):
             assert again.encode(text) == ours.encode(text)
         assert again.description == ours.description and repr(again) == repr(ours)
+        seen = weakref.ref(again)
+        assert seen() is again
+        del again
+        gc.collect()
+        assert seen() is None
 
 
 @pytest.mark.parametrize("name", ["encode", "encode_to_numpy", "count"])
