@@ -382,8 +382,10 @@ def test_patterns_that_are_refused() -> None:
         with pytest.raises(ValueError, match=next(iter(arguments.values()))):
             bitlex.compile("a", **arguments)  # type: ignore[call-overload]
     for pattern in (3, b"a", ["a"]):
-        with pytest.raises((TypeError, ValueError)):
+        with pytest.raises(TypeError, match=f"^pattern: expected a str, a pre_tokenizer object or None, got {type(pattern).__name__}$"):
             bitlex.compile(pattern)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"^limits: expected bitlex.Limits or None, got int$"):
+        bitlex.compile("a", limits=5)  # type: ignore[call-overload]
 
 
 def test_pickles_and_copies(cl100k: bitlex.Lexer, tier: str) -> None:

@@ -146,6 +146,11 @@ def test_arguments() -> None:
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             bitlex.train("text", 300, **options)  # type: ignore[arg-type]
+    for wrong in ("<s>", [5]):
+        with pytest.raises(TypeError, match=r"^special_tokens is .*; it may be a list of str$"):
+            bitlex.train("text", 300, special_tokens=wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^threads is None; it may be 0"):
+        bitlex.train("text", 300, threads=None)  # type: ignore[arg-type]
     unread = iter(["text"])
     with pytest.raises(ValueError, match="alone are 257"):
         bitlex.train(unread, 256, special_tokens=["<s>"], tie_break="huggingface")

@@ -61,6 +61,7 @@ def train(
     Time is that of reading the text and of the places merged; memory, of its distinct pieces: four bytes for each of their bytes, and
     places. ValueError for arguments that contradict each other; InputError (a ValueError) for files that cannot be read.
     """
+    from ..lexers import workers_of
     from ..tokenizer import Tokenizer
     from .checkpoint import Keeper, read
     from .cutting import cutting
@@ -72,10 +73,11 @@ def train(
         raise ValueError(f"initial_alphabet and limit_alphabet go with tie_break='huggingface', not {tie_break!r}")
     if extend is not None and pattern is not None:
         raise ValueError("pattern goes without extend, which has its own")
+    if isinstance(special_tokens, str) or not all(isinstance(token, str) for token in special_tokens):
+        raise TypeError(f"special_tokens is {special_tokens!r}; it may be a list of str")
     if len(set(special_tokens)) != len(special_tokens) or not all(special_tokens):
         raise ValueError(f"special_tokens are not distinct, or one is empty: {list(special_tokens)}")
-    if threads < 0:
-        raise ValueError(f"threads is {threads}; it may be 0, for as many as there are cores, or how many")
+    workers = workers_of(threads)
     cut = cutting(extend.lexer if extend is not None else "gpt2" if pattern is None else pattern or None, rule)
     settings = Settings(
         rule=rule, vocabulary_size=vocab_size, special=tuple(special_tokens), min_frequency=min_frequency,
@@ -85,7 +87,7 @@ def train(
     folder = None if spill is None else os.fspath(spill)
     if folder is not None and not os.path.isdir(folder):
         raise ValueError(f"{folder}: spill is no folder")
-    session = Session(settings, cut, threads, bytes_of(memory), folder)
+    session = Session(settings, cut, workers, bytes_of(memory), folder)
     keeper = None if checkpoint is None else Keeper(checkpoint, folder)
     found = None
     if resume and keeper is not None and os.path.exists(keeper.path):
