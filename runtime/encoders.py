@@ -178,7 +178,13 @@ class Pure:
         return self.decode(ids, skip).decode("utf-8", errors)
 
     def decode_batch(self, batch: Iterable[Any], errors: str, threads: int, skip: bool, /) -> list[str]:
-        return [self.decode_text(ids, errors, skip) for ids in batch]
+        done: list[str] = []
+        for at, ids in enumerate(batch):
+            try:
+                done.append(self.decode_text(ids, errors, skip))
+            except (KeyError, TypeError) as error:
+                raise type(error)(f"batch[{at}]: {error.args[0]}") from None
+        return done
 
     def ends(self, ids: Any, /) -> list[int]:
         return list(accumulate(map(len, self.each(ids))))
@@ -189,8 +195,6 @@ class Pure:
                 token = self.token(number)
                 yield b"" if skip and number in self.special else token
             except KeyError:
-                if not 0 <= number < (1 << 32) - 1:
-                    raise KeyError(f"ids[{at}] is no token id") from None
                 raise KeyError(f"ids[{at}] is {number}, which is no token of this vocabulary") from None
 
     def token(self, id: int, /) -> bytes:
