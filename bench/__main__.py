@@ -29,7 +29,7 @@ from typing import Any
 
 import bitlex
 from bitlex.generator.measure import lookahead
-from bitlex.lexer import cores
+from bitlex.lexers import cores
 
 from .conduct import Pages, add_options, conduct, read
 from .corpora import Text, corpora, hard

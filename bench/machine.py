@@ -14,7 +14,7 @@ import numpy
 
 import bitlex
 from bitlex import generated
-from bitlex.lexer import cores
+from bitlex.lexers import cores
 
 from .native import Unavailable, clock, compiler
 

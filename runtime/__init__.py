@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from .catalogue import families, lexer
 from .compiler import compile
-from .lexer import Lexer
+from .lexers import Lexer
 from .version import __version__
 
 if TYPE_CHECKING:

@@ -88,12 +88,14 @@ static void work_on_batch(Worker *w)
     }
 }
 
-void bitlex_py_name_index(Py_ssize_t i)
+void bitlex_py_name_index(const char *batch, Py_ssize_t i)
 {
-    PyObject *type, *value, *traceback;
+    PyObject *type, *value, *traceback, *arguments, *said;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    PyErr_Format(type, "texts[%zd]: %S", i, value ? value : Py_None);
+    arguments = value ? ((PyBaseExceptionObject *)value)->args : NULL;
+    said = arguments != NULL && PyTuple_GET_SIZE(arguments) == 1 ? PyTuple_GET_ITEM(arguments, 0) : value; /* a KeyError quotes it */
+    PyErr_Format(type, "%s[%zd]: %S", batch, i, said ? said : Py_None);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);
@@ -160,7 +162,7 @@ PyObject *bitlex_py_batch(Machine *self, PyObject *sequence, Py_ssize_t threads,
     if (texts == NULL || batch.results == NULL) PyErr_NoMemory();
     for (; texts != NULL && batch.results != NULL && begun < n; begun++) {
         if (bitlex_py_text_begin(texts + begun, &self->machine, PyTuple_GET_ITEM(tuple, begun)) < 0) {
-            bitlex_py_name_index(begun);
+            bitlex_py_name_index("texts", begun);
             break;
         }
         units += texts[begun].length;

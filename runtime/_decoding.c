@@ -29,7 +29,6 @@ typedef struct {
     uint8_t *own;        /* or NULL, if this is not its own memory */
     uint32_t widest;
     Fault fault;
-    uint32_t wrong;      /* the id that is no token */
     Decoded decoded;
     int stored;          /* whether the str of `decoded` is complete */
 } Decoding;
@@ -41,10 +40,12 @@ typedef struct {
     int skip;
 } How;
 
-void bitlex_py_raise_no_token(uint32_t id, size_t at)
+void bitlex_py_raise_no_token(const Source *s, size_t at)
 {
-    if (id == BPE_NONE) PyErr_Format(PyExc_KeyError, "ids[%zu] is no token id", at);
-    else PyErr_Format(PyExc_KeyError, "ids[%zu] is %u, which is no token of this vocabulary", at, id);
+    PyObject *number = PySequence_GetItem(s->given, (Py_ssize_t)at); /* it need not be one of 32 bits */
+    if (number == NULL) PyErr_SetString(PyExc_RuntimeError, "the ids changed while they were decoded");
+    else PyErr_Format(PyExc_KeyError, "ids[%zu] is %S, which is no token of this vocabulary", at, number);
+    Py_XDECREF(number);
 }
 
 /* --- one text ------------------------------------------------------------------------------------------------------------ */
@@ -76,7 +77,6 @@ static uint64_t measure(const How *how, Decoding *d)
         done = bpe_measure(&how->encoder->decoder, ids, count, how->skip, &extent);
         if (done == count) continue;
         d->at = at + done;
-        d->wrong = ids[done];
         d->fault = NO_TOKEN;
         break;
     }
@@ -115,7 +115,7 @@ static void decode_ids(const How *how, Decoding *d)
 
 static void raise(const Decoding *d)
 {
-    if (d->fault == NO_TOKEN) bitlex_py_raise_no_token(d->wrong, d->at);
+    if (d->fault == NO_TOKEN) bitlex_py_raise_no_token(&d->source, d->at);
     else if (d->fault == CHANGED) PyErr_SetString(PyExc_RuntimeError, "the ids changed while they were decoded");
     else PyErr_NoMemory();
 }
@@ -194,6 +194,7 @@ typedef struct {
     Job job;
     How how;
     Decoding *texts;
+    Py_ssize_t first; /* of all texts, the first one of these */
     size_t count, next, at_once;
     uint8_t *memory; /* for the bytes of texts, or NULL */
     size_t memory_size;
@@ -227,12 +228,21 @@ static void work(Worker *w)
     }
 }
 
+/* What is wrong with ids, not with what they stand for, says of which text it is. */
+static void name_text(Py_ssize_t i)
+{
+    if (PyErr_ExceptionMatches(PyExc_KeyError) || PyErr_ExceptionMatches(PyExc_TypeError)) bitlex_py_name_index("batch", i);
+}
+
 static int make_all(void *job)
 {
     Batch *b = job;
     for (size_t i = 0; i < b->count; i++) {
         Decoding *d = b->texts + i;
-        if (d->fault) raise(d);
+        if (d->fault) {
+            raise(d);
+            name_text(b->first + (Py_ssize_t)i);
+        }
         if (d->fault || bitlex_py_decoded_begin(&d->decoded, b->how.errors) < 0) return -1;
     }
     b->made = 1;
@@ -260,8 +270,12 @@ static PyObject *decode_each(const How *how, PyObject *tuple)
     PyObject *list = PyList_New(PyTuple_GET_SIZE(tuple));
     for (Py_ssize_t i = 0; list != NULL && i < PyTuple_GET_SIZE(tuple); i++) {
         PyObject *made = PyErr_CheckSignals() < 0 ? NULL : decode(how, PyTuple_GET_ITEM(tuple, i));
-        if (made == NULL) Py_CLEAR(list);
-        else PyList_SET_ITEM(list, i, made);
+        if (made == NULL) {
+            name_text(i);
+            Py_CLEAR(list);
+        } else {
+            PyList_SET_ITEM(list, i, made);
+        }
     }
     return list;
 }
@@ -290,7 +304,10 @@ static int begin_round(Batch *b, PyObject *tuple, Py_ssize_t from, uint64_t thre
     }
     for (; b->count < most && ids < threads * WORTH; b->count++) {
         Decoding *d = b->texts + b->count;
-        if (bitlex_py_source_begin(&d->source, PyTuple_GET_ITEM(tuple, from + (Py_ssize_t)b->count)) < 0) return -1;
+        if (bitlex_py_source_begin(&d->source, PyTuple_GET_ITEM(tuple, from + (Py_ssize_t)b->count)) < 0) {
+            name_text(from + (Py_ssize_t)b->count);
+            return -1;
+        }
         ids += d->source.count;
         if (d->source.count < WORTH) b->memory_size += d->source.count * EXPECTED;
     }
@@ -308,7 +325,7 @@ static int begin_round(Batch *b, PyObject *tuple, Py_ssize_t from, uint64_t thre
 /* Some texts, from one on, become items of the list; each thread takes a few at a time. How many they are: -1 with an exception set. */
 static Py_ssize_t decode_round(const How *how, PyObject *tuple, Py_ssize_t from, uint64_t threads, PyObject *list)
 {
-    Batch b = {.job = {.machine = &how->encoder->machine->machine, .work = work, .between = make_all, .buffer_size = 1}, .how = *how};
+    Batch b = {.job = {.machine = &how->encoder->machine->machine, .work = work, .between = make_all, .buffer_size = 1}, .how = *how, .first = from};
     int failed = begin_round(&b, tuple, from, threads);
     b.at_once = b.count / (size_t)threads / 16 + 1;
     if (!failed) failed = bitlex_py_share(&b.job, threads);
@@ -371,7 +388,7 @@ PyObject *bitlex_py_ends(Encoder *self, PyObject *ids)
             const uint32_t id = block[i];
             const size_t length = bpe_token(&self->decoder, id, 0, &bytes);
             PyObject *made;
-            if (length == SIZE_MAX) bitlex_py_raise_no_token(id, at + i);
+            if (length == SIZE_MAX) bitlex_py_raise_no_token(&s, at + i);
             made = length == SIZE_MAX ? NULL : PyLong_FromUnsignedLongLong(end += length);
             if (made == NULL) Py_CLEAR(list);
             else PyList_SET_ITEM(list, (Py_ssize_t)(at + i), made);

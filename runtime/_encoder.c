@@ -291,7 +291,7 @@ static void batch_end(Batch *b)
 
 static int batch_fails(Batch *b, Py_ssize_t i)
 {
-    if (i >= 0) bitlex_py_name_index(i);
+    if (i >= 0) bitlex_py_name_index("texts", i);
     batch_end(b);
     return -1;
 }

@@ -45,8 +45,7 @@ typedef struct {
     size_t at;          /* ids that were decoded */
     int measured;       /* whether those that are left were; -1: one is none */
     bpe_extent rest;
-    uint32_t wrong;     /* one of them that is none, at this place */
-    size_t wrong_at;
+    size_t wrong_at;    /* where one of them is none */
     uint8_t *text;      /* or NULL; what is no part of the object yet, in so much memory */
     size_t text_size, text_used, characters;
     size_t held;        /* bytes of the block that are no character yet */
@@ -146,7 +145,6 @@ static Filled measure(Growing *g)
         done = bpe_measure(g->decoder, ids, count, g->skip, &g->rest);
         if (done == count) continue;
         g->wrong_at = at + done;
-        g->wrong = ids[done];
         g->measured = -1;
         break;
     }
@@ -227,7 +225,7 @@ static int grow(Growing *g)
 {
     const uint64_t more = g->errors == NULL ? g->rest.bytes : g->rest.characters;
     const size_t used = g->made == NULL ? 0 : filled(g);
-    if (g->measured < 0) bitlex_py_raise_no_token(g->wrong, g->wrong_at);
+    if (g->measured < 0) bitlex_py_raise_no_token(g->source, g->wrong_at);
     else if (g->text != NULL) return grow_memory(g);
     else if (more > PY_SSIZE_T_MAX - 64 - used) PyErr_NoMemory();
     else if (g->errors != NULL && g->rest.widest > g->widest) return make(g, g->rest.widest, used + (size_t)more);

@@ -5,7 +5,7 @@
  * Invariant: each method ends the reading that it began. A short text needs no memory but the list or array that comes out.
  *
  * Rejected: parsing arguments with PyArg_ParseTuple (a tuple to be made and a format to be read, which short texts notice); names for
- * them (lexer.py has names).
+ * them (lexers.py has names).
  */
 #include "_streams.h"
 #include "_tokens.h"

@@ -176,7 +176,7 @@ Offsets *bitlex_py_share_offsets(const Reading *r, PyTypeObject *type, Form form
 PyObject *bitlex_py_batch(Machine *self, PyObject *texts, Py_ssize_t threads, Wanted wanted);
 
 /* Say which text of a batch the exception is about. */
-void bitlex_py_name_index(Py_ssize_t i);
+void bitlex_py_name_index(const char *batch, Py_ssize_t i);
 
 /* --- _pieces.c --- */
 

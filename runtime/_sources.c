@@ -52,12 +52,13 @@ static int read_sequence(Source *s, PyObject *source)
         else failed = read_number(item, ids.data + i) < 0;
         Py_DECREF(item);
     }
-    Py_DECREF(fast);
     ids.used = i;
     if (failed) {
+        Py_DECREF(fast);
         bitlex_py_free_ids(&ids);
         return -1;
     }
+    s->given = fast;
     s->own = ids;
     s->data = (const char *)ids.data;
     s->count = i;
@@ -86,6 +87,7 @@ static int read_buffer(Source *s, PyObject *source)
     s->data = view->buf;
     s->count = (size_t)view->shape[0];
     s->stride = view->strides[0];
+    s->given = Py_NewRef(source);
     return 0;
 }
 
@@ -107,6 +109,7 @@ int bitlex_py_source_begin(Source *s, PyObject *ids)
 void bitlex_py_source_end(Source *s)
 {
     bitlex_py_free_ids(&s->own);
+    Py_XDECREF(s->given);
     if (s->view.obj != NULL) PyBuffer_Release(&s->view);
     memset(s, 0, sizeof *s);
 }

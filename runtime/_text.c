@@ -81,10 +81,15 @@ int bitlex_py_text_begin(Text *t, const bitlex_machine *machine, PyObject *text)
         PyErr_Format(PyExc_TypeError, "expected str or a bytes-like object, got %.200s", Py_TYPE(text)->tp_name);
         return -1;
     }
-    if (PyObject_GetBuffer(text, &t->view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0) return -1;
+    if (PyObject_GetBuffer(text, &t->view, PyBUF_RECORDS_RO) < 0) return -1; /* with gaps, of which not every type says the same */
     if (t->view.itemsize != 1) {
         PyErr_Format(PyExc_TypeError, "expected str or a bytes-like object, got %.200s with items of %zd bytes",
                      Py_TYPE(text)->tp_name, t->view.itemsize);
+        bitlex_py_text_end(t);
+        return -1;
+    }
+    if (!PyBuffer_IsContiguous(&t->view, 'C')) {
+        PyErr_Format(PyExc_BufferError, "expected bytes that lie side by side, got %.200s with gaps; give a copy of it", Py_TYPE(text)->tp_name);
         bitlex_py_text_end(t);
         return -1;
     }

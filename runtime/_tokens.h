@@ -66,6 +66,7 @@ typedef struct {
     int is_signed;
     Py_buffer view; /* what holds them; or */
     Ids own;
+    PyObject *given; /* what was read, for the messages of errors */
 } Source;
 
 /* The text of one call as UTF-8. */
@@ -224,7 +225,7 @@ PyObject *bitlex_py_parse_merges(PyObject *module, PyObject *const *arguments, P
 /* --- _decoding.c: methods of an Encoder --- */
 
 /* Raise that an id at a place among others is none. */
-void bitlex_py_raise_no_token(uint32_t id, size_t at);
+void bitlex_py_raise_no_token(const Source *s, size_t at);
 
 PyObject *bitlex_py_decode(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_decode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t count);

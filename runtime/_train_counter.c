@@ -169,7 +169,7 @@ static PyObject *counter_add(Counter *self, PyObject *const *arguments, Py_ssize
     if (texts == NULL) PyErr_NoMemory();
     for (; texts != NULL && begun < n; begun++) {
         if (bitlex_py_utf8_hold(texts + begun, PyTuple_GET_ITEM(tuple, begun)) == 0) continue;
-        bitlex_py_name_index(begun);
+        bitlex_py_name_index("texts", begun);
         break;
     }
     if (texts != NULL && begun == n && begin(self) == 0) {

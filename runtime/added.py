@@ -27,7 +27,7 @@ from .normalization import nfc
 from .vocabulary import AddedToken
 
 if TYPE_CHECKING:
-    from .lexer import Lexer
+    from .lexers import Lexer
 
 __all__ = ["WHITE_SPACE", "Search", "is_word", "searches", "split_added"]
 

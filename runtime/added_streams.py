@@ -17,6 +17,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from .added import WHITE_SPACE, is_word
+from .pure_stream import Copyable
 from .pure_token_stream import Specials
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ TAKEN: Final = Taken()
 WHITE = re.compile(f"[{WHITE_SPACE}]*")
 
 
-class AddedStream:
+class AddedStream(Copyable):
     """`tokens`: which token each text is."""
 
     def __init__(self, tokens: Mapping[str, AddedToken]) -> None:

@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 
 from .generated import FAMILIES
-from .lexer import Lexer, wanted_tier
+from .lexers import Lexer, wanted_tier
 
 __all__ = ["families", "family_module", "lexer"]
 

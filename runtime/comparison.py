@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .catalogue import families, lexer
 from .compiler import compile, compile_again
-from .lexer import Lexer
+from .lexers import Lexer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,13 +8,12 @@ The generator is loaded by the first call; it needs no compiler and no package b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from .lexer import Lexer
+from .lexers import Lexer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from .generator import Limits, Program
     from .generator.families import Behavior, DialectName
     from .generator.pack import Tables
@@ -56,9 +55,13 @@ def compile(
     it; LimitError (a ValueError) that its lexer would be too large. Other ValueErrors are about arguments, such as an unknown
     Unicode version. Compiling takes from a few milliseconds to a few seconds, and nothing is cached: keep the Lexer, or pickle it.
     """
-    from .generator import Step, compile_steps, steps_from_pre_tokenizer
+    from .generator import Limits, Step, compile_steps, steps_from_pre_tokenizer
     from .generator.families import step
 
+    if pattern is not None and not isinstance(pattern, (str, Mapping)):
+        raise TypeError(f"pattern: expected a str, a pre_tokenizer object or None, got {type(pattern).__name__}")
+    if limits is not None and not isinstance(limits, Limits):
+        raise TypeError(f"limits: expected bitlex.Limits or None, got {type(limits).__name__}")
     if isinstance(pattern, str):
         made = {"type": "Split", "regex": pattern, "behavior": behavior or "isolated", "invert": bool(invert)}
         steps: tuple[Step, ...] = (step(made, "compile"),)

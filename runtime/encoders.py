@@ -20,7 +20,7 @@ from .vocabulary import Vocabulary
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from .lexer import Lexer
+    from .lexers import Lexer
     from .vocabulary import Description
 
 __all__ = ["METHODS", "Encoder", "make_encoder", "tokens_in_place"]
@@ -152,7 +152,7 @@ class Pure:
         return len(self.placed(text, allowed, disallowed)[1])
 
     def batch(self, each: Any, texts: Iterable[Any], allowed: Any, disallowed: Any) -> list[Any]:
-        from .lexer import texts_of
+        from .lexers import texts_of
 
         done: list[Any] = []
         for at, text in enumerate(texts_of(texts)):
@@ -178,7 +178,13 @@ class Pure:
         return self.decode(ids, skip).decode("utf-8", errors)
 
     def decode_batch(self, batch: Iterable[Any], errors: str, threads: int, skip: bool, /) -> list[str]:
-        return [self.decode_text(ids, errors, skip) for ids in batch]
+        done: list[str] = []
+        for at, ids in enumerate(batch):
+            try:
+                done.append(self.decode_text(ids, errors, skip))
+            except (KeyError, TypeError) as error:
+                raise type(error)(f"batch[{at}]: {error.args[0]}") from None
+        return done
 
     def ends(self, ids: Any, /) -> list[int]:
         return list(accumulate(map(len, self.each(ids))))
@@ -189,8 +195,6 @@ class Pure:
                 token = self.token(number)
                 yield b"" if skip and number in self.special else token
             except KeyError:
-                if not 0 <= number < (1 << 32) - 1:
-                    raise KeyError(f"ids[{at}] is no token id") from None
                 raise KeyError(f"ids[{at}] is {number}, which is no token of this vocabulary") from None
 
     def token(self, id: int, /) -> bytes:
@@ -259,7 +263,7 @@ def mended(text: str) -> str:
 
 def as_bytes(text: Any) -> bytes:
     """The UTF-8 of a text."""
-    from .lexer import readable
+    from .lexers import readable
 
     return mended(text).encode() if isinstance(text, str) else bytes(readable(text))
 

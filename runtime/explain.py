@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .lexer import Lexer
+    from .lexers import Lexer
 
 __all__ = ["Explained", "explain"]
 

@@ -61,6 +61,8 @@ def find(arguments: Iterable[str]) -> list[Found]:
 
     A folder that a glob would look into, and may not, is among what it matches: reading it says why.
     """
+    if isinstance(arguments, (str, bytes, os.PathLike)):
+        raise TypeError(f"expected a list of paths, got one {type(arguments).__name__}")
     found = []
     for argument in arguments:
         if argument == STANDARD_INPUT:
@@ -106,6 +108,8 @@ class Source:
     """One input. While its documents are read, `position` of `size` bytes of the file are behind, which gave `length` bytes of input."""
 
     def __init__(self, path: str, form: str | None = None, field: str = "text") -> None:
+        if form and form not in FORMS:
+            raise ValueError(f"input is {form!r}; it may be {', '.join(map(repr, FORMS[:-1]))} or {FORMS[-1]!r}")
         self.path = path
         self.form = form or form_of(path)
         self.field = field

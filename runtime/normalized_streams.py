@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from .added import WHITE_SPACE, searches
 from .added_streams import AddedStream, Taken
 from .normalization import changes, last_border, nfc
-from .pure_stream import too_much
+from .pure_stream import Copyable, too_much
 from .pure_token_stream import Specials, special_error
 from .token_streams import LISTS, PLACED, Adapted, make_token_stream
 
@@ -41,7 +41,7 @@ def make_normalized_stream(
     return Adapted(NormalizedStream(stream, tokenizer.description, tokens, disallowed, hold, result), result)
 
 
-class NormalizedStream:
+class NormalizedStream(Copyable):
     """Bytes in; out, the ids that are settled, and a start and an end for each if that is what the stream that encodes stretches gives."""
 
     def __init__(

@@ -19,9 +19,29 @@ Invariant: sets are sets of states behind the last symbol read; a place comes ou
 from __future__ import annotations
 
 import codecs
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, NoReturn
 
-__all__ = ["Stream", "too_much", "unfinished"]
+__all__ = ["Copyable", "Stream", "too_much", "unfinished"]
+
+
+class Copyable(ABC):
+    """A stream, which has one way to be copied: what copies all attributes would have both write to the same state, or copy tables."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def copy(self) -> Any:
+        """Another stream, of the same text so far."""
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, known: dict[int, Any]) -> Any:
+        return self.copy()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} cannot be pickled; make one where it is needed, and feed it the text so far")
 
 
 def too_much(hold: int, what: str) -> ValueError:
@@ -107,7 +127,7 @@ class Inner:
         return twin
 
 
-class Stream:
+class Stream(Copyable):
     """The offsets of the pieces of a text that comes in parts. `hold`: how many places may be held that are not settled."""
 
     def __init__(self, machine: Any, hold: int, readers: list[Reader] | None = None) -> None:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from .pure_stream import Stream, too_much
+from .pure_stream import Copyable, Stream, too_much
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +102,7 @@ def final(pieces: Pieces, piece: bytes, stops: Sequence[int], at: int) -> list[i
     return []
 
 
-class PureTokenStream:
+class PureTokenStream(Copyable):
     """The ids of a text in parts, each with its place in the bytes of the text."""
 
     def __init__(self, machine: Any, pieces: Pieces, allowed: Mapping[bytes, int], disallowed: Mapping[bytes, int], hold: int) -> None:

@@ -11,21 +11,21 @@
 A part is a str, or UTF-8 in anything bytes-like, all parts of a text the same; bytes may be cut inside a character. A PieceStream
 holds the text of the piece at hand, a SpanStream no text, but places: bitlex_stream.h says what its state is, 256 bytes. Invariant: what
 comes out of all parts together is what the whole text gives. Whatever raises an exception ends the text: `reset` begins another.
-Rejected: an object for each piece with its offsets, as in `lexer.py`.
+Rejected: an object for each piece with its offsets, as in `lexers.py`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .pure_stream import Stream, too_much
+from .pure_stream import Copyable, Stream, too_much
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
     from typing import Self
 
-    from .lexer import Bytes, Lexer, Offsets
+    from .lexers import Bytes, Lexer, Offsets
 
 __all__ = ["HOLD", "PieceStream", "SpanStream"]
 
@@ -34,7 +34,7 @@ HOLD = 1 << 24
 Given = TypeVar("Given")
 
 
-class Fed(ABC, Generic[Given]):
+class Fed(Copyable, Generic[Given]):
     """What all streams can do that are fed parts."""
 
     __slots__ = ()
@@ -128,7 +128,7 @@ class PieceStream(LexerStream["list[Any]"]):
     __slots__ = ()
 
 
-class PureSpans:
+class PureSpans(Copyable):
     """What gives offsets where nothing is native."""
 
     def __init__(self, lexer: Lexer, stream: Stream, hold: int) -> None:
@@ -153,7 +153,7 @@ class PureSpans:
         return found.reshape(-1, 2) if self.lexer.drops else found
 
 
-class PureParts:
+class PureParts(Copyable):
     """What gives pieces there: it holds the text of the piece at hand."""
 
     def __init__(self, lexer: Lexer, stream: Stream, hold: int) -> None:

@@ -18,14 +18,15 @@ import codecs
 from typing import TYPE_CHECKING, Any
 
 from .encoders import mended
-from .lexer import readable
+from .lexers import readable
+from .pure_stream import Copyable
 from .pure_token_stream import PureTokenStream
 from .streams import Fed, has_native_stream, pure_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from .lexer import Bytes
+    from .lexers import Bytes
     from .tokenizer import Ids, Tokenizer
 
 __all__ = ["LISTS", "PLACED", "Adapted", "DecodeStream", "NativeTokenStream", "TokenStream", "joined", "make_token_stream"]
@@ -56,7 +57,7 @@ class PieceEncoder:
         return self.encoder.token(number)
 
 
-class Adapted:
+class Adapted(Copyable):
     """A stream of bytes in Python that takes and gives what the native one does: a PureTokenStream or a NormalizedStream."""
 
     def __init__(self, stream: Any, result: int) -> None:
@@ -252,7 +253,7 @@ class NativeTokenStream(TokenStream):
         return NativeTokenStream(self._stream.copy(), self._result)
 
 
-class DecodeStream:
+class DecodeStream(Copyable):
     """Decodes ids that come in parts. Made by `tokenizer.decode_stream()`. Its state: at most three bytes of a character."""
 
     __slots__ = ("_decoder", "_errors", "_skipped", "_tokenizer")

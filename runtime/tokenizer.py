@@ -14,25 +14,26 @@ Rejected: an object for each token with its text and place (`encode_with_offsets
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from .encoders import Encoder, Pure, as_text, make_encoder, tokens_in_place
-from .lexer import cores, texts_of
+from .encoders import Encoder, Pure, as_text, ids_of, make_encoder, tokens_in_place
+from .lexers import texts_of, workers_of
+from .vocabulary import Description
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     import numpy as np
     import numpy.typing as npt
 
-    from .lexer import Bytes, Lexer
+    from .lexers import Bytes, Lexer
     from .token_streams import DecodeStream, TokenStream
-    from .vocabulary import AddedToken, Description
+    from .vocabulary import AddedToken
 
     Ids: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
     Special: TypeAlias = Literal["all"] | Collection[str]
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     Method = TypeVar("Method", bound=Callable[..., Any])
 
 __all__ = ["Tokenizer"]
-
-MOST_THREADS = 1024
 
 
 def direct(method: Method) -> Method:
@@ -69,12 +68,15 @@ class Tokenizer:
     """
 
     __slots__ = (
-        "_added", "_allowed", "_description", "_direct", "_disallowed", "_encoder", "_every", "_lexer", "_normalizes", "_slow", "_specials",
+        "__weakref__", "_added", "_allowed", "_description", "_direct", "_disallowed", "_encoder", "_every", "_lexer", "_normalizes", "_slow",
+        "_specials",
     )  # fmt: skip
 
     def __init__(self, description: Description, *, encoder: Encoder | None = None, lexer: Lexer | None = None) -> None:
         from .added_search import needs_definition, only_normalizes
 
+        if not isinstance(description, Description):
+            raise TypeError(f"expected a Description, got {type(description).__name__}; Tokenizer.from_file makes one of a file")
         self._lexer = lexer if lexer is not None else description.lexer()
         self._encoder = encoder if encoder is not None else make_encoder(description, self._lexer)
         self._description = description if encoder is not None else tokens_in_place(description, self._encoder)
@@ -100,6 +102,7 @@ class Tokenizer:
         """
         from .saving import is_saved, load_saved
 
+        path = os.fspath(path)  # a number would be a file that is open already, such as standard input
         if is_saved(path):
             if options:
                 raise TypeError(f"{next(iter(options))}= goes with other files: a saved tokenizer is complete")
@@ -113,11 +116,12 @@ class Tokenizer:
         """Of a rank file, of a tiktoken.Encoding, or of an encoding of OpenAI by name ("cl100k_base").
 
         The file of a name is looked for in the directory BITLEX_VOCABULARY and in tiktoken's cache, and fetched into that if it is in neither.
+        `options` are those of `bitlex.vocabularies.load`: `special=` of a name goes instead of the special tokens of the encoding, too.
         """
         from .compat.rank_files import description, is_name
 
-        if is_name(source) and not options:
-            return cls(description(source))
+        if is_name(source):
+            return cls(description(source, **options))
         return cls._of_format("tiktoken", source, options)
 
     @classmethod
@@ -177,7 +181,7 @@ class Tokenizer:
             found = self._encode_slowly(text, allowed_special, disallowed_special)
         else:
             allowed, disallowed = self._policy(allowed_special, disallowed_special)
-            found = self._encoder.encode(known, allowed, disallowed, self._workers(threads))
+            found = self._encoder.encode(known, allowed, disallowed, workers_of(threads))
         return [*self._description.prefix, *found, *self._description.suffix] if add_special_tokens else found
 
     def encode_ordinary(self, text: str | Bytes, *, threads: int = 1) -> list[int]:
@@ -197,7 +201,7 @@ class Tokenizer:
             found = numpy.array(self._encode_slowly(text, allowed_special, disallowed_special), numpy.uint32)
         else:
             allowed, disallowed = self._policy(allowed_special, disallowed_special)
-            found = self._encoder.encode_to_numpy(known, allowed, disallowed, self._workers(threads))
+            found = self._encoder.encode_to_numpy(known, allowed, disallowed, workers_of(threads))
         return found if dtype is None else self._narrowed(found, dtype)
 
     def encode_with_offsets(
@@ -228,7 +232,7 @@ class Tokenizer:
         if not all_known:
             special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
             return each(known, lambda text: self.encode(text, add_special_tokens=add_special_tokens, **special))
-        return self._encoder.encode_batch(known, *self._policy(allowed_special, disallowed_special), self._workers(threads))
+        return self._encoder.encode_batch(known, *self._policy(allowed_special, disallowed_special), workers_of(threads))
 
     def encode_batch_to_numpy(
         self, texts: Iterable[str | Bytes], *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
@@ -240,7 +244,7 @@ class Tokenizer:
             return each(
                 known, lambda text: self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
             )
-        return self._encoder.encode_batch_to_numpy(known, *self._policy(allowed_special, disallowed_special), self._workers(threads))
+        return self._encoder.encode_batch_to_numpy(known, *self._policy(allowed_special, disallowed_special), workers_of(threads))
 
     @direct
     def count(
@@ -251,7 +255,7 @@ class Tokenizer:
         if known is None:
             return len(self._encode_slowly(text, allowed_special, disallowed_special))
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
-        return self._encoder.count(known, allowed, disallowed, self._workers(threads))
+        return self._encoder.count(known, allowed, disallowed, workers_of(threads))
 
     def count_batch(
         self, texts: Iterable[str | Bytes], *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
@@ -261,7 +265,7 @@ class Tokenizer:
         known, all_known = self._all_ready(texts)
         if not all_known:
             return each(known, lambda text: self.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
-        return self._encoder.count_batch(known, *self._policy(allowed_special, disallowed_special), self._workers(threads))
+        return self._encoder.count_batch(known, *self._policy(allowed_special, disallowed_special), workers_of(threads))
 
     def stream(
         self, *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
@@ -358,12 +362,13 @@ class Tokenizer:
         self, batch: Iterable[Ids], *, errors: str = "replace", skip_special_tokens: bool = False, threads: int = 0
     ) -> list[str]:
         """`[tokenizer.decode(ids) for ids in batch]`, on all cores."""
-        return self._encoder.decode_batch(batch, errors, self._workers(threads), skip_special_tokens)
+        return self._encoder.decode_batch(batch, errors, workers_of(threads), skip_special_tokens)
 
     def decode_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """The text of ids, and the character in which each token starts. Bytes that are not UTF-8 are a UnicodeDecodeError."""
-        ends = self._encoder.ends(ids)
-        data = self._encoder.decode(ids)
+        known = list(ids_of(ids))  # an iterator can be read once
+        ends = self._encoder.ends(known)
+        data = self._encoder.decode(known)
         text = data.decode("utf-8")
         begun = [0, *accumulate((byte & 0xC0) != 0x80 for byte in data)]  # characters that start before a byte
         starts = [0, *ends[:-1]] if ends else []
@@ -419,19 +424,14 @@ class Tokenizer:
 
     # --- inside ---
 
-    def _workers(self, threads: int) -> int:
-        if threads < 0:
-            raise ValueError(f"threads is {threads}; it may be 0, for as many as there are cores, or how many")
-        return min(threads or cores(), MOST_THREADS)
-
     def _policy(self, allowed: Special | None, disallowed: Special | None) -> tuple[Any, Any]:
         """What finds the special tokens that are allowed, and those that are not; None: there are none."""
         if allowed is None and disallowed is None:
             return self._allowed, self._disallowed
-        key = (as_key(allowed), as_key(disallowed))
+        key = (as_key(allowed, "allowed_special"), as_key(disallowed, "disallowed_special"))
         found = self._specials.get(key)
         if found is None:
-            contents, refused = self._chosen(allowed, disallowed)
+            contents, refused = self._chosen(*key)
             found = (self._find(contents), self._find(refused))
             if len(self._specials) < 64:
                 self._specials[key] = found
@@ -452,10 +452,11 @@ class Tokenizer:
             if special != "all":
                 raise ValueError(f"{what} is {special!r}; it may be 'all', or a collection of special tokens")
             return frozenset(self._added)
-        unknown = [content for content in special if content not in self._added]
+        contents = as_key(special, what)
+        unknown = [content for content in contents if content not in self._added]
         if unknown:
             raise ValueError(f"{what}: {unknown[0]!r} is no special token of {self.name}")
-        return frozenset(special)
+        return frozenset(contents)
 
     def _find(self, contents: Special) -> Any:
         wanted = self._added if contents == "all" else contents
@@ -523,6 +524,11 @@ def each(texts: Iterable[Any], encode: Callable[[Any], Any]) -> list[Any]:
     return done
 
 
-def as_key(special: Special | None) -> Any:
+def as_key(special: Special | None, what: str) -> Any:
     """What tells a choice of special tokens from another."""
-    return special if special is None or isinstance(special, (str, tuple, frozenset)) else frozenset(special)
+    if special is None or isinstance(special, (str, tuple, frozenset)):
+        return special
+    try:
+        return frozenset(special)
+    except TypeError:
+        raise TypeError(f"{what} is {special!r}; it may be 'all', or a collection of special tokens") from None

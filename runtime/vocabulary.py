@@ -24,7 +24,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from .lexer import Lexer
+    from .lexers import Lexer
 
 __all__ = ["MOST_IDS", "MOST_MERGES", "AddedToken", "Description", "Vocabulary", "VocabularyError", "buffers", "starts_of"]
 

@@ -116,6 +116,11 @@ def test_encode_files(tmp_path: Path, tokenizer: Tokenizer) -> None:
     assert [ids.tolist() for ids in tokenizer.encode_files([str(tmp_path / "a.jsonl")], input="lines")] == [
         tokenizer.encode(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()
     ]
+    for one, kind in ((str(tmp_path / "b.txt"), "str"), (tmp_path / "b.txt", type(tmp_path).__name__)):
+        with pytest.raises(TypeError, match=f"^expected a list of paths, got one {kind}$"):
+            list(tokenizer.encode_files(one))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^input is 'json'; it may be 'text', 'lines', 'jsonl' or 'parquet'$"):
+        list(tokenizer.encode_files([str(tmp_path / "a.jsonl")], input="json"))
 
 
 def test_normalized_texts_go_the_slow_way(tmp_path: Path) -> None:

@@ -222,8 +222,9 @@ def test_kinds_of_text(tokenizer: Tokenizer, tmp_path: Path) -> None:
             with pytest.raises(TypeError, match="expected str or a bytes-like object, got"):
                 encoder.encode(wrong, None, None, 1)
     for encoder in (tokenizer._encoder, pure(tokenizer)):
-        with pytest.raises(BufferError):
-            encoder.encode(memoryview(data)[::2], None, None, 1)
+        for gaps in (memoryview(data)[::2], np.frombuffer(data, np.uint8)[::2]):
+            with pytest.raises(BufferError, match=r"^expected bytes that lie side by side, got .* with gaps; give a copy of it$"):
+                encoder.encode(gaps, None, None, 1)
 
 
 def test_the_end_of_readable_memory(tokenizer: Tokenizer) -> None:
@@ -451,9 +452,11 @@ def test_decoding_too_much_for_memory_of_its_own() -> None:
 def test_batches_of_ids_that_are_wrong(tokenizer: Tokenizer) -> None:
     good = np.full(1_000_000, 97, np.uint32)
     for threads in (1, 2):
-        with pytest.raises(KeyError, match="303, which is no token"):
+        with pytest.raises(KeyError, match=r"^'batch\[2\]: ids\[1\] is 303, which is no token of this vocabulary'$"):
             tokenizer.decode_batch([good, good, [97, 303]], threads=threads)
-        with pytest.raises(TypeError, match="expected token ids, got str"):
+        with pytest.raises(KeyError, match=r"^'batch\[4\]: ids\[0\] is -1, which is no token of this vocabulary'$"):
+            tokenizer.decode_batch([good, good, good, good, [-1]], threads=threads)  # in another round, where there are threads
+        with pytest.raises(TypeError, match=r"^batch\[1\]: expected token ids, got str$"):
             tokenizer.decode_batch([good, "97"], threads=threads)  # type: ignore[list-item]
         with pytest.raises(UnicodeDecodeError):
             tokenizer.decode_batch([good, [195]], errors="strict", threads=threads)
@@ -485,17 +488,26 @@ def test_ids_that_change_as_they_are_decoded(tokenizer: Tokenizer) -> None:
         changing.join()
 
 
-MESSAGES = {
-    (97, -1): "'ids[1] is no token id'", (97, 303): "'ids[1] is 303, which is no token of this vocabulary'", (2**32 - 1,): "'ids[0] is no token id'",
-}
-
-
-@pytest.mark.parametrize("ids", MESSAGES)
-def test_ids_that_are_none(tokenizer: Tokenizer, ids: tuple[int, ...]) -> None:
-    for run in (tokenizer.decode, tokenizer.decode_bytes, pure(tokenizer).decode, tokenizer.decode_with_offsets):
+@pytest.mark.parametrize("wrong", [303, -1, -5, 2**32 - 1, 2**32, 2**64, -(2**80)])
+def test_ids_that_are_none(tokenizer: Tokenizer, wrong: int) -> None:
+    ids: list[Any] = [[97, wrong], (97, wrong), iter([97, wrong])]
+    ids += [np.array([97, wrong], kind) for kind in (np.int32, np.int64, np.uint32) if np.iinfo(kind).min <= wrong <= np.iinfo(kind).max]
+    message = f"ids[1] is {wrong}, which is no token of this vocabulary"
+    for one in ids:
+        runs: list[Any] = [tokenizer.decode, tokenizer.decode_bytes, pure(tokenizer).decode, tokenizer.decode_with_offsets]
+        for run in runs if one is not ids[2] else runs[:1]:
+            with pytest.raises(KeyError) as caught:
+                run(one)
+            assert caught.value.args == (message,)
+    for encoder in (tokenizer._encoder, pure(tokenizer)):
         with pytest.raises(KeyError) as caught:
-            run(ids)  # type: ignore[operator]
-        assert str(caught.value) == MESSAGES[ids]
+            encoder.decode_batch([[97], [97, wrong]], "replace", 1, False)
+        assert caught.value.args == (f"batch[1]: {message}",)
+
+
+def test_ids_that_can_be_read_once(tokenizer: Tokenizer) -> None:
+    for run, want in ((tokenizer.decode, "athe"), (tokenizer.decode_bytes, b"athe"), (tokenizer.decode_with_offsets, ("athe", [0, 1]))):
+        assert run(iter([97, 257])) == want  # type: ignore[arg-type]
 
 
 def test_a_list_that_changes_as_it_is_read(tokenizer: Tokenizer) -> None:

@@ -14,6 +14,7 @@ import platform
 import subprocess
 import sys
 import threading
+import weakref
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -381,8 +382,10 @@ def test_patterns_that_are_refused() -> None:
         with pytest.raises(ValueError, match=next(iter(arguments.values()))):
             bitlex.compile("a", **arguments)  # type: ignore[call-overload]
     for pattern in (3, b"a", ["a"]):
-        with pytest.raises((TypeError, ValueError)):
+        with pytest.raises(TypeError, match=f"^pattern: expected a str, a pre_tokenizer object or None, got {type(pattern).__name__}$"):
             bitlex.compile(pattern)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"^limits: expected bitlex.Limits or None, got int$"):
+        bitlex.compile("a", limits=5)  # type: ignore[call-overload]
 
 
 def test_pickles_and_copies(cl100k: bitlex.Lexer, tier: str) -> None:
@@ -393,6 +396,7 @@ def test_pickles_and_copies(cl100k: bitlex.Lexer, tier: str) -> None:
         assert (repr(again), again.steps, again.states) == (repr(mine), mine.steps, mine.states)
         assert again.split(MIXED) == mine.split(MIXED)
         assert again.explain("a b") == mine.explain("a b")
+        assert weakref.ref(again)() is again
 
 
 def test_threads_share_a_lexer(cl100k: bitlex.Lexer) -> None:

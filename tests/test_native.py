@@ -353,10 +353,9 @@ def test_every_bytes_like_type(tmp_path: Path) -> None:
     assert machine.split(numpy.frombuffer(data, numpy.uint8)) == machine.split(data)
     ends = numpy.frombuffer(machine.ends(data), numpy.int32)
     assert ends[-1] == len(data)
-    with pytest.raises((BufferError, TypeError, ValueError), match="contiguous"):
-        machine.split(numpy.frombuffer(data, numpy.uint8)[::2])
-    with pytest.raises((BufferError, TypeError), match="contiguous"):
-        machine.split(memoryview(data)[::2])
+    for gaps in (numpy.frombuffer(data, numpy.uint8)[::2], memoryview(data)[::2]):
+        with pytest.raises(BufferError, match=r"^expected bytes that lie side by side, got .* with gaps; give a copy of it$"):
+            machine.split(gaps)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -388,7 +387,7 @@ def test_what_is_no_text_in_a_batch_is_named(method: str) -> None:
     for wrong in (None, 3, array.array("i", [1])):
         with pytest.raises(TypeError, match=r"^texts\[2\]: expected str or a bytes-like object, got "):
             run(["a", data, wrong, "b"], 2)
-    with pytest.raises(BufferError, match=r"^texts\[1\]: .*contiguous"):
+    with pytest.raises(BufferError, match=r"^texts\[1\]: expected bytes that lie side by side, got memoryview with gaps"):
         run(["a", memoryview(b"abcd")[::2]])
     data.append(1)  # nothing holds it any longer
     for one in ("text", b"text", data):

@@ -95,6 +95,11 @@ def test_runtime_imports_the_generator_only_inside_functions(path: Path) -> None
         assert not now or (name.split(".")[0] == "bitlex" and not f"{name}.".startswith("bitlex.generator."))
 
 
+def test_no_public_name_is_that_of_a_module() -> None:
+    # Type checkers read bitlex.lexer as the module of that name, which cannot be called.
+    assert not set(bitlex.__all__) & {path.stem for path in (ROOT / "runtime").glob("*.py")}
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_nobody_imports_tests(room: str) -> None:
     assert not [path for path in modules(room) for name, _ in imports(path) if name.split(".")[0] == "tests"]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import bitlex
 from bitlex import Tokenizer
-from bitlex.lexer import Lexer
+from bitlex.lexers import Lexer
 from hard_strings import HardStrings
 from small_tokenizers import RANKS, rank_file
 from streaming import parts_between

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import copy
+import pickle
 import random
 import re
 import subprocess
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from itertools import combinations, product
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -199,17 +202,23 @@ def test_what_each_family_holds_is_documented() -> None:
         assert {name.strip() for name in names} == {name for name in FAMILIES if places(bitlex.lexer(name)) == bound}
 
 
-def test_copies_go_their_own_ways(tier: str) -> None:
+@pytest.mark.parametrize("copied", [methodcaller("copy"), copy.copy, copy.deepcopy])
+def test_copies_go_their_own_ways(copied: Callable[[Any], Any], tier: str) -> None:
     lexer = bitlex.lexer("cl100k")
     for spans in (False, True):
         stream: Any = lexer.stream(spans=True) if spans else lexer.stream()
         stream.feed("I'l")
-        twin = stream.copy()
+        twin = copied(stream)
         assert list(stream.feed("l go")) and list(twin.feed(" x"))
         if not spans:
             assert (stream.finish(), twin.finish()) == ([" go"], [" x"])
         else:
             assert (stream.finish().tolist(), twin.finish().tolist()) == ([7], [5])
+
+
+def test_no_stream_is_pickled(tier: str) -> None:
+    with pytest.raises(TypeError, match="a PieceStream cannot be pickled; make one where it is needed"):
+        pickle.dumps(bitlex.lexer("cl100k").stream())
 
 
 def test_reset_begins_another_text(tier: str) -> None:

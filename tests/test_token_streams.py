@@ -7,13 +7,16 @@ vocabularies in all tiers, and on published ones where BITLEX_DATA has them.
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import os
 import random
 import re
 import socket
 import unicodedata
+from collections.abc import Callable
 from itertools import product
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -372,19 +375,24 @@ def test_what_is_no_part(tier: str, tmp_path: Path) -> None:
         small(tmp_path).stream(allowed_special={"<x>"})
 
 
-def test_copies_go_their_own_ways(tier: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("copied", [methodcaller("copy"), copy.copy, copy.deepcopy])
+def test_copies_go_their_own_ways(copied: Callable[[Any], Any], tier: str, tmp_path: Path) -> None:
     tokenizer = small(tmp_path)
     for result in ("list", "offsets"):
         stream: Any = tokenizer.stream(result=result, allowed_special="all")  # type: ignore[arg-type]
         stream.feed("hello wo")
-        twin = stream.copy()
+        twin = copied(stream)
         found = [[*one.feed(rest)[:1], *one.finish()[:1]] for one, rest in ((stream, "rld<|go|>"), (twin, "\u4e2d"))]
         if result == "list":
             assert found[0][-1:] != found[1][-1:]
     one, other = tokenizer.stream(), tokenizer.stream()
     one.feed("hel")
-    other = one.copy()
+    other = copied(one)
     assert one.feed("lo") + one.finish() == tokenizer.encode("hello") and other.feed("p") + other.finish() == tokenizer.encode("help")
+    decoding = tokenizer.decode_stream()
+    decoding.feed([0xE4, 0xB8])
+    following = copied(decoding)
+    assert (decoding.feed(0xAD), following.feed(0xAA)) == ("\u4e2d", "\u4e2a")
 
 
 # --- decoding -----------------------------------------------------------------------------------------------------------------------

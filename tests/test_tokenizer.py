@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
 import json
 import pickle
 import pydoc
 import random
+import weakref
 from typing import Any
 
 import numpy as np
@@ -199,6 +201,31 @@ def test_pickle(trained: tuple[Tokenizer, tiktoken.Encoding], normalized: tuple[
         for text in ("the thing é", "", "e\u0301 wörd"):
             assert again.encode(text) == ours.encode(text)
         assert again.description == ours.description and repr(again) == repr(ours)
+        seen = weakref.ref(again)
+        assert seen() is again
+        del again
+        gc.collect()
+        assert seen() is None
+
+
+def test_wrong_arguments(trained: tuple[Tokenizer, tiktoken.Encoding], normalized: tuple[Tokenizer, tokenizers.Tokenizer]) -> None:
+    for wrong in (5, False, None):
+        with pytest.raises(TypeError, match=r"expected str, bytes or os.PathLike object, not "):
+            Tokenizer.from_file(wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=r"^expected a Description, got .*; Tokenizer.from_file makes one of a file$"):
+            Tokenizer(wrong)  # type: ignore[arg-type]
+    ours: Any = trained[0]
+    slow: Any = normalized[0]
+    for threads in (None, "2", 1.5):
+        for run in (ours.encode, ours.count, ours.lexer.split):
+            with pytest.raises(TypeError, match=f"^threads is {threads!r}; it may be 0, for as many as there are cores"):
+                run("the", threads=threads)
+    for one in (ours, slow):
+        for run in (one.encode, lambda text, one=one, **options: one.stream(**options)):
+            for name in ("allowed_special", "disallowed_special"):
+                with pytest.raises(TypeError, match=f"^{name} is 5; it may be 'all', or a collection of special tokens$"):
+                    run("e\u0301", **{name: 5})
+    assert ours.encode("<|end|>", allowed_special=iter(["<|end|>"])) == ours.encode("<|end|>", allowed_special={"<|end|>"}) == [288]
 
 
 @pytest.mark.parametrize("name", ["encode", "encode_to_numpy", "count"])

@@ -98,7 +98,7 @@ def test_what_a_file_cannot_say_is_refused(tmp_path: Path) -> None:
     assert "'0" in refused(bitlex.train("", 256, pattern="gpt2"), "mine.model")
     assert "white space" in refused(bitlex.train("", 257, pattern=r"\w+", special_tokens=["a b"]), "mine.model")
     assert "one regular expression" in refused(bitlex.train("", 256, pattern="deepseek_v3"), "mine.model")
-    assert "first 256" in refused(bitlex.train("ab", 258, tie_break="huggingface", pattern=r"\w+"), "mine.model")
+    assert "first 256" in refused(bitlex.train("ab", 257, tie_break="huggingface", pattern=r"\w+"), "mine.model")
     backwards = bitlex.vocabularies.Vocabulary.from_merges([b"a", b"b", b"c", b"ab", b"bc"], [(b"b", b"c"), (b"a", b"b")])
     from dataclasses import replace
 
@@ -147,13 +147,20 @@ def test_arguments() -> None:
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             bitlex.train("text", 300, **options)  # type: ignore[arg-type]
+    for wrong in ("<s>", [5]):
+        with pytest.raises(TypeError, match=r"^special_tokens is .*; it may be a list of str$"):
+            bitlex.train("text", 300, special_tokens=wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^threads is None; it may be 0"):
+        bitlex.train("text", 300, threads=None)  # type: ignore[arg-type]
     unread = iter(["text"])
     with pytest.raises(ValueError, match="alone are 257"):
         bitlex.train(unread, 256, special_tokens=["<s>"], tie_break="huggingface")
     assert next(unread) == "text"  # nothing is read for a size that cannot be
     with pytest.raises(bitlex.VocabularyError, match="also learned"):
         bitlex.train("ab ab", 300, special_tokens=["ab"])
-    assert bitlex.train("ab ab", 300).vocabulary_size == 256 + 2  # no pair is left
+    with pytest.warns(UserWarning, match="^vocab_size is 300, and 258 ids were learned: no pair is left") as noted:
+        assert bitlex.train("ab ab", 300).vocabulary_size == 256 + 2
+    assert noted[0].filename == __file__
 
 
 def test_extending(tmp_path: Path) -> None:
@@ -169,6 +176,10 @@ def test_extending(tmp_path: Path) -> None:
     assert bitlex.train(PROSE, 500, extend=ranks).description.vocabulary.tokens() == more.description.vocabulary.tokens()
     with pytest.raises(ValueError, match="pattern goes without extend"):
         bitlex.train(PROSE, 500, extend=ranks, pattern="gpt2")
+    assert bitlex.train(PROSE, 401, extend=small, special_tokens=["<|go|>"]).special_tokens == {"<|end|>": 399, "<|go|>": 400}
+    for size, special, alone in ((300, [], 400), (400, ["<|end|>"], 400), (401, ["<|go|>", "<|on|>"], 402)):
+        with pytest.raises(ValueError, match=f"^vocab_size is {size}; what is extended and new special tokens alone are {alone}$"):
+            bitlex.train(PROSE, size, extend=small, special_tokens=special)
 
 
 def test_report_and_progress(tmp_path: Path) -> None:
@@ -292,11 +303,15 @@ def test_the_command(tmp_path: Path) -> None:
     assert bitlex.Tokenizer.from_file(tmp_path / "a.bitlex").description.vocabulary == bitlex.train(PROSE, 400, special_tokens=["<|end|>"]).description.vocabulary
     assert bitlex.Tokenizer.from_file(tmp_path / "a.model").special_tokens == {"<|end|>": 399}
     done = run("in.txt", "--vocab-size", "500", "--extend", "a.bitlex", "-o", "b.bitlex", "--quiet")
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    (tmp_path / "short.txt").write_text("ab ab", encoding="utf-8")
+    done = run("short.txt", "--vocab-size", "300", "-o", "short.model", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "bitlex: vocab_size is 300, and 258 ids were learned: no pair is left to be merged\n")
     for arguments, message in (
         (("in.txt", "--vocab-size", "400", "-o", "no/a.bitlex"), "is not there"), (("in.txt", "--vocab-size", "400", "-o", "in.txt"), "an input and the output"),
         (("in.txt", "--vocab-size", "400", "-o", "c.json", "--pattern", "cl100k"), "oniguruma"), (("no.txt", "--vocab-size", "400", "-o", "c"), "no.txt"),
         (("in.txt", "--vocab-size", "10", "-o", "c"), "alone are 256"), (("in.txt", "--vocab-size", "400", "-o", "."), ".: Is a directory"),
+        (("in.txt", "--vocab-size", "400", "-o", "c", "--extend", "a.bitlex"), "alone are 400"),
     ):  # fmt: skip
         done = run(*arguments)
         assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1

@@ -68,6 +68,7 @@ def test_huggingface(size: int) -> None:
     assert our_ids(ours) == their_ids(theirs)
 
 
+@pytest.mark.filterwarnings("ignore:vocab_size is")  # both learn fewer
 def test_huggingface_options() -> None:
     """Alphabets, limits and frequencies, on texts full of ties."""
     chance = random.Random(9)
@@ -95,6 +96,7 @@ def alphabet_of(wanted: bytes) -> list[str]:
     return [ALPHABET[byte] for byte in wanted]
 
 
+@pytest.mark.filterwarnings("ignore:vocab_size is")  # both learn fewer
 def test_huggingface_limit() -> None:
     """The most frequent bytes stay, and the rest are left out of the text, so that what was beside them becomes neighbours."""
     text = "aaaa bbb aaaa cca acab bbba d aXa bXb" * 3

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from bitlex.added import split_added
-from bitlex.lexer import Lexer
+from bitlex.lexers import Lexer
 from bitlex.merging import PureEncoder
 from bitlex.vocabularies.byte_alphabet import ALPHABET
 from bitlex.vocabulary import Description

@@ -25,7 +25,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bitlex.lexer import cores
+from bitlex.lexers import cores
 from bitlex.vocabularies import Description
 
 from ..conduct import Pages, add_options, conduct, read

@@ -45,7 +45,7 @@ def which_tokenizer(to: argparse.ArgumentParser, *, positional: bool = False) ->
     which = own.add_mutually_exclusive_group()
     which.add_argument("--family", help="the family that cuts the text, as 'bitlex families' lists them")
     which.add_argument("--pattern", help="the regular expression that does, as tiktoken would run it")
-    own.add_argument("--special", action="append", type=named, metavar="NAME=ID", help="a special token; may be given several times")
+    own.add_argument("--special", action="append", type=named, metavar="NAME=ID", help="a special token, not the known ones; as often as needed")
     own.add_argument("--name", help="which one is meant, of a file that is published under several names (o200k_harmony)")
 
 
@@ -65,8 +65,8 @@ def tokenizer(options: argparse.Namespace) -> Tokenizer:
     asked: dict[str, Any] = {name: getattr(options, name) for name in ("family", "pattern", "name") if getattr(options, name) is not None}
     if options.special is not None:
         asked["special"] = dict(options.special)
-    if is_name(options.tokenizer) and options.tokenizer != "gpt2" and not asked:  # gpt2 is a model, too, with the same tokens
-        return Tokenizer.from_tiktoken(options.tokenizer)
+    if is_name(options.tokenizer) and (options.tokenizer != "gpt2" or asked):  # gpt2 is a model, too, with the same tokens
+        return Tokenizer.from_tiktoken(options.tokenizer, **asked)
     path = tokenizer_json(options.tokenizer)
     try:
         return Tokenizer.from_file(path, **asked)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import Lexer, catalogue, lexer
-from ..lexer import wanted_tier
+from ..lexers import wanted_tier
 from . import Commands
 from .console import complain, print_table
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,17 +78,21 @@ def run_train(options: argparse.Namespace) -> int:
     asked = arguments(options)
     refuse_format(options, asked)
     try:
-        made = train(
-            [Path(file) for file in options.files or [STANDARD_INPUT]], options.vocab_size, min_frequency=options.min_frequency,
-            max_token_length=options.max_token_length, threads=options.threads, input=options.input, field=options.field,
-            memory=options.memory, spill=options.spill, checkpoint=checkpoint, resume=options.resume, progress=display, **asked,
-        )  # fmt: skip
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always", UserWarning)
+            made = train(
+                [Path(file) for file in options.files or [STANDARD_INPUT]], options.vocab_size, min_frequency=options.min_frequency,
+                max_token_length=options.max_token_length, threads=options.threads, input=options.input, field=options.field,
+                memory=options.memory, spill=options.spill, checkpoint=checkpoint, resume=options.resume, progress=display, **asked,
+            )  # fmt: skip
     except BaseException as error:
         display.clear()
         if not isinstance(error, Exception) and os.path.exists(checkpoint):
             complain(f"interrupted; --resume goes on from {checkpoint}")
         raise
     display.clear()
+    for one in noted:
+        complain(str(one.message))
     write(made, options.output)
     os.unlink(checkpoint)
     if not options.quiet:
@@ -115,14 +120,15 @@ def arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def refuse_format(options: argparse.Namespace, asked: dict[str, Any]) -> None:
-    """What the output cannot say is found out by a tokenizer without merges."""
+    """What the output cannot say is found out by a tokenizer without merges, which is no news."""
     from ..training import train
     from ..vocabularies.writing import contents, format_of
 
     format = format_of(options.output)
     if format is not None:
-        known = 256 if options.extend is None else asked["extend"].vocabulary_size
-        contents(train("", known + len(options.special), **asked).description, options.output, format)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            contents(train("", options.vocab_size, **asked).description, options.output, format)
 
 
 def refuse_places(options: argparse.Namespace) -> None:

@@ -14,7 +14,9 @@ import hashlib
 import os
 import tempfile
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..outputs import whole_files
 from ..vocabularies import Description, VocabularyError, read
@@ -31,9 +33,10 @@ def is_name(source: object) -> bool:
     return isinstance(source, str) and source in FILES and not Path(source).exists()
 
 
-def description(name: str) -> Description:
-    """All of an encoding, from the disk or fetched."""
-    return read(*(on_disk(name) or fetched(name)), name=name)
+def description(encoding: str, *, name: str | None = None, **options: Any) -> Description:
+    """All of an encoding, from the disk or fetched. `name` and `options` as in `load` of its file."""
+    found = read(*(on_disk(encoding) or fetched(encoding)), name=name if name in FILES else encoding, **options)
+    return found if name is None else replace(found, name=name)
 
 
 def on_disk(name: str) -> tuple[bytes, str] | None:

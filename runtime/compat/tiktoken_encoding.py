@@ -135,9 +135,9 @@ class Encoding:
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """The id of a token, also of a special one; KeyError if it is none."""
-        if not isinstance(text_or_bytes, (str, bytes, bytearray)):
+        if not isinstance(text_or_bytes, (str, bytes)):
             raise TypeError(f"expected str or bytes, got {type(text_or_bytes).__name__}")
-        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
+        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         number = self._tokenizer.description.vocabulary.ids.get(data)
         if number is None:
             number = self._special_tokens.get(data.decode("utf-8", "surrogateescape"))
@@ -169,8 +169,9 @@ class Encoding:
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """The text of ids, and the character in which each token starts. Bytes that are not UTF-8 are a UnicodeDecodeError."""
-        self.decode_bytes(tokens)  # for what it raises
-        return self._tokenizer.decode_with_offsets(tokens)
+        ids = list(tokens)  # an iterator can be read once
+        self.decode_bytes(ids)  # for what it raises
+        return self._tokenizer.decode_with_offsets(ids)
 
     def decode_batch(self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8) -> list[str]:
         """The texts of many lists of ids."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NoReturn
 
-from ..lexer import cores
+from ..lexers import cores
 from ..vocabulary import VocabularyError
 
 __all__ = ["checked", "refuse", "refuse_alike", "refuse_numbers", "workers"]

@@ -12,6 +12,7 @@ counts a sample, or forgets rare pieces; a trainer object to be configured (`Ses
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from .progress import Progress
 from .rules import TieBreak, rule_of
 
 if TYPE_CHECKING:
-    from ..lexer import Lexer
+    from ..lexers import Lexer
     from ..tokenizer import Tokenizer
     from .checkpoint import Keeper
     from .session import Session
@@ -34,7 +35,7 @@ def train(
     checkpoint: str | os.PathLike[str] | None = None, resume: bool = False,
     progress: Callable[[Progress], object] | None = None,
 ) -> Tokenizer:  # fmt: skip
-    """Learn a tokenizer of `vocab_size` ids from texts, or of fewer, where no pair is left that is frequent enough.
+    """Learn a tokenizer of `vocab_size` ids from texts, or of fewer, with a warning, where no pair is left that is frequent enough.
 
     source      a text (str, or UTF-8 in anything bytes-like), a path (pathlib.Path: a file, or a glob), or an iterable of these; `input`
                 and `field` as in `Tokenizer.encode_files`. Texts are read as they are needed, and each is cut by itself
@@ -47,7 +48,7 @@ def train(
                       smallest ids), "huggingface" (the same, of other ids: see rules.py)
     max_token_length  the longest token in bytes. With "huggingface" as BpeTrainer has it: one of this very length is not made either
     initial_alphabet, limit_alphabet   with "huggingface": the bytes that are tokens in any case (default: all), and how many may be
-    extend      a Tokenizer to go on from, which says the pattern; its ids stay
+    extend      a Tokenizer to go on from, which says the pattern; its ids stay, and `vocab_size` counts them
     threads     that count; 0: as many as there are cores
     memory      how much of it counted pieces may take, in bytes or such as "2 GB", before they are written to temporary files, which changes
                 nothing but the time; default: half of what the machine has
@@ -60,6 +61,7 @@ def train(
     Time is that of reading the text and of the places merged; memory, of its distinct pieces: four bytes for each of their bytes, and
     places. ValueError for arguments that contradict each other; InputError (a ValueError) for files that cannot be read.
     """
+    from ..lexers import workers_of
     from ..tokenizer import Tokenizer
     from .checkpoint import Keeper, read
     from .cutting import cutting
@@ -71,10 +73,11 @@ def train(
         raise ValueError(f"initial_alphabet and limit_alphabet go with tie_break='huggingface', not {tie_break!r}")
     if extend is not None and pattern is not None:
         raise ValueError("pattern goes without extend, which has its own")
+    if isinstance(special_tokens, str) or not all(isinstance(token, str) for token in special_tokens):
+        raise TypeError(f"special_tokens is {special_tokens!r}; it may be a list of str")
     if len(set(special_tokens)) != len(special_tokens) or not all(special_tokens):
         raise ValueError(f"special_tokens are not distinct, or one is empty: {list(special_tokens)}")
-    if threads < 0:
-        raise ValueError(f"threads is {threads}; it may be 0, for as many as there are cores, or how many")
+    workers = workers_of(threads)
     cut = cutting(extend.lexer if extend is not None else "gpt2" if pattern is None else pattern or None, rule)
     settings = Settings(
         rule=rule, vocabulary_size=vocab_size, special=tuple(special_tokens), min_frequency=min_frequency,
@@ -84,7 +87,7 @@ def train(
     folder = None if spill is None else os.fspath(spill)
     if folder is not None and not os.path.isdir(folder):
         raise ValueError(f"{folder}: spill is no folder")
-    session = Session(settings, cut, threads, bytes_of(memory), folder)
+    session = Session(settings, cut, workers, bytes_of(memory), folder)
     keeper = None if checkpoint is None else Keeper(checkpoint, folder)
     found = None
     if resume and keeper is not None and os.path.exists(keeper.path):
@@ -97,7 +100,10 @@ def train(
     if keeper is not None:
         keeper.remove_runs()
     merge(session, keeper, progress)
-    return Tokenizer(session.description(), lexer=cut.lexer)
+    made = Tokenizer(session.description(), lexer=cut.lexer)
+    if made.vocabulary_size < vocab_size:
+        warnings.warn(f"vocab_size is {vocab_size}, and {made.vocabulary_size} ids were learned: no pair is left to be merged", stacklevel=2)
+    return made
 
 
 def merge(session: Session, keeper: Keeper | None, progress: Callable[[Progress], object] | None) -> None:

@@ -29,7 +29,7 @@ from .pure import PureCounter
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from ..lexer import Lexer
+    from ..lexers import Lexer
     from .source import Batch, Place
 
 __all__ = ["Counted", "Counting", "Runs"]

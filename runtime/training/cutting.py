@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..catalogue import families, lexer
 from ..compiler import compile
-from ..lexer import Lexer
+from ..lexers import Lexer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -20,7 +20,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..encoders import as_bytes
-from ..lexer import texts_of
+from ..lexers import texts_of
 from ..merging import PureEncoder
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from ..vocabularies.minbpe import MAGIC, read_minbpe, readable
 from ..vocabulary import AddedToken, VocabularyError
 
 if TYPE_CHECKING:
-    from ..lexer import Lexer
+    from ..lexers import Lexer
     from ..tokenizer import Tokenizer
 
 __all__ = ["GPT2_SPLIT_PATTERN", "GPT4_SPLIT_PATTERN", "RegexTokenizer"]

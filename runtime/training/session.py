@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..lexer import cores
+from ..lexers import cores
 from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
 from .checkpoint import Checkpoint, CheckpointError
 from .counting import Counting, Runs
@@ -174,7 +174,11 @@ class Session:
         settings = self.settings
         if settings.base is not None:
             added = {token.content: token.id for token in settings.base.added}
-            return extensible(settings.base.vocabulary, max(added.values(), default=-1) + 1), added
+            ids = max([len(settings.base.vocabulary) - 1, *added.values()]) + 1
+            if settings.vocabulary_size == ids or self.size() < ids:
+                alone = ids + settings.vocabulary_size - self.size()
+                raise ValueError(f"vocab_size is {settings.vocabulary_size}; what is extended and new special tokens alone are {alone}")
+            return extensible(settings.base.vocabulary, ids), added
         chosen = settings.rule.bytes_in_order(self.chosen_bytes())
         first = {content: number for number, content in enumerate(settings.special)} if settings.rule.special_first else {}
         tokens = [*(b"" for _ in first), *(bytes([byte]) for byte in chosen)]

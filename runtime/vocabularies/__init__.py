@@ -40,7 +40,7 @@ def load(
     name     what to call it, instead of what it calls itself; of rank files that are published under several names, the one meant:
              p50k_base or p50k_edit, o200k_base or o200k_harmony, llama3 or llama3_1; not one that another file has
     family, pattern, special   of rank files, which do not say it themselves: the family of the catalogue that cuts the text, or the
-             regular expression (in tiktoken's dialect), and the ids of special tokens
+             regular expression (in tiktoken's dialect), and the ids of all special tokens, instead of those that are known
 
     VocabularyError (a ValueError) for a file that is malformed or not supported; OSError for one that cannot be read.
     """

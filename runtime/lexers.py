@@ -63,7 +63,7 @@ class Lexer:
     a gigabyte of digits, is lexed by one. Making the pieces of `split` is the work of one thread, as all making of Python objects is.
     """
 
-    __slots__ = ("_about", "_drops", "_machine", "_native", "_readable", "_tables", "_tier")
+    __slots__ = ("__weakref__", "_about", "_drops", "_machine", "_native", "_readable", "_tables", "_tier")
 
     def __init__(
         self, *, name: str, dialect: str, unicode: str, steps: Sequence[Mapping[str, Any]], cells: int,
@@ -182,12 +182,8 @@ class Lexer:
 
     def _workers(self, threads: int) -> int:
         """How many threads that is here. The pure tier has one: it would hold the interpreter's lock all the time."""
-        wanted = index(threads)
-        if wanted < 0:
-            raise ValueError(f"threads is {wanted}; it may be 0, for as many as there are cores, or how many")
-        if self._native is None:
-            return 1
-        return min(wanted or cores(), MOST_THREADS)
+        workers = workers_of(threads)
+        return 1 if self._native is None else workers
 
     def _all_readable(self, texts: Iterable[Any]) -> list[Any]:
         """The texts of a batch as both tiers read them; what is none is named by its index, as the native tier does."""
@@ -300,6 +296,17 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def workers_of(threads: int) -> int:
+    """How many threads that is."""
+    try:
+        wanted = index(threads)
+    except TypeError:
+        raise TypeError(f"threads is {threads!r}; it may be 0, for as many as there are cores, or how many") from None
+    if wanted < 0:
+        raise ValueError(f"threads is {wanted}; it may be 0, for as many as there are cores, or how many")
+    return min(wanted or cores(), MOST_THREADS)
 
 
 def size_of(text: Any) -> int:
