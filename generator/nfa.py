@@ -2,9 +2,10 @@
 
     a|b+     0 SPLIT 1 3    1 CHAR a -> 2    2 MATCH    3 CHAR b -> 4    4 SPLIT 3 2
 
-Note [loops and emptiness]: an iteration that consumes nothing ends its loop, in every engine we mirror. A loop whose body can be
+Note [loops and emptiness]: an iteration that consumes nothing ends its loop, in a backtracking engine. A loop whose body can be
 empty is therefore emitted twice: an iteration enters the copy whose end leaves the loop, and consuming crosses over to the one whose
-end goes round. So no cycle of the program is without a CHAR, and following it always ends.
+end goes round. So no cycle of the program is without a CHAR, and following it always ends. In the regex crate, that is so of the first
+iteration alone, and X* is (X+)?; any other is as if its empty match were none, so it enters a third copy, whose end fails.
 
 Note [one symbol of lookahead]: a lookahead that the next symbol alone decides, end of input included, is a PEEK at a mask. So is
 what a possessive quantifier over one set means: greedy, then "the next symbol is not in the set". Only other atomic groups become
@@ -202,7 +203,12 @@ class Builder:
             if not isinstance(item, Chars):
                 return self.emit(Atomic(Repeat(item, low, high, "greedy", node.span), node.span), next)
             leave = self.make(PEEK, next, mask=~self.mask(item) & (2 * self.end - 1))
-        if high is None:
+        if high is None and node.passes:
+            entry = self.passing_loop(item, leave, lazy=mode == "lazy")
+            if low == 0:
+                entry = self.choose(entry, leave, lazy=mode == "lazy")
+            low = max(low - 1, 0)
+        elif high is None:
             entry = self.loop(item, leave, lazy=mode == "lazy")
         else:
             entry = next
@@ -220,14 +226,30 @@ class Builder:
         first = len(self.code)
         entry = self.emit(item, head)
         if nullable(item):  # Note [loops and emptiness]
-            second = len(self.code)
-            entry = self.emit(item, leave)
-            for at in range(second, len(self.code)):
-                if self.code[at].op == CHAR and at not in self.looking:
-                    self.code[at] = self.code[at - second + first]
+            entry = self.copy(item, leave, first)
         self.choose(entry, leave, lazy)
         self.code[head] = self.code.pop()
         return head
+
+    def passing_loop(self, item: Node, leave: int, lazy: bool) -> int:
+        """One iteration or more, as the regex crate has them: where the first is entered."""
+        head = self.make(SPLIT)
+        first = len(self.code)
+        self.emit(item, head)
+        again = self.copy(item, self.make(PEEK, leave, mask=0), first)
+        entry = self.copy(item, leave, first)
+        self.choose(again, leave, lazy)
+        self.code[head] = self.code.pop()
+        return entry
+
+    def copy(self, item: Node, next: int, first: int) -> int:
+        """The item once more, with another end; what consumes crosses over to where it was emitted first."""
+        second = len(self.code)
+        entry = self.emit(item, next)
+        for at in range(second, len(self.code)):
+            if self.code[at].op == CHAR and at not in self.looking:
+                self.code[at] = self.code[at - second + first]
+        return entry
 
 
 def either(masks: Iterable[int]) -> int:

@@ -13,6 +13,7 @@ Sources: UTS #18 (1.2 properties, 1.5 simple loose matches, Annex C); the engine
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 from .anchors import anchor
@@ -22,7 +23,7 @@ from .codeset import EMPTY, CodeSet
 from .dialects import Dialect
 from .errors import PatternError
 from .properties import Properties
-from .tree import Alternate, Anchor, Atomic, Chars, Concat, Leaf, Look, Node, Repeat, SearchStart, nullable
+from .tree import Alternate, Anchor, Atomic, Chars, Concat, Leaf, Look, Node, Repeat, SearchStart, backtracks, empty_last, nullable
 
 __all__ = ["resolve", "sets"]
 
@@ -31,7 +32,7 @@ Span = tuple[int, int]
 
 def resolve(tree: Node, properties: Properties, dialect: Dialect, pattern: str) -> Node:
     """The tree over sets; PatternError for a name that the version of Unicode does not have."""
-    resolver = Resolver(properties, dialect, pattern)
+    resolver = Resolver(properties, dialect, pattern, backtracks(tree))
     found = resolver.node(tree)
     first = starts(tree, resolver.unfolded, resolver.close) if dialect.fold_starts else None
     if first is None:
@@ -86,8 +87,8 @@ def combined(left: CodeSet, how: str, right: CodeSet) -> CodeSet:
 
 
 class Resolver:
-    def __init__(self, properties: Properties, dialect: Dialect, pattern: str) -> None:
-        self.properties, self.dialect, self.pattern = properties, dialect, pattern
+    def __init__(self, properties: Properties, dialect: Dialect, pattern: str, backtracks: bool) -> None:
+        self.properties, self.dialect, self.pattern, self.backtracks = properties, dialect, pattern, backtracks
 
     def node(self, node: Node) -> Node:
         match node:
@@ -107,6 +108,11 @@ class Resolver:
                 if not self.dialect.counted_empty and max(low, high or 0) > 1 and nullable(again.item) and not plain(again.item):
                     raise PatternError("this engine may end a counted repetition early when its body matches nothing", self.pattern, span,
                                        "repeat something that cannot be empty, or write the repetition out")  # fmt: skip
+                if self.dialect.passes_empty and high is None and not empty_last(again.item):
+                    if self.backtracks:
+                        raise PatternError("where there are lookarounds, this engine reads a loop over what may be empty in one of two ways",
+                                           self.pattern, span, "repeat something that cannot be empty, or put what may be last")  # fmt: skip
+                    again = replace(again, passes=True)
                 return again
             case Atomic(item, span):
                 return Atomic(self.node(item), span)

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from .classes import Expression
 from .codeset import CodeSet
 
-__all__ = ["Alternate", "Anchor", "Atomic", "Chars", "Concat", "Leaf", "Look", "Node", "Repeat", "SearchStart", "nullable"]
+__all__ = [
+    "Alternate", "Anchor", "Atomic", "Chars", "Concat", "Leaf", "Look", "Node", "Repeat", "SearchStart", "backtracks", "empty_last", "nullable",
+]  # fmt: skip
 
 Span = tuple[int, int]
 
@@ -45,6 +47,7 @@ class Repeat:
     high: int | None
     mode: str  # "greedy", "lazy" or "possessive"
     span: Span
+    passes: bool = False  # an iteration over nothing, but the first, is passed over; otherwise it ends the loop
 
 
 @dataclass(frozen=True)
@@ -103,3 +106,34 @@ def nullable(node: Node) -> bool:
             return nullable(item)
         case _:
             return True
+
+
+def empty_last(node: Node) -> bool:
+    """Whether a resolved tree prefers all other matches to an empty one, if it can match nothing."""
+    match node:
+        case _ if not nullable(node):
+            return True
+        case Concat(items):
+            return all(empty_last(item) for item in items)
+        case Alternate(branches):
+            first = next(at for at, branch in enumerate(branches) if nullable(branch))
+            return empty_last(branches[first]) and all(isinstance(branch, Look) for branch in branches[first + 1 :])
+        case Repeat(item, _, _, mode):
+            return mode != "lazy" and empty_last(item)
+        case Atomic(item):
+            return empty_last(item)
+    return True
+
+
+def backtracks(node: Node) -> bool:
+    """Whether a tree has what is no regular expression to the regex crate: lookarounds, atomic groups, word boundaries, \\G and \\Z."""
+    match node:
+        case Look() | Atomic() | SearchStart():
+            return True
+        case Anchor(what):
+            return what in "bB<>GZ"
+        case Concat(items) | Alternate(items):
+            return any(backtracks(item) for item in items)
+        case Repeat(item, _, _, mode):
+            return mode == "possessive" or backtracks(item)
+    return False

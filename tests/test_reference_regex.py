@@ -80,7 +80,7 @@ def test_sets_of_all_code_points(pattern: str) -> None:
 
 
 WITNESSES = {
-    "counted_empty": ("(?:a|b*){2}c", "xaabc"),
+    "counted_empty": ("(?:a|b*){2}c", "xaabc"), "passes_empty": ("b(?:c||a)+", "bcac"),
     "possessive_counts": ("a{1,2}+a", "xaaaaax"), "class_sets": ("[a[b]+", "ab[x"), "bare_property": (r"\pL", "pLxp"),
     "lazy_exact": ("a{2}?", "xaab"), "bare_count": ("a{,}b", "xaab a{,}b"), "caret": ("^a", "a\na\n"), "dollar": ("a$", "ba\n", "ba\n\n"), "capital_z": (r"a\Z", "ba\n", "ba\n\n"),
     "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"), "dotall_flag": ("(?s:.)", "\n"), "posix_unicode": ("[[:alpha:]]", "a\u00e9"), "word_joiners": (r"\w", "a\u200c\u200d"),

@@ -99,7 +99,9 @@ def test_a_million_spaces(name: str) -> None:
 PATTERNS = (
     "a+", "a+?b", "a++", "a|ab", "(?>a|ab)c", "(?>ab|a)b", "a*+b", "(?:a|b)*+1", "a{2,3}", "a{,2}b", "a{2}+", "a{1,2}+", "a(?=b)", "a(?=a*b)", "a(?!a*b)", "(?<=a)b",
     "(?<!a)b", r"\ba", r"a\b", r"a\B", "^a", "a$", "(?m)^a", "(?m:a$)", r"\Aa", r"a\z", r"a\Z", r"\Ga", r"(?!\G)[ab]", "a(?:|b)*1", "(?:a*)*b", "(?:a|b*)*1",
-    "(?:(?=a).|b)+", "(?i:[a-b])+", "[a-c&&[^b]]", "[a[b1]]+", "[a-c--b]+", "[a~~b]+", "a{,}b", "a{,}+b", r"\<a", r"a\>", r"(\<a|1)+", r"\<?b", r"\h+", "(?s:.)+", ".+", r"[^\n]+\n?", "(?:a{1,2}){2}", "(?:a??)*?b", r"[a\n]+?\Z",
+    "(?:(?=a).|b)+", "(?i:[a-b])+", "[a-c&&[^b]]", "[a[b1]]+", "[a-c--b]+", "[a~~b]+", "a{,}b", "a{,}+b", r"\<a", r"a\>", r"(\<a|1)+", r"\<?b",
+    "b(?:1||a)+", "b(?:a*?|1)+", "(?:b(?:1||a)+)+", "b(?:1||a){2,}", "b(?:1||a)*\n|b", "b(?:1||a)*?\n|b", "b(?:|a)*", "b(?:|a)+", "^b(?:1||a)+", "b(?:(?:a||1)*|b)+",
+    "b(?:(?:1|)+|a)+\n?", "(?:a(?:(?:b||1)+?|\n)*)+1", "a(?:b?1?|(?:1|)\n)*", r"\h+", "(?s:.)+", ".+", r"[^\n]+\n?", "(?:a{1,2}){2}", "(?:a??)*?b", r"[a\n]+?\Z",
 )  # fmt: skip
 
 
@@ -143,7 +145,7 @@ def test_sets_of_all_code_points(pattern: str) -> None:
 # --- the dialect, value by value ------------------------------------------------------------------------------------------------------------
 
 WITNESSES = {
-    "counted_empty": ("(?:a|b*){2}c", "xaabc"),
+    "counted_empty": ("(?:a|b*){2}c", "xaabc"), "passes_empty": ("b(?:c||a)+", "bcac"),
     "possessive_counts": ("a{1,2}+a", "xaaaaax"), "class_sets": ("[a[b]]+", "ab]x"), "class_difference": ("[a-c--b]+", "abc-"), "bare_property": (r"\pL", "pLxp"),
     "lazy_exact": ("a{2}?", "xaab"), "bare_count": ("a{,}b", "xaab a{,}b"), "caret": ("^a", "a\na\n"), "dollar": ("a$", "a\na\n"), "capital_z": (r"a\Z", "ba\n", "ba\n\n"),
     "small_z": (r"a\z", "a\nza"), "word_edges": (r"\<a|a\>", "aa aa"), "class_leading": ("[]-k]", "ab"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"),
