@@ -6,8 +6,8 @@ characters, which is where backtracking, emptiness and the ends of texts meet. T
 
 from __future__ import annotations
 
-import os
 import dataclasses
+import os
 import random
 
 import pytest
