@@ -11,13 +11,17 @@ from __future__ import annotations
 from .codeset import ALL, CodeSet
 from .tree import Alternate, Atomic, Chars, Concat, Look, Node, Repeat, SearchStart
 
-__all__ = ["spell"]
+__all__ = ["Unspelled", "spell"]
 
 NEVER = "(?!)"
 
 
+class Unspelled(ValueError):
+    """A loop that passes over empty iterations: the module ends it."""
+
+
 def spell(tree: Node, universe: CodeSet = ALL, *, anchored: bool = True) -> str:
-    """`anchored` False: the spelling for a search at which \\G does not hold."""
+    """`anchored` False: the spelling for a search at which \\G does not hold. Unspelled for what the module does not do."""
 
     def all_of(items: tuple[Node, ...]) -> list[str]:
         return [spell(item, universe, anchored=anchored) for item in items]
@@ -31,6 +35,8 @@ def spell(tree: Node, universe: CodeSet = ALL, *, anchored: bool = True) -> str:
             return "(?:" + "".join(all_of(items)) + ")"
         case Alternate(branches):
             return "(?:" + "|".join(all_of(branches)) + ")"
+        case Repeat(passes=True):
+            raise Unspelled("a loop over what may be empty, as the regex crate has it")
         case Repeat(item, low, high, mode):
             body = f"(?:{all_of((item,))[0]}){{{low},{'' if high is None else high}}}"
             return f"(?>{body})" if mode == "possessive" else body + "?" if mode == "lazy" else body

@@ -30,6 +30,7 @@ from generator import LimitError, Limits, PatternError, Program, compile_pattern
 from generator.backtracking import Module
 from generator.codeset import CodeSet
 from generator.dialects import DIALECTS
+from generator.spell import Unspelled
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that files here find each other by bare names, as they do under pytest
 from engines import spans_of
@@ -40,10 +41,10 @@ PATIENCE = 2.0  # seconds for one search of the module
 PARTS = (
     "a", "b", "s", "K", "1", " ", "\n", "(", ")", "(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:", "(?i)", "(?s)", "(?m)", "(?#x)", "[", "]",
     "[^", "-", "\\", "^", "$", ".", "*", "+", "?", "{2}", "{1,2}", "{,2}", "{", "}", ",", "|", r"\p{L}", r"\P{Lu}", r"\pN", r"\s", r"\S", r"\d",
-    r"\w", r"\W", r"\b", r"\B", r"\A", r"\Z", r"\z", r"\G", r"\h", r"\x41", r"\u0061", "&&", "--", "||", "[:alpha:]", ":", r"\1", "(?P<n>",
+    r"\w", r"\W", r"\b", r"\B", r"\A", r"\Z", r"\z", r"\G", r"\h", r"\x41", r"\u0061", "&&", "--", "||", "~~", "[:alpha:]", "[:^word:]", ":", "{,}", r"\<", r"\>", r"\1", "(?P<n>",
     "(?1)", r"\R", r"\X", r"\K", r"\n", "é", "\u017f", r"\/", r"\-", "#", "=",
 )  # fmt: skip
-ATOMS = st.sampled_from(("a", "b", "s", "K", "1", " ", "\n", ".", "é", "ſ", "[ab]", "[^a]", r"\s", r"\S", r"\w", r"\d", r"\p{L}", "(?i:k)", "(?i:[^s])"))
+ATOMS = st.sampled_from(("a", "b", "s", "K", "1", " ", "\n", ".", "é", "ſ", "[ab]", "[^a]", r"\s", r"\S", r"\w", r"\d", r"\p{L}", "(?i:k)", "(?i:[^s])", r"(?i:[\P{Lu}s])", r"(?i:\P{L})", r"[^\s\w]"))
 PLACES = st.sampled_from((r"\b", r"\B", "^", "$", r"\A", r"\Z", r"\z", r"\G", "(?<=a)", r"(?<!\s)"))
 QUANTIFIERS = st.sampled_from(("*", "+", "?", "*?", "+?", "??", "*+", "++", "?+", "{2}", "{1,2}", "{,2}", "{2,}?", "{1,2}+"))
 GROUPS = st.sampled_from(("(?:", "(", "(?=", "(?!", "(?>", "(?i:", "(?s:", "(?<n>"))
@@ -101,7 +102,10 @@ def check(pattern: str, dialect: str) -> str:
         except (regex.error, RecursionError):
             return "alone"
     else:
-        module = Module(program.plans, CodeSet.of(*"".join(texts)), PATIENCE)
+        try:
+            module = Module(program.plans, CodeSet.of(*"".join(texts)), PATIENCE)
+        except Unspelled:
+            return "alone"
     for text in texts:
         pieces = spans_of(program.stages[0].letters([cell_of[ord(c)] for c in text]))
         try:
