@@ -92,7 +92,9 @@ def custom(options: argparse.Namespace) -> Program:
 def write(options: argparse.Namespace, names: list[str]) -> int:
     try:
         from .emit import LOOPS, emit, emit_catalogue
-    except ModuleNotFoundError:  # only needed to write
+    except ModuleNotFoundError as error:  # only needed to write
+        if error.name != "jinja2":
+            raise
         raise ImportError("writing source needs jinja2: pip install 'bitlex[generate]'") from None
     files: dict[str, str] = {}
     if options.pattern is not None:

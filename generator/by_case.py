@@ -29,6 +29,7 @@ Close: TypeAlias = Callable[[CodeSet], CodeSet]  # a set with all case variants
 
 
 def starts(tree: Node, read: Read, close: Close) -> CodeSet | None:
+    """Where a match may start, of a tree that is not resolved; None if anywhere."""
     leaves, empty = beginning(tree)
     written = {leaf.what for leaf in leaves}
     if empty or len(written) < 2 or not any(leaf.fold for leaf in leaves) or any(map(is_open, written)):

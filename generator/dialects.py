@@ -4,7 +4,7 @@
 
 `fancy` is fancy-regex (tiktoken), `oniguruma` is Oniguruma as Hugging Face tokenizers builds it, `python` is the `regex` module in
 its default version 0. Each value was measured against the engine; the tests compare all of them again where the engine installs.
-Rejected: subclasses of a parser per engine, which hide that the engines differ in a dozen values and agree in everything else.
+Rejected: subclasses of a parser per engine, which hide that the engines differ in two dozen values and agree in everything else.
 """
 
 from __future__ import annotations

@@ -154,6 +154,7 @@ class Resolver:
                     )  # fmt: skip
 
     def check_branches(self, branches: tuple[Node, ...]) -> None:
+        """Refuse what `regex` may join to one class with the other alternatives, if that reads it in another way."""
         for leaf in among(branches):
             if self.leaf(leaf.what, True, leaf.span) != by_case(leaf.what, self.unfolded, self.close):
                 raise PatternError("under (?i) this engine may read this in another way among alternatives than alone", self.pattern, leaf.span,
@@ -241,8 +242,8 @@ class Resolver:
             "alpha": get("Alphabetic"), "digit": digit, "alnum": get("Alphabetic") | digit, "space": get("White_Space"),
             "blank": get("Zs") | CodeSet.of("\t"), "cntrl": get("Cc"), "punct": get("P") | symbols, "graph": graph,
             "print": graph | get("Zs"), "xdigit": CodeSet([(0x30, 0x39), (0x41, 0x46), (0x61, 0x66)]), "word": self.word(bare=False),
+            "ascii": CodeSet([(0, 0x7F)]),
         }  # fmt: skip
-        known["ascii"] = CodeSet([(0, 0x7F)])
         if not self.dialect.posix_unicode:
             known |= {"upper": CodeSet([(0x41, 0x5A)]), "lower": CodeSet([(0x61, 0x7A)])}
         if name not in known:

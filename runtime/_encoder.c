@@ -5,7 +5,7 @@
  *
  * Invariants: each method ends the work that it began. The GIL is released for texts above RELEASE bytes. A method that encodes takes
  * (text, allowed, disallowed, threads=1, blocks=0), the second and third being Specials or None. `blocks`: how long a part must be for a
- * thread, in blocks of the lexer; 0: as long as it is worth it.
+ * thread, and how much of a str is made UTF-8 at a time, in blocks of the lexer; 0: as it is worth it.
  */
 #include "_tokens.h"
 

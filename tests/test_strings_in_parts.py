@@ -119,7 +119,7 @@ def test_of_any_length(name: str) -> None:
         call(text)
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
 def test_is_interrupted() -> None:
     encoder = encoder_of("cl100k")
     text = "é the thing 中文 and " * 3_000_000
@@ -138,7 +138,7 @@ def test_is_interrupted() -> None:
     assert encoder.encode("é the", None, None, 1) == whole(encoder, "é the")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="what a process takes is asked of Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KB on Linux, in other units elsewhere")
 def test_memory_does_not_grow_with_the_text() -> None:
     program = """
 import resource, sys
