@@ -207,6 +207,13 @@ int bitlex_py_in_nfc(PyObject *text);
 PyObject *bitlex_py_is_in_nfc(PyObject *module, PyObject *text);
 PyObject *bitlex_py_doubtful(PyObject *module, PyObject *text);
 
+/* Where the last character of UTF-8 begins before which a text can be cut, and each side be normalized by itself; what follows may complete its
+ * last character. BITLEX_NO_BORDER: there is none. */
+#define BITLEX_NO_BORDER SIZE_MAX
+size_t bitlex_py_last_border(const uint8_t *bytes, size_t length);
+/* Whether NFC may change anything in UTF-8; any thread may ask that. */
+int bitlex_py_may_change(const uint8_t *bytes, size_t length);
+
 /* --- _native.c --- */
 
 extern struct PyModuleDef bitlex_py_module;

@@ -145,15 +145,20 @@ class Stream:
 
 @final
 class TokenStream:
-    """A text in parts: its ids. `result`: 0 lists, 1 arrays of uint32, 2 these and start and end of each in turn, in bytes of the text."""
+    """A text in parts: its ids. `result`: 0 lists, 1 arrays of uint32, 2 these and start and end of each in turn, in bytes of the text.
+
+    `normalize` is given bytes that may not be in NFC, where they begin in the normalized text, and whether they can be cut off behind: it gives
+    them in NFC, or a beginning of them, and how many bytes that was.
+    """
 
     def __new__(
-        cls, encoder: Encoder, allowed: Specials | None, disallowed: Specials | None, hold: int, result: int
-    ) -> TokenStream: ...
+        cls, encoder: Encoder, allowed: Specials | None, disallowed: Specials | None, hold: int, result: int,
+        normalize: Callable[[bytes, int, bool], tuple[bytes, int]] | None = None,
+    ) -> TokenStream: ...  # fmt: skip
     def feed(self, part: str | Buffer, /) -> Any: ...
     def finish(self) -> Any: ...
     def reset(self) -> None: ...
-    def copy(self) -> TokenStream: ...
+    def copy(self, normalize: Callable[[bytes, int, bool], tuple[bytes, int]] | None = ..., /) -> TokenStream: ...
     @property
     def size(self) -> int:
         """The bytes of memory that it takes."""

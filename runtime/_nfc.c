@@ -1,4 +1,4 @@
-/* _nfc.c - a text in; out, whether it is in NFC, or where it may not be.
+/* _nfc.c - a text in; out, whether it is in NFC, or where it may not be; and where it can be cut.
  *
  *     in_nfc("na\u00efve")            // True: nothing in it is changed
  *     doubtful("e\u0301, x")         // [(0, 2)]: nothing outside of these places is changed, and each can be normalized by itself
@@ -192,6 +192,40 @@ PyObject *bitlex_py_is_in_nfc(PyObject *module, PyObject *text)
 {
     (void)module;
     return PyBool_FromLong(bitlex_py_in_nfc(text));
+}
+
+/* How many bytes at the end of a text may be the beginning of a character. */
+static size_t begun(const uint8_t *bytes, size_t length)
+{
+    size_t back;
+    for (back = 1; back <= 3 && back <= length; back++) {
+        const uint8_t byte = bytes[length - back];
+        if ((byte & 0xC0) == 0x80) continue;
+        return byte >= 0xC2 && byte <= 0xF4 && back < (byte < 0xE0 ? 2u : byte < 0xF0 ? 3u : 4u) ? back : 0;
+    }
+    return 0;
+}
+
+size_t bitlex_py_last_border(const uint8_t *bytes, size_t length)
+{
+    Units u = {bytes, length, 0};
+    size_t at, used;
+    u.length -= begun(bytes, length);
+    for (at = u.length; at > 0;) {
+        size_t start = step_back(&u, at);
+        const uint32_t number = number_of(point_at(&u, start, &used));
+        if (start + used != at) return at - 1; /* a byte that is no UTF-8 */
+        if (number <= 1) return start;
+        at = start;
+    }
+    return BITLEX_NO_BORDER;
+}
+
+int bitlex_py_may_change(const uint8_t *bytes, size_t length)
+{
+    const Units u = {bytes, length, 0};
+    size_t at = 0, start;
+    return !bitlex_is_ascii(bytes, length) && find_doubt(&u, &at, &start);
 }
 
 static int append_place(PyObject *places, size_t start, size_t end)

@@ -14,9 +14,9 @@
 #include "_token_stream.h"
 
 #if defined(__GNUC__)
-#define PREFETCH(at) __builtin_prefetch((const void *)(at))
+#define ASK_FOR(at) __builtin_prefetch((const void *)(at))
 #else
-#define PREFETCH(at) ((void)(at))
+#define ASK_FOR(at) ((void)(at))
 #endif
 #define LONG 16384 /* bytes of a piece, from which on its ids are handed out before it ends */
 #define AHEAD 2048 /* bytes */
@@ -24,7 +24,7 @@
 
 /* --- the GIL ----------------------------------------------------------------------------------------------------------- */
 
-static void take_gil(Call *c)
+void bitlex_py_take_gil(Call *c)
 {
     if (c->released != NULL) PyEval_RestoreThread(c->released);
     c->released = NULL;
@@ -32,14 +32,14 @@ static void take_gil(Call *c)
 
 static int no_memory(Call *c)
 {
-    take_gil(c);
+    bitlex_py_take_gil(c);
     PyErr_NoMemory();
     return -1;
 }
 
 static int too_much(Call *c, const char *what)
 {
-    take_gil(c);
+    bitlex_py_take_gil(c);
     bitlex_py_raise_hold(c->stream->hold, what);
     return -1;
 }
@@ -61,7 +61,7 @@ static int no_token(Call *c, size_t from, size_t to)
     const TokenStream *self = c->stream;
     const bpe_vocabulary *v = &self->encoder->vocabulary;
     while (from + 1 < to && v->byte_tokens[self->text[from]] != BPE_NONE) from++;
-    take_gil(c);
+    bitlex_py_take_gil(c);
     PyErr_Format(PyExc_ValueError, "byte 0x%02x at %llu is no token of this vocabulary", self->text[from], (unsigned long long)(self->base + from));
     return -1;
 }
@@ -211,7 +211,7 @@ static int lex(Call *c, size_t to)
         }
         if (take_pieces(c, found) < 0) return -1;
         if (self->lexer.full) {
-            take_gil(c);
+            bitlex_py_take_gil(c);
             if (bitlex_py_more_places(&self->lexer, self->hold) < 0) return -1;
         }
     }
@@ -251,8 +251,9 @@ static int read_held(Call *c, int ends)
 {
     TokenStream *self = c->stream;
     const specials *allowed = tokens_of(self->allowed), *disallowed = tokens_of(self->disallowed);
-    special_match found, wrong;
-    uint64_t limit, open;
+    special_match found = {0}, wrong;
+    uint64_t limit, open, grown = 0;
+    size_t to;
     int is_there = 1;
     while (is_there) {
         limit = self->length;
@@ -266,15 +267,21 @@ static int read_held(Call *c, int ends)
             const uint64_t from = self->checked - self->base;
             open = ends ? self->length : specials_open(disallowed, self->text, self->length, from);
             if (specials_find(disallowed, self->text, self->length, from, &wrong) && wrong.start < open) {
-                take_gil(c);
-                bitlex_py_raise_special(self->text + wrong.start, (size_t)(wrong.end - wrong.start), self->base + wrong.start);
+                bitlex_py_take_gil(c);
+                bitlex_py_raise_special(self->text + wrong.start, (size_t)(wrong.end - wrong.start), self->base + wrong.start - self->grown);
                 return -1;
             }
             self->checked = self->base + open;
             if (is_there && found.end > open) is_there = 0;
             if (open < limit) limit = open;
         }
-        if (lex(c, (size_t)limit) < 0) return -1;
+        to = (size_t)limit;
+        if (self->normalize != Py_None) {
+            if (bitlex_py_normalize_held(c, read_to(self), &to, ends || is_there, &grown) < 0) return -1;
+            found.start += grown;
+            found.end += grown;
+        }
+        if (lex(c, to) < 0) return -1;
         if (is_there && add_special(c, &found) < 0) return -1;
     }
     return ends ? end_section(c, self->base + self->length) : 0;
@@ -305,24 +312,31 @@ static void copy(uint8_t *to, const uint8_t *from, size_t size)
 {
     size_t i;
     for (i = 0; i + 64 < size; i += 64) {
-        PREFETCH((uintptr_t)from + i + AHEAD);
+        ASK_FOR((uintptr_t)from + i + AHEAD);
         memcpy(to + i, from + i, 64);
     }
     if (size >= 64) memcpy(to + size - 64, from + size - 64, 64);
     else for (i = 0; i < size; i++) to[i] = from[i];
 }
 
+int bitlex_py_make_room(Call *c, size_t length)
+{
+    TokenStream *self = c->stream;
+    const size_t room = length + self->length / 2;
+    uint8_t *grown;
+    if (length <= self->room && self->text != NULL) return 0;
+    grown = PyMem_RawRealloc(self->text, room + SLACK);
+    if (grown == NULL) return no_memory(c);
+    self->text = grown;
+    self->room = room;
+    return 0;
+}
+
 /* Some bytes of a part. */
 static int read_some(Call *c, const uint8_t *bytes, size_t size)
 {
     TokenStream *self = c->stream;
-    if (self->length + size > self->room || self->text == NULL) {
-        const size_t room = self->length + size + self->length / 2;
-        uint8_t *grown = PyMem_RawRealloc(self->text, room + SLACK);
-        if (grown == NULL) return no_memory(c);
-        self->text = grown;
-        self->room = room;
-    }
+    if (bitlex_py_make_room(c, self->length + size) < 0) return -1;
     copy(self->text + self->length, bytes, size);
     self->length += size;
     memset(self->text + self->length, 0, SLACK);
@@ -341,10 +355,10 @@ int bitlex_py_read_part(Call *c, const uint8_t *bytes, uint64_t length)
         failed = read_some(c, bytes + done, size) < 0;
         done += size;
         if (++turns % (SLICE / AT_ONCE) != 0 || failed) continue;
-        take_gil(c);
+        bitlex_py_take_gil(c);
         failed = PyErr_CheckSignals() < 0;
     }
-    take_gil(c);
+    bitlex_py_take_gil(c);
     return failed ? -1 : 0;
 }
 

@@ -13,7 +13,8 @@
 static void begin(TokenStream *self)
 {
     self->length = 0;
-    self->base = self->checked = 0;
+    self->base = self->checked = self->grown = 0;
+    self->normalize_at = 0;
     self->encoded = self->broken = 0;
     self->high = 0;
     bitlex_py_begin_section(self, 0);
@@ -147,13 +148,14 @@ static PyObject *stream_reset(TokenStream *self, PyObject *unused)
 
 static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"encoder", "allowed", "disallowed", "hold", "result", NULL};
+    static char *names[] = {"encoder", "allowed", "disallowed", "hold", "result", "normalize", NULL};
     State *state = PyType_GetModuleState(type);
-    PyObject *encoder, *allowed, *disallowed;
+    PyObject *encoder, *allowed, *disallowed, *normalize = Py_None;
     Py_ssize_t hold;
     int result;
     TokenStream *self;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOni:TokenStream", names, state->encoder, &encoder, &allowed, &disallowed, &hold, &result))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOni|O:TokenStream", names, state->encoder, &encoder, &allowed, &disallowed, &hold, &result,
+                                     &normalize))
         return NULL;
     if ((allowed != Py_None && !Py_IS_TYPE(allowed, state->specials)) || (disallowed != Py_None && !Py_IS_TYPE(disallowed, state->specials))) {
         PyErr_SetString(PyExc_TypeError, "expected Specials or None");
@@ -168,6 +170,7 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self->encoder = (Encoder *)Py_NewRef(encoder);
     self->allowed = Py_NewRef(allowed);
     self->disallowed = Py_NewRef(disallowed);
+    self->normalize = Py_NewRef(normalize);
     self->hold = hold;
     self->result = (Result)result;
     if (bitlex_py_begin_section(self, 0) == 0) return (PyObject *)self;
@@ -175,11 +178,11 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return NULL;
 }
 
-static PyObject *stream_copy(TokenStream *self, PyObject *unused)
+static PyObject *stream_copy(TokenStream *self, PyObject *const *arguments, Py_ssize_t count)
 {
     TokenStream *twin;
     const size_t head = offsetof(TokenStream, encoder);
-    (void)unused;
+    if (count > 1) return PyErr_Format(PyExc_TypeError, "copy expected at most 1 argument, got %zd", count);
     if (bitlex_py_use_stream(&self->used) < 0) return NULL;
     twin = (TokenStream *)Py_TYPE(self)->tp_alloc(Py_TYPE(self), 0);
     if (twin != NULL) {
@@ -187,6 +190,7 @@ static PyObject *stream_copy(TokenStream *self, PyObject *unused)
         Py_INCREF(twin->encoder);
         Py_INCREF(twin->allowed);
         Py_INCREF(twin->disallowed);
+        twin->normalize = Py_NewRef(count > 0 ? arguments[0] : self->normalize);
         twin->used = 0;
         twin->room = self->length;
         twin->lexer.more = NULL;
@@ -210,6 +214,7 @@ static void stream_dealloc(TokenStream *self)
     Py_XDECREF(self->encoder);
     Py_XDECREF(self->allowed);
     Py_XDECREF(self->disallowed);
+    Py_XDECREF(self->normalize);
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
 }
@@ -228,7 +233,8 @@ static PyMethodDef stream_methods[] = {
     {"feed", (PyCFunction)(void (*)(void))stream_feed, METH_O, "feed(part) -> the ids that are settled"},
     {"finish", (PyCFunction)(void (*)(void))stream_finish, METH_NOARGS, "finish() -> the rest; the stream is then as new"},
     {"reset", (PyCFunction)(void (*)(void))stream_reset, METH_NOARGS, "reset(): begin another text"},
-    {"copy", (PyCFunction)(void (*)(void))stream_copy, METH_NOARGS, "copy() -> another stream, of the same text so far"},
+    {"copy", (PyCFunction)(void (*)(void))stream_copy, METH_FASTCALL,
+     "copy(normalize = the same) -> another stream, of the same text so far, and what puts that in NFC"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -242,8 +248,9 @@ static PyType_Slot stream_slots[] = {
     {Py_tp_dealloc, stream_dealloc},
     {Py_tp_methods, stream_methods},
     {Py_tp_getset, stream_properties},
-    {Py_tp_doc, "TokenStream(encoder, allowed, disallowed, hold, result): encodes a text in parts, and gives lists (0), arrays (1), or arrays "
-                "of ids and of their places in bytes (2)"},
+    {Py_tp_doc, "TokenStream(encoder, allowed, disallowed, hold, result, normalize=None): encodes a text in parts, and gives lists (0), arrays "
+                "(1), or arrays of ids and of their places in bytes (2). normalize(bytes, where they are, whether they end there) -> bytes in NFC, "
+                "and of how many these are"},
     {0, NULL},
 };
 PyType_Spec bitlex_py_token_stream_spec = {

@@ -14,6 +14,7 @@ typedef struct {
     PyObject_HEAD
     Encoder *encoder;
     PyObject *allowed, *disallowed; /* Specials or None */
+    PyObject *normalize;            /* what puts a text that is not in NFC in it, or None where a text is read as it is */
     Py_ssize_t hold;
     Result result;
     int encoded, broken;            /* what it was fed: 0 nothing, 1 bytes, 2 str; and whether it must be reset */
@@ -23,6 +24,8 @@ typedef struct {
     size_t length, room;            /* and there is SLACK behind the room */
     uint64_t base, section, piece;  /* where in the whole text: what is held; what the lexer reads; what of a piece is not handed out */
     uint64_t checked;               /* up to where there is no disallowed token */
+    uint64_t grown;                 /* by how many bytes NFC made the text longer; below zero, it comes out right */
+    size_t normalize_at;            /* bytes without a border at which to look for one again */
     size_t try_at;                  /* bytes of a piece at which to look for final ids again */
     int begun;                      /* whether the beginning of the piece at hand was handed out */
     int used;                       /* by a thread */
@@ -42,6 +45,16 @@ typedef struct {
 #if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
 #endif
+
+/* For _token_reading.c, of what is held from `from` on up to *limit: put in NFC what can be cut off, all of it if it `ends` there; *limit
+ * becomes the end of that. By how much longer the text is then, in *grown; -1 with an exception set. */
+int bitlex_py_normalize_held(Call *c, size_t from, size_t *limit, int ends, uint64_t *grown);
+
+/* The GIL is taken, if it was released. */
+void bitlex_py_take_gil(Call *c);
+
+/* Room for so many bytes that are held: -1 with an exception set. */
+int bitlex_py_make_room(Call *c, size_t length);
 
 /* The text of the lexer begins there: -1 with an exception set where the machine has no stream. */
 int bitlex_py_begin_section(TokenStream *self, uint64_t at);

@@ -1,5 +1,8 @@
 """Ids of a text in parts, of a tokenizer that does not encode texts as they are. As added.py, which has the definition.
 
+Where that is NFC alone, and the lexer has a native stream, the steps below are those of _token_normalizing.c, and here is only what puts a part
+in NFC and counts places. For all others:
+
     raw text -> added tokens that are looked for in it -> the stretches between, in NFC -> tokens that are looked for in these
              -> the stretches between, with a space before them if that is asked for -> a stream that encodes what it is given
 
@@ -21,7 +24,7 @@ from .added_streams import AddedStream, Taken
 from .normalization import changes, last_border, nfc
 from .pure_stream import Copyable, too_much
 from .pure_token_stream import Specials, special_error
-from .token_streams import LISTS, PLACED, Adapted, make_token_stream
+from .token_streams import LISTS, PLACED, Adapted, make_token_stream, native_token_stream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +32,15 @@ if TYPE_CHECKING:
     from .tokenizer import Tokenizer
     from .vocabulary import AddedToken, Description
 
-__all__ = ["make_normalized_stream"]
+__all__ = ["make_nfc_stream", "make_normalized_stream"]
+
+
+def make_nfc_stream(encoder: Any, found: Any, wrong: Any, hold: int, result: int) -> Any:
+    """The native stream of a tokenizer that does nothing but NFC; of special tokens as the encoder has them, or None."""
+    if result == PLACED:
+        changed = Changed()
+        return NfcStream(native_token_stream(encoder, found, wrong, hold, result, changed), changed)
+    return native_token_stream(encoder, found, wrong, hold, result, Changed.put_in_nfc)
 
 
 def make_normalized_stream(
@@ -189,10 +200,10 @@ class NormalizedStream(Copyable):
         if places is None:
             return
         last = int(places[-1]) - self.space + self.piece
-        if self.places.runs or self.space:
+        if self.space:
             self.found.append([self.places.raw(self.piece + max(at - self.space, 0)) for at in places.tolist()])
         else:
-            self.found.append(places + (self.piece + self.places.shift))
+            self.found.append(self.places.all_raw(places + self.piece))
         self.places.forget(last)
 
     def pass_token(self, text: str, what: AddedToken | Taken) -> None:
@@ -257,6 +268,16 @@ class Places:
         _, end, behind = self.runs[at]
         return behind + max(place - end, 0)
 
+    def all_raw(self, places: Any) -> Any:
+        """The same of an array."""
+        import numpy
+
+        if not self.runs:
+            return places + self.shift
+        begins, ends, behind = numpy.array([(-1, 0, self.shift), *self.runs], numpy.int64).T
+        at = numpy.searchsorted(begins, places) - 1
+        return behind[at] + numpy.maximum(places - ends[at], 0)
+
     def forget(self, place: int) -> None:
         """Nothing before this place is asked for again."""
         gone = 0
@@ -264,3 +285,64 @@ class Places:
             self.shift = self.runs[gone][2] - self.runs[gone][1]
             gone += 1
         del self.runs[:gone]
+
+
+class Changed:
+    """Puts bytes in NFC, of which the native stream says where they are in the normalized text; keeps what that changed."""
+
+    def __init__(self) -> None:
+        self.places = Places()
+
+    def copy(self) -> Changed:
+        twin = Changed()
+        twin.places = self.places.copy()
+        return twin
+
+    @staticmethod
+    def read(data: bytes, ends: bool) -> tuple[str, str]:
+        """What of it can be cut off, as it is and in NFC."""
+        text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(data, bool(ends))
+        text = text if ends else text[: max(0, last_border(text))]
+        return text, nfc(text)
+
+    @staticmethod
+    def put_in_nfc(data: bytes, at: int, ends: bool) -> tuple[bytes, int]:
+        text, normalized = Changed.read(data, ends)
+        return encoded(normalized), len(encoded(text))
+
+    def __call__(self, data: bytes, at: int, ends: bool) -> tuple[bytes, int]:
+        text, normalized = self.read(data, ends)
+        self.places.skip(at - self.places.normalized)
+        self.places.read(text, normalized)
+        return encoded(normalized), len(encoded(text))
+
+
+class NfcStream(Copyable):
+    """What the native stream gives, with places of the raw text."""
+
+    def __init__(self, stream: Any, changed: Changed) -> None:
+        self.stream, self.changed = stream, changed
+
+    def feed(self, part: Any, /) -> Any:
+        return self.placed(self.stream.feed(part))
+
+    def finish(self) -> Any:
+        found = self.placed(self.stream.finish())
+        self.changed.places = Places()
+        return found
+
+    def reset(self) -> None:
+        self.stream.reset()
+        self.changed.places = Places()
+
+    def copy(self) -> NfcStream:
+        changed = self.changed.copy()
+        return NfcStream(self.stream.copy(changed), changed)
+
+    def placed(self, found: tuple[Any, Any]) -> tuple[Any, Any]:
+        ids, normalized = found
+        if not len(normalized):
+            return found
+        raw = self.changed.places.all_raw(normalized)
+        self.changed.places.forget(int(normalized[-1]))
+        return ids, raw

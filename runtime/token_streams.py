@@ -109,13 +109,13 @@ def make_token_stream(
     return Adapted(PureTokenStream(pure_machine(lexer), PieceEncoder(tokenizer), allowed, disallowed, hold), result)
 
 
-def native_token_stream(encoder: Any, found: Any, wrong: Any, hold: int, result: int) -> Any:
-    """The same, of special tokens as the encoder has them, or None."""
+def native_token_stream(encoder: Any, found: Any, wrong: Any, hold: int, result: int, normalize: Any = None) -> Any:
+    """The same, of special tokens as the encoder has them, or None; and of a text that `normalize` puts in NFC, if it is not None."""
     from ._native import TokenStream as Native
 
     if hold < 0:
         raise ValueError(f"hold is {hold}; it must be 0 or more")
-    return Native(encoder, found, wrong, min(hold, (1 << 30) - 1), result)
+    return Native(encoder, found, wrong, min(hold, (1 << 30) - 1), result, normalize)
 
 
 class Characters:

@@ -279,7 +279,7 @@ class Tokenizer:
 
         It takes some 25 KB, and what the piece at hand has that is not final: docs/streams.md.
         """
-        from .normalized_streams import make_normalized_stream
+        from .normalized_streams import make_nfc_stream, make_normalized_stream
         from .streams import HOLD, has_native_stream
         from .token_streams import NativeTokenStream, TokenStream, make_token_stream, native_token_stream
 
@@ -287,9 +287,11 @@ class Tokenizer:
         if result not in kinds:
             raise ValueError(f"result is {result!r}; it may be 'list', 'numpy' or 'offsets'")
         most = HOLD if hold is None else hold
-        if not self._slow and has_native_stream(self._lexer):  # what finds the special tokens is there
+        in_nfc = self._normalizes and not any(token.normalized for token in self._description.added)
+        if (in_nfc or not self._slow) and has_native_stream(self._lexer):  # what finds the special tokens is there
             known, unwanted = self._policy(allowed_special, disallowed_special)
-            made = native_token_stream(self._encoder, known, unwanted, most, kinds[result])
+            native = make_nfc_stream if in_nfc else native_token_stream
+            made = native(self._encoder, known, unwanted, most, kinds[result])
             return (TokenStream if result == "offsets" else NativeTokenStream)(made, kinds[result])
         make = make_normalized_stream if self._slow else make_token_stream
         allowed, refused = self._chosen(allowed_special, disallowed_special)

@@ -28,7 +28,9 @@ from bitlex import Tokenizer
 from bitlex.added import searches
 from bitlex.merging import PureEncoder
 from bitlex.normalization import changes
+from bitlex.normalized_streams import make_normalized_stream
 from bitlex.pure_token_stream import final
+from bitlex.token_streams import TokenStream
 from bitlex.vocabularies import VocabularyError
 from bitlex.vocabulary import Vocabulary
 from overwriting import overwritten
@@ -227,6 +229,54 @@ def test_texts_that_are_normalized(parts: dict[str, Any], tier: str, tmp_path: P
     tokenizer, source = Tokenizer.from_file(path), random.Random(5)
     for text in texts(source, 20 if tier == "pure" else 150):
         check_changed(tokenizer, text, source)
+
+
+# What NFC makes longer, shorter and puts in another order; what nothing can be cut before; and what is ill-formed.
+CHANGING = [
+    b"a", b"e", b" hello", b"\n", b"\xcc\x81", b"\xcc\xb8", b"\xe0\xa5\x98", b"\xf0\x9d\x85\xa0", b"\xe1\x84\x80", b"\xe1\x85\xa1", b"\xe1\x86\xa8", b"\xe2\x84\xab",
+    b"\xe0\xa7\x87", b"\xe0\xa6\xbe", b"\xe4\xb8\xad", b"\xc3\xa9", b"\xc3", b"\xe4\xb8", b"\x80", b"\xff", b"<|end|>", b"<|en", b"<|go|>", b"\xf0\x9f\x98\x80",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("result", ["list", "numpy", "offsets"])
+def test_nfc_in_c_is_that_of_the_definition(result: Any, tmp_path: Path) -> None:
+    """Part by part, but for what waits; with copies, tokens that are disallowed, and what is held."""
+    pytest.importorskip("bitlex._native", reason="the C extension was not built")
+    tokens, merges = ("he", "ll", "hell", "hello"), [["h", "e"], ["l", "l"], ["he", "ll"], ["hell", "o"]]
+    specials = [added(260, "<|end|>", special=True), added(261, "<|go|>", special=True)]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(tokenizer_json(tokens, merges, added_tokens=specials, normalizer={"type": "NFC"})))
+    tokenizer, source, kind = Tokenizer.from_file(path), random.Random(9), ("list", "numpy", "offsets").index(result)
+    for _ in range(400):
+        pool = source.sample(CHANGING, source.choice((2, 4, len(CHANGING))))
+        whole = b"".join(source.choice(pool) * source.choice((1, 1, 1, 1, 2, 5, 150)) for _ in range(source.randint(0, 30)))
+        disallowed = {} if source.random() < 0.7 else {b"<|go|>": 261}
+        allowed = {content: number for content, number in ((b"<|end|>", 260), (b"<|go|>", 261)) if content not in disallowed}
+        for hold in (1 << 24, 600):
+            slow = TokenStream(make_normalized_stream(tokenizer, allowed, disallowed, hold, kind), kind)
+            fast = tokenizer.stream(result=result, hold=hold, disallowed_special=[one.decode() for one in disallowed],
+                                    allowed_special=[one.decode() for one in allowed])  # fmt: skip
+            assert type(slow._stream) is not type(fast._stream)
+            wanted, found = outcome(slow, cut(whole, source)), outcome(fast, cut(whole, source))
+            if hold > len(whole) or not (isinstance(wanted, str) or isinstance(found, str)):
+                assert found == wanted, whole
+
+
+def outcome(stream: Any, parts: list[bytes]) -> Any:
+    """Ids, and places if it gives them; or what it raised."""
+    made = []
+    try:
+        for at, part in enumerate(parts):
+            if at % 3 == 2:
+                stream.copy().feed(b"e\xcc\x81<|end|>")
+                stream = stream.copy()
+            made.append(stream.feed(part))
+        made.append(stream.finish())
+    except ValueError as error:
+        return str(error)
+    if isinstance(made[0], tuple):
+        return [(int(number), *place) for ids, places in made for number, place in zip(ids, places.tolist(), strict=True)]
+    return [int(number) for part in made for number in part]
 
 
 def check_changed(tokenizer: Tokenizer, text: str, source: random.Random) -> None:
