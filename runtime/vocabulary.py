@@ -26,10 +26,11 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from .lexers import Lexer
 
-__all__ = ["MOST_IDS", "MOST_MERGES", "AddedToken", "Description", "Vocabulary", "VocabularyError", "buffers", "starts_of"]
+__all__ = ["MOST_BYTES", "MOST_IDS", "MOST_MERGES", "AddedToken", "Description", "Vocabulary", "VocabularyError", "buffers", "starts_of"]
 
 MOST_IDS = 1 << 21
 MOST_MERGES = 1 << 22
+MOST_BYTES = (1 << 32) - 1  # of all tokens
 VIEWED = ("blob", "starts", "merges")
 
 
@@ -233,7 +234,7 @@ def starts_of(tokens: Sequence[Sized]) -> bytes:
     """Where each token begins, of tokens or of other things of the same lengths."""
     limit("ids", len(tokens), MOST_IDS)
     starts = list(accumulate(map(len, tokens), initial=0))
-    limit("bytes of tokens", starts[-1], (1 << 32) - 1)
+    limit("bytes of tokens", starts[-1], MOST_BYTES)
     return array("I", starts).tobytes()
 
 

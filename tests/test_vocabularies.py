@@ -33,6 +33,7 @@ from bitlex import PatternError
 from bitlex.vocabularies import VocabularyError, load, read
 from bitlex.vocabularies.byte_alphabet import ALPHABET, to_bytes
 from bitlex.vocabularies.matching import ALIKE, COMPLETE, family_of, matches_of
+from bitlex.vocabularies.minbpe import checksum_line
 from bitlex.vocabularies.published import KNOWN, published
 from bitlex.vocabularies.tiktoken import looks_like_ranks
 from bitlex.vocabulary import Vocabulary
@@ -113,6 +114,7 @@ def test_files_that_tiktoken_reads_but_would_not_write() -> None:
         (lambda lines: [*lines[:3], b"YWJj= 999", *lines[3:]], "x: line 4: b'YWJj=' is not base64"),
         (lambda lines: [*lines[:3], b"YWJj -9", *lines[3:]], "x: line 4: b'-9' is not a rank"),
         (lambda lines: [*lines[:3], b"YWJj 1_0", *lines[3:]], "x: line 4: b'1_0' is not a rank"),
+        (lambda lines: [*lines[:3], b"YWJj " + b"1" * 5000, *lines[3:]], "x: line 4: b'1111"),
         (lambda lines: [*lines, lines[7].split()[0] + b" 999"], "x: line 271: token b'(' again"),
         (lambda lines: [*lines, b"YWJj 7"], "x: tokens b'(' and b'abc' have the same id, 7"),
         (lambda lines: [*lines, b"YWJj 99999999"], "x: 100,000,000 ids are more than"),
@@ -523,6 +525,8 @@ def test_special_tokens_of_tekken_json() -> None:
         ({"special_tokens": [{"rank": 1, "token_str": "<a>"}]}, "x: special_tokens: the 1 ranks are not those from 0 on"),
         ({"vocab": [{"rank": 0, "token_bytes": "YQ=="}] * 300}, "x: vocab[1].rank: 0 where 1 should be"),
         ({"vocab": [{"rank": at, "token_bytes": "Y"} for at in range(300)]}, "x: vocab[0].token_bytes: 'Y' is not base64"),
+        ({"vocab": [{"rank": at, "token_bytes": "\ud800"} for at in range(300)]}, "x: vocab[0].token_bytes: '\\ud800' is not base64"),
+        ({"config": {"version": "v" + "1" * 5000}}, "x: special_tokens: missing in a file of version v111"),
         ({"vocab": [{"rank": at} for at in range(300)]}, "x: vocab[0].token_bytes: missing"),
         ({"vocab": [7] * 300}, "x: vocab[0]: 7 is not an object"),
         ({"vocab": [{"rank": at, "token_bytes": "YQ=="} for at in range(300)]}, "x: vocab: ids 22 and 23 are the same token, b'a'"),
@@ -542,6 +546,10 @@ LEARNED = [(116, 104), (256, 101), (32, 257), (105, 110), (259, 103), (195, 169)
 def model(pattern: str, special: dict[str, int], merges: list[tuple[int, int]] = LEARNED) -> bytes:
     lines = ["minbpe v1", pattern, str(len(special)), *(f"{text} {number}" for text, number in special.items()), *(f"{a} {b}" for a, b in merges)]
     return "".join(f"{line}\n" for line in lines).encode()
+
+
+def checked(data: bytes) -> bytes:
+    return data + checksum_line(data)
 
 
 @pytest.mark.parametrize("pattern", ["", PATTERN, GAPS])
@@ -566,6 +574,12 @@ def test_minbpe(pattern: str) -> None:
         (b"minbpe v1\n\n2\n<a> 300\n", "x: ends after line 4, before the 2 special tokens that line 3 tells of"),
         (b"minbpe v1\n\n1\n<a>\n", "x: line 4: '<a>' is not a new special token and its id"),
         (b"minbpe v1\n\n2\n<a> 300\n<a> 301\n", "x: line 5: '<a> 301' is not a new special token and its id"),
+        ("minbpe v1\n\n1\n<a> \u00b2\n".encode(), "x: line 4: '<a> \u00b2' is not a new special token and its id"),
+        (b"minbpe v1\n\n1\n<a> %s\n" % (b"1" * 5000), "x: line 4: '<a> 1111"),
+        (b"minbpe v1\n\n%s\n" % (b"1" * 5000), "x: line 3: '1111"),
+        (b"minbpe v1\n\n0\n97 %s\n" % (b"1" * 5000), "x: line 4: '97 1111"),
+        (checked(b"minbpe v2\n%s\n0\n0\n" % (b"[" * 100_000)), "x: line 2: '[[[["),
+        (b"minbpe v1\n\n0\n97 97\n" + b"".join(b"%d %d\n" % (at, at) for at in range(256, 300)), "x: line 34: all tokens up to here have 4,294,967,"),
         (b"minbpe v1\n\n1\n<a> 97\n", "x: special token '<a>' has the id 97 of another token"),
         (b"minbpe v1\n\n0\n97 98\n97\n", "x: line 5: '97' is not two ids"),
         (b"minbpe v1\n\n0\n97 256\n", "x: line 4: 256 is no token yet; this merge makes 256"),
@@ -581,6 +595,7 @@ def test_minbpe_that_is_refused(data: bytes, message: str) -> None:
     with pytest.raises(VocabularyError) as caught:
         read(data, "x")
     assert str(caught.value).startswith(message)
+    assert len(str(caught.value)) < 300
 
 
 @pytest.mark.parametrize("pattern", [r"\(a\)|b", "[(]a|[^)(]", r"(?:a)(?i:b)(?=c)(?!d)(?<=e)(?<!f)(?>g)", r"[\]()]|[]()]", r"\\\(", "[[:alpha:](]"])
@@ -602,6 +617,7 @@ def test_what_is_no_capturing_group(pattern: str) -> None:
         (b"\n\x0e\n\x05<unk>", "x: a SentencePiece model"),
         (b"version https://git-lfs.github.com/spec/v1\n", "x: a pointer to a file that Git LFS has not fetched"),
         (b"{", "x: line 1, column 2: "),
+        (b'{"model": %s}' % (b"1" * 5000), "x: Exceeds the limit (4300 digits)"),
         (b'{\n "model": {"vocab": {"a": 1}, "merg', "x: line 2, column "),
         (b"{}", "x: neither a tokenizer.json"),
         (b'{"model": 5}', "x: model: 5 is not an object"),

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..vocabulary import VocabularyError
 
-__all__ = ["Fields", "is_number", "parse_json", "shown"]
+__all__ = ["Fields", "is_number", "parse_json", "quoted", "shown"]
 
 
 def parse_json(data: bytes, where: str) -> Fields:
@@ -24,6 +24,8 @@ def parse_json(data: bytes, where: str) -> Fields:
         raise VocabularyError(f"{where}: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except (UnicodeDecodeError, RecursionError) as error:
         raise VocabularyError(f"{where}: {error}") from None
+    except ValueError as error:  # a number of thousands of digits, of which the rest of the message is for programmers
+        raise VocabularyError(f"{where}: {str(error).partition(':')[0]}") from None
     return Fields(found, where)
 
 
@@ -31,6 +33,11 @@ def shown(value: object) -> str:
     """A value as JSON writes it, cut if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def quoted(line: str | bytes) -> str:
+    """A line, or a field of one, as Python writes it, cut if it is long."""
+    return repr(line) if len(line) <= 80 else f"{line[:77]!r}..."
 
 
 def is_number(value: object) -> bool:

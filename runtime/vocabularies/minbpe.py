@@ -27,7 +27,8 @@ import zlib
 from array import array
 
 from ..formats import visible
-from ..vocabulary import Description, Vocabulary, VocabularyError, buffers
+from ..vocabulary import MOST_BYTES, Description, Vocabulary, VocabularyError, buffers
+from .json_fields import quoted
 from .matching import matches_of
 from .tiktoken import special_tokens
 
@@ -64,17 +65,23 @@ def read_minbpe(data: bytes, where: str, name: str | None = None) -> Description
     for at, line in enumerate(lines[3 : 3 + count], 4):
         fields = line.rsplit(" ", 1) if checked else line.split()
         content = string(fields[0], where, at) if checked else fields[0] if fields else ""
-        if len(fields) != 2 or not fields[1].isdigit() or content in special:
-            raise VocabularyError(f"{where}: line {at}: {line!r} is not a new special token and its id")
+        if len(fields) != 2 or not is_number(fields[1]) or content in special:
+            raise VocabularyError(f"{where}: line {at}: {quoted(line)} is not a new special token and its id")
         special[content] = int(fields[1])
-    tokens = [bytes([byte]) for byte in range(256)]
+    sizes, total = [1] * 256, 256
     merges = array("I")
     for at, line in enumerate(lines[3 + count + checked :], 4 + count + checked):
         pair = numbers(line, 2, where, at)
-        if max(pair) >= len(tokens):
-            raise VocabularyError(f"{where}: line {at}: {max(pair)} is no token yet; this merge makes {len(tokens)}")
-        merges.extend((*pair, len(tokens)))
-        tokens.append(tokens[pair[0]] + tokens[pair[1]])
+        if max(pair) >= len(sizes):
+            raise VocabularyError(f"{where}: line {at}: {max(pair)} is no token yet; this merge makes {len(sizes)}")
+        merges.extend((*pair, len(sizes)))
+        sizes.append(sizes[pair[0]] + sizes[pair[1]])
+        total += sizes[-1]
+        if total > MOST_BYTES:  # each line may double what the one before it makes: found out before there are any bytes
+            raise VocabularyError(f"{where}: line {at}: all tokens up to here have {total:,} bytes, more than {MOST_BYTES:,}")
+    tokens = [bytes([byte]) for byte in range(256)]
+    for at in range(0, len(merges), 3):
+        tokens.append(tokens[merges[at]] + tokens[merges[at + 1]])
     return describe(Vocabulary(*buffers(tokens), merges.tobytes(), False), pattern, special, data, where, name)
 
 
@@ -102,7 +109,7 @@ def first_malformed(lines: list[str], count: int, where: str) -> int:
     """The first line of a merge that cannot be one; 0 if all could be."""
     for at, line in enumerate(lines[4 + count :]):
         fields = line.split(" ")
-        if len(fields) != 2 or not all(field.isascii() and field.isdigit() and int(field) < 256 + at for field in fields):
+        if len(fields) != 2 or not all(is_number(field) and int(field) < 256 + at for field in fields):
             return 5 + count + at
     return 0
 
@@ -114,10 +121,10 @@ def checksum_line(data: bytes) -> bytes:
 def string(line: str, where: str, at: int) -> str:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, str):
-        raise VocabularyError(f"{where}: line {at}: {line!r} is no JSON string")
+        raise VocabularyError(f"{where}: line {at}: {quoted(line)} is no JSON string")
     return found
 
 
@@ -144,9 +151,14 @@ def describe(
 
 def numbers(line: str, count: int, where: str, at: int) -> list[int]:
     fields = line.split()
-    if len(fields) != count or not all(field.isascii() and field.isdigit() for field in fields):
-        raise VocabularyError(f"{where}: line {at}: {line!r} is not {'a number' if count == 1 else 'two ids'}")
+    if len(fields) != count or not all(map(is_number, fields)):
+        raise VocabularyError(f"{where}: line {at}: {quoted(line)} is not {'a number' if count == 1 else 'two ids'}")
     return [int(field) for field in fields]
+
+
+def is_number(field: str) -> bool:
+    """Whether this can be an id, or how many of something there are. `int` takes other digits, too, and refuses thousands of them."""
+    return field.isascii() and field.isdigit() and len(field.lstrip("0")) <= 10
 
 
 def has_group(pattern: str) -> bool:

@@ -18,7 +18,7 @@ import re
 from binascii import a2b_base64
 
 from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
-from .json_fields import Fields
+from .json_fields import Fields, quoted
 from .matching import UNICODE, family_of, matches_of
 from .tiktoken import BASE64, special_tokens
 
@@ -46,7 +46,7 @@ def read_tekken(fields: Fields, data: bytes, name: str | None = None) -> Descrip
         spelled = [entry["token_bytes"] for entry in used]
         if [entry["rank"] for entry in used] != list(range(len(used))) or LINES.fullmatch("\n".join(spelled).encode()) is None:
             raise one_by_one(fields)
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, UnicodeEncodeError):
         raise one_by_one(fields) from None
     try:
         vocabulary = Vocabulary.from_ranks([b""] * count + list(map(a2b_base64, spelled)))
@@ -66,7 +66,7 @@ def read_tekken(fields: Fields, data: bytes, name: str | None = None) -> Descrip
 def special_names(fields: Fields, count: int) -> dict[str, int]:
     """The special tokens: those that are named, and `<SPECIAL_n>` for the others."""
     version = fields.at("config").get("version", str)
-    number = re.fullmatch(r"v(\d+)(?:m\d+)?", version)
+    number = re.fullmatch(r"v(\d{1,9})(?:m\d+)?", version)
     if fields.value.get("special_tokens") is not None:
         found = [(entry.get("token_str", str), entry.get("rank", int)) for entry in fields.items("special_tokens")]
     elif number is not None and int(number[1]) <= LAST_WITHOUT:
@@ -86,5 +86,5 @@ def one_by_one(fields: Fields) -> VocabularyError:
             return entry.wrong("rank", f"{entry.value['rank']} where {at} should be")
         spelled = entry.get("token_bytes", str)
         if re.fullmatch(BASE64, spelled.encode("ascii", "replace")) is None:
-            return entry.wrong("token_bytes", f"{spelled!r} is not base64")
+            return entry.wrong("token_bytes", f"{quoted(spelled)} is not base64")
     raise AssertionError("every entry is as it should be")

@@ -21,6 +21,7 @@ from typing import Any
 
 from ..catalogue import canonical_name
 from ..vocabulary import MOST_IDS, AddedToken, Description, Vocabulary, VocabularyError
+from .json_fields import quoted
 from .matching import UNICODE, family_of, matches_of
 from .published import Published, is_published, published
 
@@ -28,7 +29,7 @@ __all__ = ["BASE64", "looks_like_ranks", "of_encoding", "parse_ranks", "read_tik
 
 BASE64 = rb"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?+"  # binascii's own strict mode lets "YWJj=" pass
 # The whole of a file as tiktoken writes it: in each line a token, a space and a number.
-AS_WRITTEN = rb"(?:(?=[^ ])" + BASE64 + rb" [0-9]++(?:\r?\n|\Z))++"
+AS_WRITTEN = rb"(?:(?=[^ ])" + BASE64 + rb" [0-9]{1,20}+(?:\r?\n|\Z))++"
 
 
 def looks_like_ranks(data: bytes) -> bool:
@@ -155,11 +156,11 @@ def line_by_line(data: bytes, where: str) -> dict[bytes, int]:
         if len(fields) != 2:
             raise VocabularyError(f"{where}: line {at}: {len(fields)} fields where a token and its rank should be")
         if re.fullmatch(BASE64, fields[0]) is None:
-            raise VocabularyError(f"{where}: line {at}: {fields[0]!r} is not base64")
-        if not fields[1].isdigit():
-            raise VocabularyError(f"{where}: line {at}: {fields[1]!r} is not a rank")
+            raise VocabularyError(f"{where}: line {at}: {quoted(fields[0])} is not base64")
+        if not fields[1].isdigit() or len(fields[1].lstrip(b"0")) > 10:
+            raise VocabularyError(f"{where}: line {at}: {quoted(fields[1])} is not a rank")
         token = a2b_base64(fields[0])
         if token in numbers:
-            raise VocabularyError(f"{where}: line {at}: token {token!r} again")
+            raise VocabularyError(f"{where}: line {at}: token {quoted(token)} again")
         numbers[token] = int(fields[1])
     return numbers
