@@ -18,7 +18,8 @@
 #else
 #define ASK_FOR(at) ((void)(at))
 #endif
-#define LONG 16384 /* bytes of a piece, from which on its ids are handed out before it ends */
+#define LONG 16384 /* bytes of a piece, from which on its ids are handed out before it ends, or more: see try_from */
+#define LONGEST 1024 /* bytes of a token, beyond which that is not tried */
 #define AHEAD 2048 /* bytes */
 #define STOPS 64   /* places at which it may end, beyond which that is not tried */
 
@@ -46,11 +47,20 @@ static int too_much(Call *c, const char *what)
 
 static const specials *tokens_of(PyObject *found) { return found == Py_None ? NULL : &((Specials *)found)->tokens; }
 
+/* From how many bytes of a piece on final ids are looked for. For these, as many beginnings are merged as the longest token has bytes, each of
+ * some such length: so there is a quarter of its square to each time. */
+static size_t try_from(const TokenStream *self)
+{
+    const size_t longest = self->encoder->vocabulary.longest;
+    if (longest > LONGEST) return SIZE_MAX;
+    return longest * longest / 4 > LONG ? longest * longest / 4 : LONG;
+}
+
 int bitlex_py_begin_section(TokenStream *self, uint64_t at)
 {
     self->section = self->piece = at;
     self->begun = 0;
-    self->try_at = LONG;
+    self->try_at = try_from(self);
     return bitlex_py_begin_stream(&self->lexer, self->encoder->machine);
 }
 
@@ -139,7 +149,7 @@ static int take_pieces(Call *c, size_t count)
     if (encode_pieces(c, c->starts + begun, c->ends + begun, count - begun) < 0) return -1;
     self->piece = self->base + c->ends[count - 1];
     self->begun = 0;
-    self->try_at = LONG;
+    self->try_at = try_from(self);
     return 0;
 }
 
@@ -168,7 +178,7 @@ static int hand_out_final(Call *c)
     place_ids(c, first, self->piece);
     self->piece += bytes;
     self->begun = 1;
-    self->try_at = LONG;
+    self->try_at = try_from(self);
     return 0;
 }
 

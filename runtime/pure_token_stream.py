@@ -11,6 +11,7 @@ its continuations have in common, which bpe_final.c explains. Invariant: each ca
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Found", "Pieces", "PureTokenStream", "Specials", "final", "special_error"]
 
 AT_ONCE = 6144  # bytes worked on at a time; this and the next two as in _token_stream.c
-LONG = 16384  # bytes of a piece from which on its ids are handed out before it ends
+LONG = 16384  # bytes of a piece from which on its ids are handed out before it ends, or more: see try_from
+LONGEST = 1024  # bytes of a token, beyond which that is not tried
 STOPS = 64  # places at which it may end, beyond which that is not tried
 
 
@@ -80,6 +82,12 @@ def special_error(token: bytes, at: int) -> ValueError:
     )
 
 
+def try_from(pieces: Pieces) -> int:
+    """From how many bytes of a piece on final ids are looked for: as many beginnings of it are merged as the longest token has bytes, each of
+    some such length, so there is a quarter of its square to each time."""
+    return max(LONG, pieces.longest**2 // 4) if pieces.longest <= LONGEST else sys.maxsize
+
+
 def final(pieces: Pieces, piece: bytes, stops: Sequence[int], at: int) -> list[int]:
     """The ids of a piece that may go on, or end at one of `stops`, which are the same whatever follows."""
     longest, length = pieces.longest, len(piece)
@@ -121,7 +129,7 @@ class PureTokenStream(Copyable):
     def begin_section(self, at: int) -> None:
         self.lexer.reset()
         self.section = self.piece = at
-        self.begun, self.try_at = False, LONG
+        self.begun, self.try_at = False, try_from(self.pieces)
 
     def copy(self) -> PureTokenStream:
         """Another stream, of the same text so far."""
@@ -190,7 +198,7 @@ class PureTokenStream(Copyable):
             if piece:
                 self.add(self.pieces.merged(piece, start) if self.begun else self.pieces.encode_piece(piece, start), start, found)
             self.begun = False
-        self.piece, self.try_at = places[-1], LONG
+        self.piece, self.try_at = places[-1], try_from(self.pieces)
 
     def add(self, ids: list[int], at: int, found: Found) -> None:
         for number in ids:
@@ -223,4 +231,4 @@ class PureTokenStream(Copyable):
         ids = final(self.pieces, self.text[at : at + length], stops, self.piece)
         if ids:
             self.add(ids, self.piece, found)
-            self.piece, self.begun, self.try_at = found.places[-1], True, LONG
+            self.piece, self.begun, self.try_at = found.places[-1], True, try_from(self.pieces)

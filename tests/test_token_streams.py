@@ -14,6 +14,7 @@ import random
 import re
 import socket
 import unicodedata
+from base64 import b64encode
 from collections.abc import Callable
 from itertools import product
 from operator import methodcaller
@@ -191,6 +192,20 @@ def test_a_piece_without_end_takes_fixed_memory(run: str, tmp_path: Path) -> Non
     assert stream._stream.size < 65536
     assert len(found) * 40 > len(part) / len(run)
     assert found + stream.finish() == tokenizer.encode(part * 40)
+
+
+@pytest.mark.parametrize(("longest", "most"), [(60, 16_384), (300, 22_500), (1_100, None)])
+def test_long_tokens_are_handed_out_later(longest: int, most: int | None, tier: str, tmp_path: Path) -> None:
+    """Of more than 256 bytes, from a quarter of their square on; of more than 1,024, when the piece ends."""
+    path = tmp_path / "long.tiktoken"
+    ranks = [*(bytes([byte]) for byte in range(256)), *(b"x" * length for length in range(2, longest + 1))]
+    path.write_bytes(b"".join(b64encode(token) + b" %d\n" % rank for rank, token in enumerate(ranks)))
+    tokenizer = Tokenizer.from_file(path, family="cl100k")
+    parts, stream = [b"x" * 5_000] * 8, tokenizer.stream()
+    found = [stream.feed(part) for part in parts]
+    first = next((at for at, ids in enumerate(found) if ids), None)
+    assert (first is None) if most is None else (first is not None and 5_000 * first < most <= 5_000 * (first + 1))
+    assert [number for ids in found for number in ids] + stream.finish() == tokenizer.encode(b"".join(parts))
 
 
 def test_what_is_undecided_beyond_the_limit(tier: str, tmp_path: Path) -> None:
