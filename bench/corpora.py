@@ -64,7 +64,7 @@ def made(size: int) -> dict[str, str]:
     headers = Path(sysconfig.get_path("include"))
     c_files = sorted(headers.rglob("*.h")) or sorted((Path(bitlex.__file__).parent / "generated" / "c").glob("*.[ch]"))
     return {
-        "english": cut((str(topics[name]) for name in sorted(topics)), size),
+        "english": cut(documentation(), size),
         "chinese": cut(ideographs(chance, kana=False), size),
         "japanese": cut(ideographs(chance, kana=True), size),
         "russian": cut(words(chance, ["cyrillic"]), size),
@@ -88,6 +88,10 @@ def cut(parts: Iterable[str], size: int) -> str:
     text = "".join(taken)
     text *= -(-size // max(1, len(text.encode())))
     return text.encode()[:size].decode("utf-8", "ignore")
+
+
+def documentation() -> Iterator[str]:
+    return (str(topics[name]) for name in sorted(topics))
 
 
 def read(files: list[Path]) -> Iterator[str]:
@@ -132,12 +136,12 @@ def anything(chance: random.Random, between: tuple[int, int], size: int) -> str:
 
 
 def hard(size: int) -> list[Text]:
-    """Runs without end, the shortest possible pieces, and characters of which none is near the one before."""
+    """Prose, to compare with; then runs without end, the shortest possible pieces, and characters of which none is near the one before."""
     given = {
         "one letter": "a", "spaces": " ", "newlines": "\n", "tabs": "\t", "digits": "7", "a1 a1": "a1", "space tab": " \t",
-        "marks": "\u0301", "apostrophes": "'t", "quotes": '"', "中AAAA": "A",
+        "space NEL": " \x85\x85", "marks": "\u0301", "apostrophes": "'t", "quotes": '"', "中AAAA": "A",
     }  # fmt: skip
-    texts = {name: unit * (size // len(unit.encode())) for name, unit in given.items()}
+    texts = {"prose": cut(documentation(), size)} | {name: unit * (size // len(unit.encode())) for name, unit in given.items()}
     texts["中AAAA"] = "中" + texts["中AAAA"][:-3]
     chance = random.Random(20)
     ranges = {
