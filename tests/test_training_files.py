@@ -174,6 +174,8 @@ def test_extending(tmp_path: Path) -> None:
     write(small.description, tmp_path / "small.tiktoken")
     ranks = bitlex.Tokenizer.from_file(tmp_path / "small.tiktoken", family="gpt2", special={"<|end|>": 399})
     assert bitlex.train(PROSE, 500, extend=ranks).description.vocabulary.tokens() == more.description.vocabulary.tokens()
+    with pytest.raises(TypeError, match="extend is 'cl100k'; it may be a Tokenizer"):
+        bitlex.train("text", 300, extend="cl100k")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="pattern goes without extend"):
         bitlex.train(PROSE, 500, extend=ranks, pattern="gpt2")
     assert bitlex.train(PROSE, 401, extend=small, special_tokens=["<|go|>"]).special_tokens == {"<|end|>": 399, "<|go|>": 400}

@@ -71,6 +71,8 @@ def train(
     rule = rule_of(tie_break)
     if not rule.chooses_bytes and (initial_alphabet is not None or limit_alphabet is not None):
         raise ValueError(f"initial_alphabet and limit_alphabet go with tie_break='huggingface', not {tie_break!r}")
+    if not isinstance(extend, Tokenizer | None):
+        raise TypeError(f"extend is {extend!r:.80}; it may be a Tokenizer, which Tokenizer.from_file reads")
     if extend is not None and pattern is not None:
         raise ValueError("pattern goes without extend, which has its own")
     if isinstance(special_tokens, str) or not all(isinstance(token, str) for token in special_tokens):
