@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Tokenizer"]
 
+STREAMED_FROM = 512  # characters or bytes of a text that is not in NFC, for which making a stream pays,
+MOST_STREAMED = 1 << 26  # and of which a stream may hold all, whatever they become
+
 
 def direct(method: Method) -> Method:
     """A method that goes to the C of `_direct` where it is given nothing but a text; for short texts, the way is a sixth of the time."""
@@ -69,7 +72,7 @@ class Tokenizer:
 
     __slots__ = (
         "__weakref__", "_added", "_allowed", "_description", "_direct", "_disallowed", "_encoder", "_every", "_lexer", "_normalizes", "_slow",
-        "_specials",
+        "_specials", "_streamed",
     )  # fmt: skip
 
     def __init__(self, description: Description, *, encoder: Encoder | None = None, lexer: Lexer | None = None) -> None:
@@ -84,6 +87,7 @@ class Tokenizer:
         self._slow = needs_definition(description)
         self._normalizes = only_normalizes(description)
         self._specials: dict[Any, Any] = {}
+        self._streamed: bool | None = None
         self._every = self._find("all")
         self._allowed = self._every if description.convention == "huggingface" else None
         self._disallowed = self._every if description.convention == "tiktoken" else None
@@ -178,7 +182,7 @@ class Tokenizer:
         """The ids of a text. `add_special_tokens`: with those that the model's template puts around it."""
         known = self._ready(text)
         if known is None:
-            found = self._encode_slowly(text, allowed_special, disallowed_special)
+            found = self._encode_slowly(text, allowed_special, disallowed_special, "list")
         else:
             allowed, disallowed = self._policy(allowed_special, disallowed_special)
             found = self._encoder.encode(known, allowed, disallowed, workers_of(threads))
@@ -196,9 +200,7 @@ class Tokenizer:
         """The ids as an array of uint32, or of `dtype`, into which all ids of the vocabulary must fit."""
         known = self._ready(text)
         if known is None:
-            import numpy
-
-            found = numpy.array(self._encode_slowly(text, allowed_special, disallowed_special), numpy.uint32)
+            found = self._encode_slowly(text, allowed_special, disallowed_special, "numpy")
         else:
             allowed, disallowed = self._policy(allowed_special, disallowed_special)
             found = self._encoder.encode_to_numpy(known, allowed, disallowed, workers_of(threads))
@@ -214,10 +216,7 @@ class Tokenizer:
         byte is that they became, and tokens that have only others of these bytes are empty; so is that of a space put in front.
         """
         if self._ready(text, False) is None:
-            from .token_streams import joined
-
-            stream = self.stream(allowed_special=allowed_special, disallowed_special=disallowed_special, result="offsets", hold=sys.maxsize)
-            found: tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]] = joined(stream.feed(text), stream.finish())
+            found: tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]] = self._stream_whole(text, allowed_special, disallowed_special, "offsets")
             return found
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
         ids, offsets = self._encoder.encode_with_offsets(text, allowed, disallowed, 1)
@@ -253,7 +252,7 @@ class Tokenizer:
         """How many ids a text has."""
         known = self._ready(text)
         if known is None:
-            return len(self._encode_slowly(text, allowed_special, disallowed_special))
+            return len(self._encode_slowly(text, allowed_special, disallowed_special, "list"))
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
         return self._encoder.count(known, allowed, disallowed, workers_of(threads))
 
@@ -287,8 +286,8 @@ class Tokenizer:
         if result not in kinds:
             raise ValueError(f"result is {result!r}; it may be 'list', 'numpy' or 'offsets'")
         most = HOLD if hold is None else hold
-        in_nfc = self._normalizes and not any(token.normalized for token in self._description.added)
-        if (in_nfc or not self._slow) and has_native_stream(self._lexer):  # what finds the special tokens is there
+        in_nfc = self._streams_in_nfc()
+        if in_nfc or (not self._slow and has_native_stream(self._lexer)):  # what finds the special tokens is there
             known, unwanted = self._policy(allowed_special, disallowed_special)
             native = make_nfc_stream if in_nfc else native_token_stream
             made = native(self._encoder, known, unwanted, most, kinds[result])
@@ -466,11 +465,15 @@ class Tokenizer:
         return self._encoder.specials(chosen) if chosen else None
 
     def _ready(self, text: Any, changing: bool = True) -> Any:
-        """What the encoder is given for a text; None where it has to be cut before (`ready` of added_search)."""
+        """What the encoder is given for a text: itself, or what NFC made of it if `changing`; None where it is cut or streamed."""
         if not self._normalizes:
             return None if self._slow else text
         from .added_search import ready
 
+        if isinstance(text, (str, bytes)) and len(text) > STREAMED_FROM and self._streams_in_nfc():
+            from .normalization import in_nfc
+
+            return text if in_nfc(text) else None
         return ready(text, self._refuse, changing)
 
     def _refuse(self, text: Any) -> None:
@@ -485,16 +488,26 @@ class Tokenizer:
         given = list(texts_of(texts))
         if not self._normalizes:
             return given, False
+        from .added_search import ready
+
         try:
-            known = [self._ready(text) for text in given]
+            known = [ready(text, self._refuse) for text in given]
         except (TypeError, ValueError, BufferError):  # the encoder says which
             return given, True
         return (given, False) if any(one is None for one in known) else (known, True)
 
-    def _encode_slowly(self, text: Any, allowed: Special | None, disallowed: Special | None) -> list[int]:
+    def _stream_whole(self, text: Any, allowed: Special | None, disallowed: Special | None, result: Any) -> Any:
+        from .token_streams import joined
+
+        stream = self.stream(allowed_special=allowed, disallowed_special=disallowed, result=result, hold=sys.maxsize)
+        return joined(stream.feed(text), stream.finish())
+
+    def _encode_slowly(self, text: Any, allowed: Special | None, disallowed: Special | None, result: Literal["list", "numpy"]) -> Any:
         """Where stretches of the text are encoded, each by itself."""
         from .added_search import stretches
 
+        if self._streams_in_nfc() and isinstance(text, (str, bytes)) and len(text) < MOST_STREAMED:
+            return self._stream_whole(text, allowed, disallowed, result)
         refused = self._policy(allowed, disallowed)[1]
         if refused is not None:
             self._encoder.refuse(text, refused)
@@ -504,7 +517,19 @@ class Tokenizer:
         for stretch, number in stretches(self._description, as_text(text), tokens):
             data = stretch.encode("utf-8", "surrogateescape")
             found.extend(self._encoder.encode(data, None, None, 1) if number is None else [number])
-        return found
+        if result == "list":
+            return found
+        import numpy
+
+        return numpy.array(found, numpy.uint32)
+
+    def _streams_in_nfc(self) -> bool:
+        """Whether a text that has to be normalized is read by a native stream, which does that part by part, rather than cut here."""
+        from .streams import has_native_stream
+
+        if self._streamed is None:
+            self._streamed = self._normalizes and has_native_stream(self._lexer) and not any(one.normalized for one in self._description.added)
+        return self._streamed
 
     def _narrowed(self, ids: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         import numpy
