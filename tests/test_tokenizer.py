@@ -259,7 +259,7 @@ def test_methods_without_a_function_between(trained: tuple[Tokenizer, tiktoken.E
             method(nobody, text)
     with pytest.raises(ValueError, match="called as one of an Encoder"):
         native.DirectMethod(Tokenizer.decode)
-    with pytest.raises((RuntimeError, TypeError)):
+    with pytest.raises((RuntimeError, AttributeError)):  # which Python wraps up to 3.11
         type("Other", (), {name: native.DirectMethod(function)})
 
 
