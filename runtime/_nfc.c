@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "bitlex_lanes.h"
 #include "nfc.h"
 
 #define AT_ONCE 8 /* units that are passed over together */

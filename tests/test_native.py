@@ -15,6 +15,7 @@ import random
 import signal
 import struct
 import sys
+import sysconfig
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from compilers import ADDRESS, ROOT, THREAD, C, build, run
+from compilers import ADDRESS, ROOT, THREAD, C, build, compiler, run
 from overwriting import overwritten
 
 native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
@@ -545,6 +546,15 @@ def test_a_signal_gets_through_while_a_long_text_is_read() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_the_extension_has_no_warnings() -> None:
+    """What an older compiler only warns of, such as a function that is not declared, is an error for a newer one."""
+    headers = sysconfig.get_path("include")
+    if not Path(headers, "Python.h").is_file():
+        pytest.skip("the headers of Python are not installed: how the extension compiles is not tried")
+    sources = [one for names in ("_*.c", "bpe_*.c", "train_*.c", "specials.c") for one in sorted((ROOT / "runtime").glob(names))]
+    run(compiler(), "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{headers}", f"-I{C}", f"-I{ROOT / 'runtime'}", *sources)
 
 
 @pytest.mark.parametrize(("options", "needs"), [("-O3", ()), ("-O1", ADDRESS)], ids=["optimized", "sanitized"])  # optimizers make mistakes of their own
