@@ -27,6 +27,10 @@ static PyObject *specials_new(PyTypeObject *type, PyObject *arguments, PyObject 
             Py_CLEAR(self);
         }
     }
+    if (self != NULL && specials_link(&self->tokens) < 0) {
+        PyErr_NoMemory();
+        Py_CLEAR(self);
+    }
     return (PyObject *)self;
 }
 

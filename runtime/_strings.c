@@ -105,14 +105,14 @@ static Encoded encode_part(Reader *r, int last)
     special_search search;
     special_match found;
     const size_t from = r->read;
-    size_t end = r->filled;
+    size_t end = r->filled, open = 0;
     Encoded outcome = ENCODED;
     if (r->disallowed != NULL && specials_find(r->disallowed, r->bytes, r->filled, from, &found)) return WHOLE;
     if (r->disallowed != NULL && !last) end = (size_t)specials_open(r->disallowed, r->bytes, r->filled, from);
     if (allowed == NULL) return encode_up_to(r, end, last);
     specials_begin(&search, allowed, r->bytes, r->filled, from);
     for (;;) {
-        const size_t open = last ? end : (size_t)specials_open(allowed, r->bytes, r->filled, r->read);
+        if (open <= r->read) open = last ? end : (size_t)specials_open(allowed, r->bytes, r->filled, r->read); /* or else it is where it was */
         if (!specials_next(&search, &found) || found.start >= open) return encode_up_to(r, open < end ? open : end, last);
         if (found.end > end) return WHOLE; /* in which one may begin that is disallowed */
         outcome = encode_up_to(r, (size_t)found.start, 1);

@@ -256,34 +256,46 @@ static int add_special(Call *c, const special_match *found)
     return 0;
 }
 
+/* Disallowed tokens, in what is held that was not checked: -1 with an exception set. */
+static int refuse(Call *c, const specials *disallowed, int ends)
+{
+    TokenStream *self = c->stream;
+    const uint64_t from = self->checked - self->base;
+    const uint64_t open = ends ? self->length : specials_open(disallowed, self->text, self->length, from);
+    special_match found;
+    if (specials_find(disallowed, self->text, self->length, from, &found) && found.start < open) {
+        bitlex_py_take_gil(c);
+        bitlex_py_raise_special(self->text + found.start, (size_t)(found.end - found.start), self->base + found.start - self->grown);
+        return -1;
+    }
+    self->checked = self->base + open;
+    return 0;
+}
+
 /* Read what is held; what may be the beginning of a special token only if the text ends here. */
 static int read_held(Call *c, int ends)
 {
     TokenStream *self = c->stream;
     const specials *allowed = tokens_of(self->allowed), *disallowed = tokens_of(self->disallowed);
-    special_match found = {0}, wrong;
-    uint64_t limit, open, grown = 0;
+    special_search search = {0};
+    special_match found = {0};
+    uint64_t limit, open = 0, grown = 0;
     size_t to;
     int is_there = 1;
+    if (disallowed != NULL && refuse(c, disallowed, ends) < 0) return -1;
+    if (allowed != NULL) specials_begin(&search, allowed, self->text, self->length, read_to(self));
     while (is_there) {
         limit = self->length;
         is_there = 0;
         if (allowed != NULL) {
-            open = ends ? self->length : specials_open(allowed, self->text, self->length, read_to(self));
-            is_there = specials_find(allowed, self->text, self->length, read_to(self), &found) && found.start < open;
+            if (open <= read_to(self)) open = ends ? self->length : specials_open(allowed, self->text, self->length, read_to(self));
+            is_there = specials_next(&search, &found) && found.start < open;
             limit = is_there ? found.start : open;
         }
         if (disallowed != NULL) {
-            const uint64_t from = self->checked - self->base;
-            open = ends ? self->length : specials_open(disallowed, self->text, self->length, from);
-            if (specials_find(disallowed, self->text, self->length, from, &wrong) && wrong.start < open) {
-                bitlex_py_take_gil(c);
-                bitlex_py_raise_special(self->text + wrong.start, (size_t)(wrong.end - wrong.start), self->base + wrong.start - self->grown);
-                return -1;
-            }
-            self->checked = self->base + open;
-            if (is_there && found.end > open) is_there = 0;
-            if (open < limit) limit = open;
+            const uint64_t checked = self->checked - self->base;
+            if (is_there && found.end > checked) is_there = 0;
+            if (checked < limit) limit = checked;
         }
         to = (size_t)limit;
         if (self->normalize != Py_None) {
@@ -293,6 +305,9 @@ static int read_held(Call *c, int ends)
         }
         if (lex(c, to) < 0) return -1;
         if (is_there && add_special(c, &found) < 0) return -1;
+        if (grown == 0 || allowed == NULL) continue;
+        specials_begin(&search, allowed, self->text, self->length, read_to(self)); /* the text is elsewhere */
+        open = 0;
     }
     return ends ? end_section(c, self->base + self->length) : 0;
 }

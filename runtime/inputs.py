@@ -213,7 +213,7 @@ class Source:
             yield line and Document(line[0], line[1].removesuffix(b"\r"))
 
     def each_object(self) -> Iterator[Document | None]:
-        import json
+        from .json_rows import JSONDecodeError, json_of
 
         for line in self.lines():
             if line is None:
@@ -225,12 +225,12 @@ class Source:
             if not data or data.isspace():
                 continue
             try:
-                value = json.loads(data.decode())
-            except json.JSONDecodeError as error:
+                value = json_of(data.decode())
+            except JSONDecodeError as error:
                 raise self.error(number, f"not JSON: {error.msg}, at character {error.pos + 1}") from None
             except UnicodeDecodeError as error:
                 raise self.error(number, f"not UTF-8: byte 0x{data[error.start]:02x}, at byte {error.start + 1}") from None
-            except (ValueError, RecursionError) as error:  # a number of thousands of digits; nested too deeply
+            except RecursionError as error:
                 raise self.error(number, f"not JSON: {error}") from None
             yield Document(number, value if isinstance(value, str) else self.text_of(value, number))
 

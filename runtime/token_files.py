@@ -10,7 +10,6 @@ guessing the size of the numbers of a .bin file that has no index (half of all w
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .decompression import COMPRESSED
 from .inputs import STANDARD_INPUT, InputError, Source
+from .json_rows import json_of
 from .outputs import NUMBERS, index_of
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class IdFile:
 
     def of_json(self, number: int, data: bytes) -> list[int]:
         try:
-            value = json.loads(data)
+            value = json_of(data)
         except (ValueError, RecursionError) as error:
             raise self.source.error(number, f"not JSON: {error}") from None
         if isinstance(value, dict):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from .encoders import Encoder, Pure, as_text, ids_of, make_encoder, tokens_in_place
 from .lexers import texts_of, workers_of
-from .vocabulary import Description
+from .vocabulary import Description, VocabularyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -113,7 +113,7 @@ class Tokenizer:
             return load_saved(path)
         from .vocabularies import load
 
-        return cls(load(path, **options))
+        return cls._of_file(path, load(path, **options))
 
     @classmethod
     def from_tiktoken(cls, source: Any, **options: Any) -> Tokenizer:
@@ -150,12 +150,21 @@ class Tokenizer:
 
     @classmethod
     def _of_format(cls, format: str, source: Any, options: dict[str, Any]) -> Tokenizer:
-        from .vocabularies import VocabularyError, load
+        from .vocabularies import load
 
         found = load(source, **options)
         if found.format != format:
             raise VocabularyError(f"{source}: this is of the format {found.format}, not {format}; Tokenizer.from_file takes either")
-        return cls(found)
+        return cls._of_file(source, found) if isinstance(source, (str, os.PathLike)) else cls(found)
+
+    @classmethod
+    def _of_file(cls, path: str | os.PathLike[str], found: Description) -> Tokenizer:
+        """What was read from a file, which is named where its pattern cannot be a lexer."""
+        try:
+            lexer = found.lexer()
+        except VocabularyError as error:
+            raise VocabularyError(f"{os.fspath(path)}: {error}") from error
+        return cls(found, lexer=lexer)
 
     def with_added_tokens(self, added: Iterable[AddedToken], decoded: Mapping[int, bytes]) -> Tokenizer:
         """One with other added tokens, and other ids that decode to something else; the lexer and the tables are this one's."""

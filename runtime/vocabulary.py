@@ -299,8 +299,8 @@ class Description:
         return f"<bitlex.Description {self.name}: {self.format}, {len(self.vocabulary):,} ids, {len(self.added):,} added tokens>"
 
     def lexer(self) -> Lexer:
-        """The lexer that cuts the text between added tokens. PatternError or LimitError for a pattern that cannot be one; if it is of a
-        tokenizer.json, VocabularyError."""
+        """The lexer that cuts the text between added tokens. VocabularyError for a pattern that cannot be one; where the caller gave it, as
+        for rank files, PatternError or LimitError."""
         from .catalogue import lexer
         from .compiler import compile
 
@@ -311,9 +311,10 @@ class Description:
         try:
             return compile(self.pre_tokenizer, dialect=self.dialect, unicode=self.unicode, name=self.name)
         except (PatternError, LimitError) as error:
-            if self.format != "huggingface":
+            if self.format == "tiktoken":
                 raise
-            raise VocabularyError(f"the pre_tokenizer of {self.name}: {error}") from error
+            what = "pre_tokenizer" if self.format == "huggingface" else "pattern"
+            raise VocabularyError(f"the {what} of {self.name}: {error}") from error
 
     @property
     def prefix(self) -> tuple[int, ...]:

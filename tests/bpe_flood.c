@@ -82,6 +82,7 @@ static int search_is_linear(void)
     for (i = 0; i < 4; i++) {
         if (specials_add(&s, (const uint8_t *)tokens[i], 3, (uint32_t)i) != 0) exit(2);
     }
+    if (specials_link(&s) != 0) exit(2);
     memset(text, 'a', sizeof text);
     for (i = 0; i < 60000; i += 3) memcpy(text + i, "<a>", 3);
     for (i = 70000; i < 80000; i++) text[i] = '<';

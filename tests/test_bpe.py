@@ -1,4 +1,5 @@
-"""The C core of byte-pair encoding: bpe_harness.c, bpe_threads.c and bpe_flood.c are built here and run, with and without sanitizers.
+"""The C core of byte-pair encoding: bpe_harness.c, bpe_threads.c and bpe_flood.c are built here and run, with and without sanitizers;
+and specials_growth.c, of the special tokens beside it.
 
 bpe_harness.c compares everything with the definition of merging, on random vocabularies, with caches of the usual size and tiny ones; and,
 over two letters, on every vocabulary of tokens of up to three letters.
@@ -52,3 +53,9 @@ def test_flood(tmp_path: Path) -> None:
     The linker puts a counter before the functions that are to be called no more often."""
     sources = [ROOT / "tests/bpe_flood.c", *SOURCES]
     assert "searched" in run(build(tmp_path / "flood", sources, "-O2", "-fno-builtin-memchr", *INCLUDES, needs=COUNTERS))
+
+
+def test_growth_of_special_tokens(tmp_path: Path) -> None:
+    """A search takes a few steps for each byte of a text, however long the special tokens are that it begins like."""
+    sources = [ROOT / "tests/specials_growth.c", ROOT / "runtime/specials.c"]
+    assert "found" in run(build(tmp_path / "growth", sources, "-O1", "-finstrument-functions", INCLUDES[0]))

@@ -136,6 +136,14 @@ def test_fields(tmp_path: Path) -> None:
     assert refusal(path, field="a") == "FILE: line 1: what is at 'a' is no text, but an object"
 
 
+@pytest.mark.parametrize("number", ["1" * 5000, "-" + "9" * 5000, "1" * 5000 + ".5e3"])
+def test_numbers_of_thousands_of_digits(tmp_path: Path, number: str) -> None:
+    """Python makes no int of them, but rows that hold them are JSON."""
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"n": {number}, "text": "one"}}\n{{"text": "two", "more": [{{"n": {number}}}, 12]}}\n')
+    assert texts(path) == ["one", "two"]
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -145,7 +153,9 @@ def test_fields(tmp_path: Path) -> None:
         (b'{"text": null}', "line 1: what is at 'text' is no text, but null"),
         (b'"a"\n"\xe4\xb8"\n', "line 2: not UTF-8: byte 0xe4, at byte 2"),
         (b"[" * 100_000, "line 1: not JSON: maximum recursion depth exceeded"),
-        (b'{"text": ' + b"1" * 5000 + b"}", "line 1: not JSON: Exceeds the limit"),
+        (b'{"text": ' + b"1" * 5000 + b"}", "line 1: what is at 'text' is no text, but a number"),
+        (b'{"n": ' + b"1" * 5000 + b', "text": }', "line 1: not JSON: Expecting value, at character 5017"),
+        (b'{"n": ' + b"1" * 5000 + b', "text": ' + b"[" * 100_000, "line 1: not JSON: maximum recursion depth exceeded"),
     ],
 )
 def test_malformed_lines_are_named(tmp_path: Path, data: bytes, message: str) -> None:

@@ -229,11 +229,17 @@ def test_numbers_without_an_index(tmp_path: Path) -> None:
         ("a.jsonl", b"[1, true]", "a.jsonl: line 1: no array of ids"),
         ("a.jsonl", b'{"tokens": [1]}', "a.jsonl: line 1: no array of ids, nor an object with one at 'ids'"),
         ("a.jsonl", b"[4294967296]", "a.jsonl: line 1: no array of ids"),
+        ("a.jsonl", b"[" + b"1" * 5000 + b"]", "a.jsonl: line 1: no array of ids"),
     ],
 )
 def test_lines_that_are_no_ids(tmp_path: Path, name: str, data: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(data)
     assert refusal(tmp_path / name).startswith(message)
+
+
+def test_ids_beside_a_number_of_thousands_of_digits(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b'{"n": ' + b"1" * 5000 + b', "ids": [1, 2]}')
+    assert read(tmp_path / "a.jsonl") == [[1, 2]]
 
 
 # --- manifests ---

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,6 +14,9 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bitlex.pure_token_stream import PureTokenStream
+from bitlex.streams import pure_machine
+from bitlex.token_streams import Adapted, PieceEncoder, make_token_stream
 from bitlex.tokenizer import Tokenizer
 from bitlex.vocabulary import AddedToken
 from small_vocabularies import TRAINED, describe, pure
@@ -62,6 +66,72 @@ def test_search_at_every_place(tokens: tuple[bytes, ...]) -> None:
                 assert specials.find(text[:end], 0) == define(found, text[:end], 0)
             for start in (0, at // 2, at, at + 1):
                 assert specials.find(text, start) == define(found, text, start)
+
+
+def overlapping(rng: random.Random) -> dict[bytes, int]:
+    """Tokens of two or three letters that share long beginnings, and pieces of them: where one is not met, others may be in what was read."""
+    letters = b"abc"[: rng.choice((2, 3))]
+    period = bytes(rng.choices(letters, k=rng.choice((1, 2, 3))))
+    tokens = [(period * 9)[: rng.randint(1, 9)] + bytes(rng.choices(letters, k=rng.randint(0, 2))) for _ in range(rng.choice((1, 3, 10)))]
+    for token in rng.choices(tokens, k=rng.choice((0, 2, 6))):
+        start = rng.randrange(len(token))
+        tokens.append(token[start : start + rng.choice((1, 2, 5))])
+    return {token: 300 + at for at, token in enumerate(dict.fromkeys(tokens))}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_overlapping(seed: int) -> None:
+    """One after another in whole texts, and in streams cut in every way: as they are defined, and part by part as in Python."""
+    rng = random.Random(seed)
+    tokenizer = Tokenizer(describe(TRAINED, family=None, pre_tokenizer={"type": "Split", "pattern": {"Regex": "x|[abc]"}, "behavior": "Isolated", "invert": False}))
+    for _ in range(6):
+        tokens = overlapping(rng)
+        specials = native.Specials(tokens)
+        allowed = {token: number for token, number in tokens.items() if rng.random() < 0.8}
+        for length in (*range(8), 40, 300):
+            text = bytes(rng.choices(b"abcx", (9, 9, rng.choice((0, 1, 9)), rng.choice((0, 1))), k=length))
+            if rng.random() < 0.5:
+                text = (rng.choice(list(tokens)) * length)[:length]
+            for start in range(min(length, 20)):
+                assert specials.find(text, start) == define(tokens, text, start)
+            for disallowed in ({}, {token: number for token, number in tokens.items() if token not in allowed}):
+                compare_streams(tokenizer, text, allowed, disallowed, rng)
+
+
+def compare_streams(tokenizer: Tokenizer, text: bytes, allowed: dict[bytes, int], disallowed: dict[bytes, int], rng: random.Random) -> None:
+    encoder = tokenizer._encoder
+    expected: Any = None
+    if define(disallowed, text, 0) is None:
+        ids, offsets = encoder.encode_with_offsets(text, encoder.specials(allowed), encoder.specials(disallowed), 1)
+        expected = [(number, *place) for number, place in zip(ids.tolist(), offsets.reshape(-1, 2).tolist(), strict=True)]
+        found, at = [], 0
+        while (one := define(allowed, text, at)) is not None:
+            found.append((one[2], *one[:2]))
+            at = one[1]
+        assert [one for one in expected if one[0] >= 300] == found
+    places = range(1, len(text))
+    ways = [list(places)] + [[at for at in places if rng.random() < 0.2] for _ in range(3)]
+    if len(text) < 8:
+        ways = [[at for at in places if way >> at & 1] for way in range(0, 1 << len(text), 2)]
+    for way in ways:
+        parts = [text[start:end] for start, end in pairwise([0, *way, len(text)])]
+        fast = fed(make_token_stream(tokenizer, allowed, disallowed, 1 << 20, 2), parts)
+        slow = fed(Adapted(PureTokenStream(pure_machine(tokenizer.lexer), PieceEncoder(tokenizer), allowed, disallowed, 1 << 20), 2), parts)
+        assert fast == slow, parts
+        assert expected is None or [one for part in fast for one in part] == expected, parts
+        assert (expected is None) == isinstance(fast[-1], str)
+
+
+def fed(stream: Any, parts: list[bytes]) -> list[Any]:
+    """(id, start, end) of each part and of the end, up to the message of an error."""
+    made: list[Any] = []
+    try:
+        for part in [*parts, None]:
+            ids, offsets = stream.finish() if part is None else stream.feed(part)
+            made.append([(number, *place) for number, place in zip(ids.tolist(), offsets.reshape(-1, 2).tolist(), strict=True)])
+    except ValueError as error:
+        made.append(str(error))
+    return made
 
 
 def test_what_is_no_special_token() -> None:

@@ -258,7 +258,7 @@ def test_nfc_in_c_is_that_of_the_definition(result: Any, tmp_path: Path) -> None
     """Part by part, but for what waits; with copies, tokens that are disallowed, and what is held."""
     pytest.importorskip("bitlex._native", reason="the C extension was not built")
     tokens, merges = ("he", "ll", "hell", "hello"), [["h", "e"], ["l", "l"], ["he", "ll"], ["hell", "o"]]
-    specials = [added(260, "<|end|>", special=True), added(261, "<|go|>", special=True)]
+    specials = [added(260, "<|end|>", special=True), added(261, "<|go|>", special=True), added(262, "<|en<|end|>a", special=True)]
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(tokenizer_json(tokens, merges, added_tokens=specials, normalizer={"type": "NFC"})))
     tokenizer, source, kind = Tokenizer.from_file(path), random.Random(9), ("list", "numpy", "offsets").index(result)
@@ -266,7 +266,7 @@ def test_nfc_in_c_is_that_of_the_definition(result: Any, tmp_path: Path) -> None
         pool = source.sample(CHANGING, source.choice((2, 4, len(CHANGING))))
         whole = b"".join(source.choice(pool) * source.choice((1, 1, 1, 1, 2, 5, 150)) for _ in range(source.randint(0, 30)))
         disallowed = {} if source.random() < 0.7 else {b"<|go|>": 261}
-        allowed = {content: number for content, number in ((b"<|end|>", 260), (b"<|go|>", 261)) if content not in disallowed}
+        allowed = {content: number for content, number in ((b"<|end|>", 260), (b"<|go|>", 261), (b"<|en<|end|>a", 262)) if content not in disallowed}
         for hold in (1 << 24, 600):
             slow = TokenStream(make_normalized_stream(tokenizer, allowed, disallowed, hold, kind), kind)
             fast = tokenizer.stream(result=result, hold=hold, disallowed_special=[one.decode() for one in disallowed],

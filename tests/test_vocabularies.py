@@ -29,7 +29,7 @@ from tiktoken.load import load_tiktoken_bpe
 from tiktoken_ext import openai_public
 
 import bitlex
-from bitlex import PatternError
+from bitlex import PatternError, RegexTokenizer, Tokenizer
 from bitlex.vocabularies import VocabularyError, load, read
 from bitlex.vocabularies.byte_alphabet import ALPHABET, to_bytes
 from bitlex.vocabularies.matching import ALIKE, COMPLETE, family_of, matches_of
@@ -383,6 +383,24 @@ def test_a_pattern_that_cannot_be_a_lexer() -> None:
         description.lexer()
     with pytest.raises(PatternError):
         dataclasses.replace(description, format="tiktoken").lexer()
+
+
+def test_a_file_whose_pattern_cannot_be_a_lexer_is_named(tmp_path: Path) -> None:
+    minbpe, tekken, hugging = tmp_path / "a.model", tmp_path / "tekken.json", tmp_path / "tokenizer.json"
+    minbpe.write_text("minbpe v1\n\\1\n0\n104 101\n")
+    ranks = [{"rank": byte, "token_bytes": base64.b64encode(bytes([byte])).decode(), "token_str": None} for byte in range(256)]
+    config = {"pattern": r"\1", "default_vocab_size": 257, "default_num_special_tokens": 1, "version": "v3"}
+    tekken.write_text(json.dumps({"config": config, "vocab": ranks, "special_tokens": [{"rank": 0, "token_str": "<unk>"}]}))
+    cut = {"type": "Split", "pattern": {"Regex": r"\1"}, "behavior": "Isolated", "invert": False}
+    parts = {"merges": MERGES, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [cut, {**BYTE_LEVEL, "use_regex": False}]}}
+    hugging.write_text(json.dumps(tokenizer_json(SPELLED, **parts)))
+    for path, load_it, what in (
+        (minbpe, Tokenizer.from_minbpe, "pattern"), (tekken, Tokenizer.from_tekken, "pattern"), (hugging, Tokenizer.from_huggingface, "pre_tokenizer"),
+        (minbpe, RegexTokenizer().load, "pattern"),
+    ):  # fmt: skip
+        for made_by in (load_it, Tokenizer.from_file):
+            with pytest.raises(VocabularyError, match=rf"^{re.escape(str(path))}: the {what} of \w+: a backreference is not a regular expression"):
+                made_by(path)
 
 
 VALUES = [None, True, 0, 1, -1, 2.5, "", "a", "NFC", "ByteLevel", "Sequence", [], {}, [1], ["a", "b"], {"type": "NFC"}, {"type": "ByteLevel"}, BYTE_LEVEL, DIGITS,

@@ -148,7 +148,7 @@ class RegexTokenizer:
         self.special_tokens = {token.content: token.id for token in found.added}
         split = found.pre_tokenizer
         self.pattern = "" if split is None else split["pattern"]["Regex"]
-        self._take(Tokenizer(replace(found, added=(), decoded={})))
+        self._take(Tokenizer._of_file(model_file, replace(found, added=(), decoded={})))
 
     def _learn(self, text: str, vocab_size: int) -> list[int]:
         """Train; how often the pair of each merge was there."""
