@@ -640,7 +640,7 @@ def test_what_is_no_capturing_group(pattern: str) -> None:
         (b"{}", "x: neither a tokenizer.json"),
         (b'{"model": 5}', "x: model: 5 is not an object"),
         (b'{"\xff": 5}', "x: 'utf-8' codec can't decode"),
-        (b"{" + b'"a":{' * 100_000, "x: maximum recursion depth"),
+        (b"{" + b'"a":{' * 100_000, "x: is nested too deeply"),
     ],
 )  # fmt: skip
 def test_what_is_no_tokenizer(data: bytes, message: str) -> None:

@@ -22,8 +22,10 @@ def parse_json(data: bytes, where: str) -> Fields:
         found = json.loads(data)
     except json.JSONDecodeError as error:
         raise VocabularyError(f"{where}: line {error.lineno}, column {error.colno}: {error.msg}") from None
-    except (UnicodeDecodeError, RecursionError) as error:
+    except UnicodeDecodeError as error:
         raise VocabularyError(f"{where}: {error}") from None
+    except RecursionError:
+        raise VocabularyError(f"{where}: is nested too deeply") from None
     except ValueError as error:  # a number of thousands of digits, of which the rest of the message is for programmers
         raise VocabularyError(f"{where}: {str(error).partition(':')[0]}") from None
     return Fields(found, where)
