@@ -136,12 +136,12 @@ def anything(chance: random.Random, between: tuple[int, int], size: int) -> str:
 
 
 def hard(size: int) -> list[Text]:
-    """Prose, to compare with; then runs without end, the shortest possible pieces, and characters of which none is near the one before."""
+    """Documentation, to compare with; then runs without end, the shortest possible pieces, and characters of which none is near the one before."""
     given = {
         "one letter": "a", "spaces": " ", "newlines": "\n", "tabs": "\t", "digits": "7", "a1 a1": "a1", "space tab": " \t",
         "space NEL": " \x85\x85", "marks": "\u0301", "apostrophes": "'t", "quotes": '"', "中AAAA": "A",
     }  # fmt: skip
-    texts = {"prose": cut(documentation(), size)} | {name: unit * (size // len(unit.encode())) for name, unit in given.items()}
+    texts = {"documentation": cut(documentation(), size)} | {name: unit * (size // len(unit.encode())) for name, unit in given.items()}
     texts["中AAAA"] = "中" + texts["中AAAA"][:-3]
     chance = random.Random(20)
     ranges = {

@@ -310,9 +310,15 @@ int specials_find(const specials *s, const uint8_t *text, uint64_t length, uint6
 uint64_t specials_open(const specials *s, const uint8_t *text, uint64_t length, uint64_t from)
 {
     uint64_t at = s->longest < length - from ? length - s->longest : from;
+    const uint32_t *firsts;
     uint32_t node = 0, next;
     if (s->count == 0) return length;
+    firsts = s->tables[0];
     for (; at < length; at++) {
+        if (node == 0) { /* as nearly always */
+            node = firsts[text[at]];
+            continue;
+        }
         while ((next = child(s, node, text[at])) == 0 && node != 0) node = s->nodes[node].suffix;
         node = next;
     }
