@@ -207,10 +207,10 @@ int bitlex_py_in_nfc(PyObject *text);
 PyObject *bitlex_py_is_in_nfc(PyObject *module, PyObject *text);
 PyObject *bitlex_py_doubtful(PyObject *module, PyObject *text);
 
-/* Where the last character of UTF-8 begins before which a text can be cut, and each side be normalized by itself; what follows may complete its
- * last character. BITLEX_NO_BORDER: there is none. */
+/* Where the last character of UTF-8, but the first one, begins before which a text can be cut, and each side be normalized by itself; what
+ * follows may complete its last character. BITLEX_NO_BORDER: there is none. Of *bare bytes at the beginning that is known, and then of how many. */
 #define BITLEX_NO_BORDER SIZE_MAX
-size_t bitlex_py_last_border(const uint8_t *bytes, size_t length);
+size_t bitlex_py_last_border(const uint8_t *bytes, size_t length, size_t *bare);
 /* Whether NFC may change anything in UTF-8; any thread may ask that. */
 int bitlex_py_may_change(const uint8_t *bytes, size_t length);
 

@@ -207,18 +207,19 @@ static size_t begun(const uint8_t *bytes, size_t length)
     return 0;
 }
 
-size_t bitlex_py_last_border(const uint8_t *bytes, size_t length)
+size_t bitlex_py_last_border(const uint8_t *bytes, size_t length, size_t *bare)
 {
     Units u = {bytes, length, 0};
     size_t at, used;
     u.length -= begun(bytes, length);
-    for (at = u.length; at > 0;) {
+    for (at = u.length; at > *bare;) {
         size_t start = step_back(&u, at);
         const uint32_t number = number_of(point_at(&u, start, &used));
-        if (start + used != at) return at - 1; /* a byte that is no UTF-8 */
-        if (number <= 1) return start;
+        if (start + used != at && at > 1) return at - 1; /* a byte that is no UTF-8 */
+        if (number <= 1 && start > 0) return start;
         at = start;
     }
+    *bare = u.length;
     return BITLEX_NO_BORDER;
 }
 

@@ -50,6 +50,7 @@ static size_t replace(Call *c, size_t from, size_t to, int ends, uint64_t *grown
     *grown = (uint64_t)size - (uint64_t)used;
     self->grown += *grown;
     self->checked += *grown;
+    self->searched += *grown;
     return (size_t)size;
 }
 
@@ -57,7 +58,7 @@ int bitlex_py_normalize_held(Call *c, size_t from, size_t *limit, int ends, uint
 {
     TokenStream *self = c->stream;
     const size_t length = *limit > from ? *limit - from : 0;
-    const size_t border = ends ? length : bitlex_py_last_border(self->text + from, length);
+    const size_t border = ends ? length : bitlex_py_last_border(self->text + from, length, &self->bare);
     size_t made;
     *grown = 0;
     if (border == BITLEX_NO_BORDER) {
@@ -65,8 +66,9 @@ int bitlex_py_normalize_held(Call *c, size_t from, size_t *limit, int ends, uint
         if (length < LONG_RUN || length < self->normalize_at) return 0;
         self->normalize_at = 2 * length;
         made = replace(c, from, from + length, 0, grown);
+        if (made > 0) self->bare = self->normalize_at = 0;
     } else {
-        self->normalize_at = 0;
+        self->bare = self->normalize_at = 0;
         *limit = from + border;
         if (!bitlex_py_may_change(self->text + from, border)) return 0;
         made = replace(c, from, from + border, 1, grown);

@@ -280,10 +280,12 @@ static int read_held(Call *c, int ends)
     special_search search = {0};
     special_match found = {0};
     uint64_t limit, open = 0, grown = 0;
-    size_t to;
+    size_t from, to;
     int is_there = 1;
     if (disallowed != NULL && refuse(c, disallowed, ends) < 0) return -1;
-    if (allowed != NULL) specials_begin(&search, allowed, self->text, self->length, read_to(self));
+    from = read_to(self);
+    if (self->normalize != Py_None && self->searched > self->base + from) from = (size_t)(self->searched - self->base);
+    if (allowed != NULL) specials_begin(&search, allowed, self->text, self->length, from);
     while (is_there) {
         limit = self->length;
         is_there = 0;
@@ -291,6 +293,7 @@ static int read_held(Call *c, int ends)
             if (open <= read_to(self)) open = ends ? self->length : specials_open(allowed, self->text, self->length, read_to(self));
             is_there = specials_next(&search, &found) && found.start < open;
             limit = is_there ? found.start : open;
+            if (!is_there) self->searched = self->base + open;
         }
         if (disallowed != NULL) {
             const uint64_t checked = self->checked - self->base;
@@ -325,7 +328,7 @@ static int forget(Call *c)
     if ((!self->encoder->machine->machine.drops || lexer->opened) && hand_out_final(c) < 0) return -1;
     needed = self->piece;
     self->length -= (size_t)(needed - self->base);
-    memmove(self->text, self->text + (needed - self->base), self->length);
+    if (needed != self->base) memmove(self->text, self->text + (needed - self->base), self->length);
     self->base = needed;
     if (self->length <= (size_t)self->hold) return 0;
     return too_much(c, "bytes");

@@ -13,8 +13,8 @@
 static void begin(TokenStream *self)
 {
     self->length = 0;
-    self->base = self->checked = self->grown = 0;
-    self->normalize_at = 0;
+    self->base = self->checked = self->searched = self->grown = 0;
+    self->bare = self->normalize_at = 0;
     self->encoded = self->broken = 0;
     self->high = 0;
     bitlex_py_begin_section(self, 0);

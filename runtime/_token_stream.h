@@ -25,7 +25,8 @@ typedef struct {
     uint64_t base, section, piece;  /* where in the whole text: what is held; what the lexer reads; what of a piece is not handed out */
     uint64_t checked;               /* up to where there is no disallowed token */
     uint64_t grown;                 /* by how many bytes NFC made the text longer; below zero, it comes out right */
-    size_t normalize_at;            /* bytes without a border at which to look for one again */
+    uint64_t searched;              /* where it is normalized: up to where no allowed token begins */
+    size_t bare, normalize_at;      /* bytes without a border, and of how many of them Python is asked next */
     size_t try_at;                  /* bytes of a piece at which to look for final ids again */
     int begun;                      /* whether the beginning of the piece at hand was handed out */
     int used;                       /* by a thread */

@@ -224,6 +224,15 @@ def test_places_near_to_each_other_are_one(native: Any) -> None:
 
 
 @both_ways
+def test_long_runs_of_marks() -> None:
+    """Of mixed classes, which are sorted here; with starters between, marks that become two, and some that Unicode 9.0 does not have."""
+    source, known = random.Random(7), [*marks(), "\u0344", "\u0f73", "\u0f75", "\u0f81"]
+    for size in (63, 64, 65, 700, 3_000):
+        for pool in (known, known[:40], source.sample(known, 3), [*known, "\u1161", "e", "\U0001f600"]):
+            assert different(["e" + "".join(source.choices(pool, k=size)) + "x" + "y" * 600]) is None
+
+
+@both_ways
 def test_changes_are_told_apart() -> None:
     assert list(changes(NEAR)) == [(10, 12, "\u00e9"), (32, 34, "\u00e9"), (434, 436, "\u00e9")]
     assert not in_nfc(5) and not in_nfc(None)

@@ -277,6 +277,21 @@ def test_nfc_in_c_is_that_of_the_definition(result: Any, tmp_path: Path) -> None
                 assert found == wanted, whole
 
 
+def test_runs_in_nfc_are_held_no_longer_than_they_must(tmp_path: Path) -> None:
+    """What NFC takes apart can be cut before each, which C does not know; marks cannot."""
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(tokenizer_json((), [], normalizer={"type": "NFC"})))
+    tokenizer = Tokenizer.from_file(path)
+    for run, held in (("\u0958", False), ("\u0301", True), ("\u1161", True)):
+        parts, stream = [run * 20] * 300, tokenizer.stream(hold=4096)
+        if held:
+            with pytest.raises(ValueError, match="hold more than 4,096 bytes"):
+                parts_of = [stream.feed(part) for part in parts]
+            stream = tokenizer.stream()
+        parts_of = [stream.feed(part) for part in parts]
+        assert [number for ids in parts_of for number in ids] + stream.finish() == tokenizer.encode("".join(parts))
+
+
 def outcome(stream: Any, parts: list[bytes]) -> Any:
     """Ids, and places if it gives them; or what it raised."""
     made = []
