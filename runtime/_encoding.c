@@ -4,33 +4,9 @@
  */
 #include "_tokens.h"
 
-/* One of those that wait lies where it is taken without a lock: for a short text, a lock is a tenth of the call. */
-static Working *take_spare(Encoder *self)
+Working *bitlex_py_begin_work_apart(Encoder *self)
 {
-#if defined(__GNUC__)
-    return __atomic_exchange_n(&self->spare, NULL, __ATOMIC_ACQUIRE);
-#else
-    (void)self;
-    return NULL;
-#endif
-}
-
-static int put_spare(Encoder *self, Working *w)
-{
-#if defined(__GNUC__)
-    Working *none = NULL;
-    return __atomic_compare_exchange_n(&self->spare, &none, w, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-#else
-    (void)self;
-    (void)w;
-    return 0;
-#endif
-}
-
-Working *bitlex_py_begin_work(Encoder *self)
-{
-    Working *w = take_spare(self);
-    if (w != NULL) return w;
+    Working *w;
     PyThread_acquire_lock(self->lock, WAIT_LOCK);
     w = self->idle;
     if (w != NULL) self->idle = w->next;
@@ -47,13 +23,18 @@ Working *bitlex_py_begin_work(Encoder *self)
     return NULL;
 }
 
-void bitlex_py_end_work(Working *w, Encoder *self)
+void bitlex_py_end_work_apart(Working *w, Encoder *self)
 {
-    if (put_spare(self, w)) return;
     PyThread_acquire_lock(self->lock, WAIT_LOCK);
     w->next = self->idle;
     self->idle = w;
     PyThread_release_lock(self->lock);
+}
+
+void bitlex_py_offer_spare(Encoder *self)
+{
+    Working *w = bitlex_py_exchange_spare(self, NULL);
+    if (w != NULL) bitlex_py_end_work_apart(w, self);
 }
 
 void bitlex_py_free_work(Working *w)

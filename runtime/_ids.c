@@ -5,11 +5,10 @@
  */
 #include "_tokens.h"
 
-int bitlex_py_reserve(Ids *ids, size_t more)
+int bitlex_py_grow(Ids *ids, size_t more)
 {
     size_t room;
     uint32_t *grown;
-    if (more <= ids->room - ids->used) return 0;
     if (more > SIZE_MAX / 8 - ids->used) return -1;
     room = ids->used + more;
     if (room < ids->room + ids->room / 2) room = ids->room + ids->room / 2;
@@ -58,14 +57,20 @@ static PyObject *number(Encoder *self, uint32_t id)
 
 PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count)
 {
-    PyObject *list = PyList_New((Py_ssize_t)count);
-    for (size_t i = 0; list != NULL && i < count; i++) {
-        PyObject *made = number(self, ids[i]);
-        if (made == NULL) {
-            Py_CLEAR(list);
-        } else {
-            PyList_SET_ITEM(list, (Py_ssize_t)i, made);
+    PyObject *list = PyList_New((Py_ssize_t)count), **items;
+    PyObject *const *numbers = self->numbers;
+    const size_t known = self->vocabulary.token_count;
+    if (list == NULL) return NULL;
+    items = PySequence_Fast_ITEMS(list);
+    for (size_t i = 0; i < count; i++) {
+        PyObject *made = ids[i] < known ? numbers[ids[i]] : NULL;
+        if (made != NULL) {
+            Py_INCREF(made);
+        } else if ((made = number(self, ids[i])) == NULL) {
+            Py_DECREF(list);
+            return NULL;
         }
+        items[i] = made;
     }
     return list;
 }

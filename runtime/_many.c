@@ -50,7 +50,7 @@ static int take(Many *many, size_t *from, size_t *to)
 static void work_on_many(Worker *w)
 {
     Many *many = (Many *)w->job;
-    Working *working = bitlex_py_begin_work(many->encoder);
+    Working *working = bitlex_py_begin_work_apart(many->encoder);
     uint64_t units = 0;
     Encoded outcome = ENCODED;
     if (working == NULL) {
@@ -69,14 +69,16 @@ static void work_on_many(Worker *w)
             units += task->length;
         }
     }
-    bitlex_py_end_work(working, many->encoder);
+    bitlex_py_end_work_apart(working, many->encoder);
 }
 
 static int share(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t at_once, size_t *failed, Encoded *outcome)
 {
     Many many = {.job = {.machine = &self->machine->machine, .work = work_on_many, .buffer_size = 1},
                  .encoder = self, .tasks = tasks, .count = count, .at_once = at_once, .failed = count, .outcome = ENCODED};
-    const int done = bitlex_py_share(&many.job, (uint64_t)threads);
+    int done;
+    bitlex_py_offer_spare(self);
+    done = bitlex_py_share(&many.job, (uint64_t)threads);
     *failed = many.failed;
     *outcome = done < 0 ? ENCODED : many.outcome; /* an exception goes before what else failed */
     return done < 0 || many.outcome != ENCODED ? -1 : 0;

@@ -23,15 +23,8 @@ typedef struct {
     int used;        /* by a thread */
 } Stream;
 
-int bitlex_py_use_stream(int *used)
+int bitlex_py_raise_used(void)
 {
-#if defined(__GNUC__)
-    const int others = __atomic_exchange_n(used, 1, __ATOMIC_ACQUIRE);
-#else
-    const int others = *used;
-    *used = 1;
-#endif
-    if (!others) return 0;
     PyErr_SetString(PyExc_RuntimeError, "another thread is using this stream: it has one user at a time");
     return -1;
 }

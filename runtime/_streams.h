@@ -15,11 +15,22 @@ extern PyType_Spec bitlex_py_stream_spec, bitlex_py_token_stream_spec;
 /* Begin a text, with the memory and the table that the stream has: -1 with an exception set where the machine has no stream. */
 int bitlex_py_begin_stream(bitlex_stream *s, Machine *machine);
 
-/* A stream has one user at a time: -1 with an exception set where another thread is using it. */
-int bitlex_py_use_stream(int *used);
+/* A stream has one user at a time: -1 with an exception set where another thread is using it. By who has the GIL, if there is one. */
+int bitlex_py_raise_used(void);
+static inline int bitlex_py_use_stream(int *used)
+{
+#if defined(Py_GIL_DISABLED) && defined(__GNUC__)
+    const int others = __atomic_exchange_n(used, 1, __ATOMIC_ACQUIRE);
+#else
+    const int others = *used;
+    *used = 1;
+#endif
+    return others ? bitlex_py_raise_used() : 0;
+}
+
 static inline void bitlex_py_leave_stream(int *used)
 {
-#if defined(__GNUC__)
+#if defined(Py_GIL_DISABLED) && defined(__GNUC__)
     __atomic_store_n(used, 0, __ATOMIC_RELEASE);
 #else
     *used = 0;

@@ -49,9 +49,8 @@ static const specials *tokens_of(PyObject *found) { return found == Py_None ? NU
 
 /* From how many bytes of a piece on final ids are looked for. For these, as many beginnings are merged as the longest token has bytes, each of
  * some such length: so there is a quarter of its square to each time. */
-static size_t try_from(const TokenStream *self)
+static size_t try_from(size_t longest)
 {
-    const size_t longest = self->encoder->vocabulary.longest;
     if (longest > LONGEST) return SIZE_MAX;
     return longest * longest / 4 > LONG ? longest * longest / 4 : LONG;
 }
@@ -60,7 +59,7 @@ int bitlex_py_begin_section(TokenStream *self, uint64_t at)
 {
     self->section = self->piece = at;
     self->begun = 0;
-    self->try_at = try_from(self);
+    self->try_from = self->try_at = try_from(self->encoder->vocabulary.longest);
     return bitlex_py_begin_stream(&self->lexer, self->encoder->machine);
 }
 
@@ -80,10 +79,10 @@ static int no_token(Call *c, size_t from, size_t to)
 static void place_ids(Call *c, size_t first, uint64_t at)
 {
     const uint32_t *starts = c->stream->encoder->vocabulary.starts;
-    for (; c->ids.placed && first < c->ids.used; first++) {
-        c->ids.places[2 * first] = at;
-        at += starts[c->ids.data[first] + 1] - starts[c->ids.data[first]];
-        c->ids.places[2 * first + 1] = at;
+    for (; c->ids->placed && first < c->ids->used; first++) {
+        c->ids->places[2 * first] = at;
+        at += starts[c->ids->data[first] + 1] - starts[c->ids->data[first]];
+        c->ids->places[2 * first + 1] = at;
     }
 }
 
@@ -91,14 +90,14 @@ static void place_ids(Call *c, size_t first, uint64_t at)
 static int encode_rest(Call *c, size_t from, size_t to)
 {
     TokenStream *self = c->stream;
-    const size_t first = c->ids.used;
+    const size_t first = c->ids->used;
     size_t made;
     if (from == to) return 0;
-    if (bitlex_py_reserve(&c->ids, to - from + BPE_PADDING) < 0) return no_memory(c);
-    made = bpe_merge(&self->encoder->vocabulary, BPE_AUTOMATIC, self->text + from, to - from, c->ids.data + first);
+    if (bitlex_py_reserve(c->ids, to - from + BPE_PADDING) < 0) return no_memory(c);
+    made = bpe_merge(&self->encoder->vocabulary, BPE_AUTOMATIC, self->text + from, to - from, c->ids->data + first);
     if (made == BPE_NO_TOKEN) return no_token(c, from, to);
     if (made == BPE_NO_MEMORY) return no_memory(c);
-    c->ids.used += made;
+    c->ids->used += made;
     place_ids(c, first, self->base + from);
     return 0;
 }
@@ -108,10 +107,10 @@ static int encode_pieces(Call *c, const uint32_t *starts, const uint32_t *ends, 
 {
     TokenStream *self = c->stream;
     const bpe_vocabulary *v = &self->encoder->vocabulary;
-    size_t first = c->ids.used, made, i;
+    size_t first = c->ids->used, made, i;
     if (count == 0) return 0;
-    if (bitlex_py_reserve(&c->ids, ends[count - 1] - starts[0] + BPE_PADDING) < 0) return no_memory(c);
-    made = bpe_encode(c->work->caches, self->text, self->length + SLACK, starts, ends, count, c->ids.data + first);
+    if (bitlex_py_reserve(c->ids, ends[count - 1] - starts[0] + BPE_PADDING) < 0) return no_memory(c);
+    made = bpe_encode(c->work->caches, self->text, self->length + SLACK, starts, ends, count, c->ids->data + first);
     if (made == BPE_NO_MEMORY) return no_memory(c);
     for (i = 0; made == BPE_NO_TOKEN && i < count; i++) {
         size_t at = starts[i];
@@ -119,49 +118,49 @@ static int encode_pieces(Call *c, const uint32_t *starts, const uint32_t *ends, 
         while (at < ends[i] && v->byte_tokens[self->text[at]] != BPE_NONE) at++;
         if (at < ends[i]) return no_token(c, at, ends[i]);
     }
-    c->ids.used += made;
-    for (i = 0; c->ids.placed && i < count; i++) { /* dropped text may lie between */
+    c->ids->used += made;
+    for (i = 0; c->ids->placed && i < count; i++) { /* dropped text may lie between */
         uint64_t at = starts[i];
         for (; at < ends[i]; first++) {
-            c->ids.places[2 * first] = self->base + at;
-            at += v->starts[c->ids.data[first] + 1] - v->starts[c->ids.data[first]];
-            c->ids.places[2 * first + 1] = self->base + at;
+            c->ids->places[2 * first] = self->base + at;
+            at += v->starts[c->ids->data[first] + 1] - v->starts[c->ids->data[first]];
+            c->ids->places[2 * first + 1] = self->base + at;
         }
     }
     return 0;
 }
 
 /* The pieces that the lexer found: their ends in what is held; of a machine that drops, pairs in the text that it reads. */
-static int take_pieces(Call *c, size_t count)
+static inline int take_pieces(Call *c, size_t count)
 {
     TokenStream *self = c->stream;
     const int pairs = self->encoder->machine->machine.drops != 0;
     const uint64_t shift = self->section - self->base; /* may be below zero: it comes out right */
     const size_t begun = self->begun != 0;
+    const Working *w = c->work;
     size_t i;
     if (count == 0) return 0;
     for (i = 0; pairs && i < count; i++) {
-        c->starts[i] = (uint32_t)(c->offsets[2 * i] + shift);
-        c->ends[i] = (uint32_t)(c->offsets[2 * i + 1] + shift);
+        w->starts[i] = (uint32_t)(w->offsets[2 * i] + shift);
+        w->ends[i] = (uint32_t)(w->offsets[2 * i + 1] + shift);
     }
-    if (!pairs || begun) c->starts[0] = (uint32_t)(self->piece - self->base);
-    if (begun && encode_rest(c, c->starts[0], c->ends[0]) < 0) return -1;
-    if (encode_pieces(c, c->starts + begun, c->ends + begun, count - begun) < 0) return -1;
-    self->piece = self->base + c->ends[count - 1];
+    if (!pairs || begun) w->starts[0] = (uint32_t)(self->piece - self->base);
+    if (begun && encode_rest(c, w->starts[0], w->ends[0]) < 0) return -1;
+    if (encode_pieces(c, w->starts + begun, w->ends + begun, count - begun) < 0) return -1;
+    self->piece = self->base + w->ends[count - 1];
     self->begun = 0;
-    self->try_at = try_from(self);
+    self->try_at = self->try_from;
     return 0;
 }
 
-/* Of a piece that is long, hand out the ids that are final. */
-static int hand_out_final(Call *c)
+/* Of a piece that has so many bytes so far, not counting what is no whole character, hand out the ids that are final. */
+static int hand_out_final(Call *c, size_t length)
 {
     TokenStream *self = c->stream;
     const bpe_vocabulary *v = &self->encoder->vocabulary;
-    const size_t length = (size_t)(self->section + self->lexer.length - self->piece), first = c->ids.used; /* but what is no whole character */
+    const size_t first = c->ids->used;
     size_t stops[STOPS], count, bytes;
     uint32_t i, n = 0;
-    if (length < self->try_at) return 0;
     self->try_at = 2 * length;
     if (self->lexer.count > STOPS) return 0;
     for (i = 0; i < self->lexer.count; i++) {
@@ -169,56 +168,53 @@ static int hand_out_final(Call *c)
         if (self->section + (open >> 6) > self->piece) stops[n++] = (size_t)(self->section + (open >> 6) - self->piece);
     }
     if (n > 0 && v->whole && !self->begun && stops[0] <= v->longest) return 0;
-    if (bitlex_py_reserve(&c->ids, length + BPE_PADDING) < 0) return no_memory(c);
-    bytes = bpe_final(v, self->text + (self->piece - self->base), length, stops, n, c->ids.data + first, &count);
+    if (bitlex_py_reserve(c->ids, length + BPE_PADDING) < 0) return no_memory(c);
+    bytes = bpe_final(v, self->text + (self->piece - self->base), length, stops, n, c->ids->data + first, &count);
     if (count == BPE_NO_TOKEN) return no_token(c, (size_t)(self->piece - self->base), self->length);
     if (count == BPE_NO_MEMORY) return no_memory(c);
     if (bytes == 0) return 0;
-    c->ids.used += count;
+    c->ids->used += count;
     place_ids(c, first, self->piece);
     self->piece += bytes;
     self->begun = 1;
-    self->try_at = try_from(self);
+    self->try_at = self->try_from;
     return 0;
 }
 
 /* --- reading ----------------------------------------------------------------------------------------------------------- */
 
 /* Room for so many offsets of pieces. */
-static int reserve(Call *c, size_t pieces)
+static int grow(Call *c, size_t pieces)
 {
-    const size_t pairs = c->stream->encoder->machine->machine.drops != 0, each = pairs ? 24 : 12;
+    const size_t pairs = c->stream->encoder->machine->machine.drops != 0;
     Working *w = c->work;
-    if (pieces <= c->room) return 0;
-    if ((pieces + 1) * each > w->offsets_size) {
-        PyMem_RawFree(w->offsets);
-        w->offsets_size = (pieces + 1) * each;
-        w->offsets = PyMem_RawMalloc(w->offsets_size);
-        if (w->offsets == NULL) return w->offsets_size = 0, no_memory(c);
-    }
-    c->room = w->offsets_size / each - 1;
-    c->offsets = w->offsets;
-    c->starts = (uint32_t *)(void *)(c->offsets + (pairs + 1) * c->room);
-    c->ends = c->starts + (pairs ? c->room : 1); /* without gaps, a piece starts where the one before ends */
+    PyMem_RawFree(w->offsets);
+    w->offsets = PyMem_RawMalloc((pieces + 1) * (pairs ? 24 : 12));
+    w->pieces_room = w->offsets != NULL ? pieces : 0;
+    if (w->offsets == NULL) return no_memory(c);
+    w->starts = (uint32_t *)(void *)(w->offsets + (pairs + 1) * pieces);
+    w->ends = w->starts + (pairs ? pieces : 1); /* without gaps, a piece starts where the one before ends */
     return 0;
 }
+
+static inline int reserve(Call *c, size_t pieces) { return pieces <= c->work->pieces_room ? 0 : grow(c, pieces); }
 
 /* Up to where the lexer has read, in what is held. */
 static size_t read_to(const TokenStream *self) { return (size_t)(self->section + self->lexer.length + self->lexer.tail_length - self->base); }
 
-static int lex(Call *c, size_t to)
+static inline int lex(Call *c, size_t to)
 {
     TokenStream *self = c->stream;
-    void *scratch = self->encoder->machine->machine.lanes != NULL ? scratch_behind(c->work->cursor) : NULL;
+    const bitlex_machine *m = &self->encoder->machine->machine;
+    Working *w = c->work;
+    void *scratch = m->lanes != NULL ? scratch_behind(w->cursor) : NULL;
     size_t from, used, found;
     while ((from = read_to(self)) < to) {
         if (reserve(c, to - from + self->lexer.count + BITLEX_STREAM_ROOM) < 0) return -1;
-        if (self->encoder->machine->machine.drops) {
-            found = bitlex_stream_feed(&self->lexer, c->work->cursor, scratch, self->text + from, to - from, BITLEX_UTF8, &used, c->offsets, c->room);
-        } else {
-            found = bitlex_stream_feed32(&self->lexer, c->work->cursor, scratch, self->text + from, to - from, BITLEX_UTF8, &used,
-                                         self->base - self->section, c->ends, c->offsets, c->room);
-        }
+        found = m->drops ? bitlex_stream_feed(&self->lexer, w->cursor, scratch, self->text + from, to - from, BITLEX_UTF8, &used, w->offsets,
+                                              w->pieces_room)
+                         : bitlex_stream_feed32(&self->lexer, w->cursor, scratch, self->text + from, to - from, BITLEX_UTF8, &used,
+                                                self->base - self->section, w->ends, w->offsets, w->pieces_room);
         if (take_pieces(c, found) < 0) return -1;
         if (self->lexer.full) {
             bitlex_py_take_gil(c);
@@ -235,8 +231,8 @@ static int end_section(Call *c, uint64_t next)
     const uint64_t shift = self->section - self->base;
     size_t found, i;
     if (reserve(c, self->lexer.count + BITLEX_STREAM_ROOM) < 0) return -1;
-    found = bitlex_stream_finish(&self->lexer, c->offsets);
-    for (i = 0; !self->encoder->machine->machine.drops && i < found; i++) c->ends[i] = (uint32_t)(c->offsets[i] + shift);
+    found = bitlex_stream_finish(&self->lexer, c->work->offsets);
+    for (i = 0; !self->encoder->machine->machine.drops && i < found; i++) c->work->ends[i] = (uint32_t)(c->work->offsets[i] + shift);
     if (take_pieces(c, found) < 0) return -1;
     bitlex_py_begin_section(self, next);
     return 0;
@@ -247,12 +243,12 @@ static int add_special(Call *c, const special_match *found)
 {
     TokenStream *self = c->stream;
     if (end_section(c, self->base + found->end) < 0) return -1;
-    if (bitlex_py_reserve(&c->ids, 1) < 0) return no_memory(c);
-    if (c->ids.placed) {
-        c->ids.places[2 * c->ids.used] = self->base + found->start;
-        c->ids.places[2 * c->ids.used + 1] = self->base + found->end;
+    if (bitlex_py_reserve(c->ids, 1) < 0) return no_memory(c);
+    if (c->ids->placed) {
+        c->ids->places[2 * c->ids->used] = self->base + found->start;
+        c->ids->places[2 * c->ids->used + 1] = self->base + found->end;
     }
-    c->ids.data[c->ids.used++] = found->id;
+    c->ids->data[c->ids->used++] = found->id;
     return 0;
 }
 
@@ -272,8 +268,8 @@ static int refuse(Call *c, const specials *disallowed, int ends)
     return 0;
 }
 
-/* Read what is held; what may be the beginning of a special token only if the text ends here. */
-static int read_held(Call *c, int ends)
+/* Read what is held, in which there may be special tokens; what may be the beginning of one only if the text ends here; or put it in NFC, too. */
+static int read_tokens(Call *c, int ends)
 {
     TokenStream *self = c->stream;
     const specials *allowed = tokens_of(self->allowed), *disallowed = tokens_of(self->disallowed);
@@ -312,23 +308,35 @@ static int read_held(Call *c, int ends)
         specials_begin(&search, allowed, self->text, self->length, read_to(self)); /* the text is elsewhere */
         open = 0;
     }
+    return 0;
+}
+
+static inline int read_held(Call *c, int ends)
+{
+    TokenStream *self = c->stream;
+    const int plain = self->allowed == Py_None && self->disallowed == Py_None && self->normalize == Py_None;
+    if ((plain ? lex(c, self->length) : read_tokens(c, ends)) < 0) return -1;
     return ends ? end_section(c, self->base + self->length) : 0;
 }
 
 /* Forget what was handed out, and what is dropped. */
-static int forget(Call *c)
+static inline int forget(Call *c)
 {
     TokenStream *self = c->stream;
     const bitlex_stream *lexer = &self->lexer;
+    uint8_t few[SLACK]; /* most often, no more are left: then no function is called to move them */
     uint64_t needed = self->piece;
+    size_t piece;
     if (self->encoder->machine->machine.drops) {
         const uint64_t start = self->section + (lexer->opened ? lexer->start : lexer->count > 0 ? lexer->open[0] >> 6 : lexer->length);
         if (start > needed) needed = self->piece = start;
     }
-    if ((!self->encoder->machine->machine.drops || lexer->opened) && hand_out_final(c) < 0) return -1;
+    piece = (size_t)(self->section + lexer->length - self->piece);
+    if (piece >= self->try_at && (!self->encoder->machine->machine.drops || lexer->opened) && hand_out_final(c, piece) < 0) return -1;
     needed = self->piece;
     self->length -= (size_t)(needed - self->base);
-    if (needed != self->base) memmove(self->text, self->text + (needed - self->base), self->length);
+    if (self->length <= SLACK) memcpy(few, self->text + (needed - self->base), SLACK), memcpy(self->text, few, SLACK);
+    else if (needed != self->base) memmove(self->text, self->text + (needed - self->base), self->length);
     self->base = needed;
     if (self->length <= (size_t)self->hold) return 0;
     return too_much(c, "bytes");
@@ -371,7 +379,8 @@ static int read_some(Call *c, const uint8_t *bytes, size_t size)
     return read_held(c, 0) < 0 || forget(c) < 0 ? -1 : 0;
 }
 
-int bitlex_py_read_part(Call *c, const uint8_t *bytes, uint64_t length)
+/* A part of any size, with the GIL released if it is long. */
+static int read_all(Call *c, const uint8_t *bytes, uint64_t length)
 {
     const int large = length > RELEASE;
     uint64_t done = 0;
@@ -388,6 +397,12 @@ int bitlex_py_read_part(Call *c, const uint8_t *bytes, uint64_t length)
     }
     bitlex_py_take_gil(c);
     return failed ? -1 : 0;
+}
+
+int bitlex_py_read_part(Call *c, const uint8_t *bytes, uint64_t length)
+{
+    if (length > AT_ONCE || length == 0) return read_all(c, bytes, length);
+    return read_some(c, bytes, (size_t)length);
 }
 
 int bitlex_py_read_end(Call *c) { return read_held(c, 1); }

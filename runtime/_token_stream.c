@@ -26,39 +26,34 @@ static PyObject *end_call(Call *c, int failed)
     TokenStream *self = c->stream;
     PyObject *result = NULL;
     if (failed) self->broken = 1;
-    else if (self->result == LISTS) result = bitlex_py_ids_as_list(self->encoder, c->ids.data, c->ids.used);
-    else if (self->result == ARRAYS) result = bitlex_py_ids_as_numpy((PyObject *)self, &c->ids);
-    else result = bitlex_py_ids_and_places((PyObject *)self, &c->ids);
-    if (c->work != NULL && c->ids.data != NULL && !c->ids.placed && c->ids.room <= KEPT) {
-        c->work->ids = c->ids;
-    } else {
-        bitlex_py_free_ids(&c->ids);
-    }
-    if (c->work != NULL) bitlex_py_end_work(c->work, self->encoder);
+    else if (self->result == LISTS) result = bitlex_py_ids_as_list(self->encoder, c->ids->data, c->ids->used);
+    else if (self->result == ARRAYS) result = bitlex_py_ids_as_numpy((PyObject *)self, c->ids);
+    else result = bitlex_py_ids_and_places((PyObject *)self, c->ids);
+    if (c->work == NULL) return NULL;
+    if (self->result == PLACED || c->ids->room > KEPT) bitlex_py_free_ids(c->ids);
+    bitlex_py_end_work(c->work, self->encoder);
     return result;
 }
 
 static int begin_call(Call *c, TokenStream *self, size_t length)
 {
-    const Ids none = {0};
     c->stream = self;
     c->work = NULL;
-    c->ids = none;
-    c->room = 0;
     c->released = NULL;
     if (self->broken) {
         PyErr_SetString(PyExc_ValueError, "this stream has failed: reset it before it reads another text");
         return -1;
     }
     c->work = bitlex_py_begin_work(self->encoder);
-    if (c->work != NULL && self->result != PLACED) {
-        c->ids = c->work->ids;
-        c->ids.used = 0;
-        c->work->ids = none;
+    if (c->work == NULL) return PyErr_NoMemory(), -1;
+    c->ids = &c->work->ids;
+    if (self->result == PLACED) {
+        memset(&c->own, 0, sizeof c->own);
+        c->own.placed = 1;
+        c->ids = &c->own;
     }
-    c->ids.placed = self->result == PLACED;
-    if (c->work == NULL || bitlex_py_reserve(&c->ids, self->length + (length < AT_ONCE ? length : AT_ONCE) + 64) < 0)
-        return PyErr_NoMemory(), -1;
+    c->ids->used = 0;
+    if (bitlex_py_reserve(c->ids, self->length + (length < AT_ONCE ? length : AT_ONCE) + 64) < 0) return PyErr_NoMemory(), -1;
     return 0;
 }
 
@@ -92,31 +87,33 @@ static int begin_part(TokenStream *self, Utf8 *u, PyObject *part)
     return failed ? -1 : 0;
 }
 
-static PyObject *stream_feed(TokenStream *self, PyObject *part)
+static inline PyObject *feed(TokenStream *self, const uint8_t *bytes, uint64_t length, int encoded)
 {
     Call c;
-    Utf8 u;
-    PyObject *result;
-    int encoded, failed;
-    if (bitlex_py_use_stream(&self->used) < 0) return NULL;
-    if (begin_part(self, &u, part) < 0) {
-        bitlex_py_leave_stream(&self->used);
-        return NULL;
-    }
-    encoded = u.text.string != NULL ? 2 : 1;
+    int failed;
     if (self->encoded != 0 && self->encoded != encoded) {
         PyErr_Format(PyExc_TypeError, "this stream was fed %s before, and a text cannot be both", encoded == 1 ? "str" : "bytes");
-        bitlex_py_utf8_end(&u);
-        bitlex_py_leave_stream(&self->used);
         return NULL;
     }
-    failed = begin_call(&c, self, (size_t)u.length) < 0;
+    failed = begin_call(&c, self, (size_t)length) < 0;
     if (!failed) {
         self->encoded = encoded;
-        failed = bitlex_py_read_part(&c, u.bytes, u.length) < 0;
+        failed = bitlex_py_read_part(&c, bytes, length) < 0;
     }
-    bitlex_py_utf8_end(&u);
-    result = end_call(&c, failed);
+    return end_call(&c, failed);
+}
+
+static PyObject *stream_feed(TokenStream *self, PyObject *part)
+{
+    Utf8 u;
+    PyObject *result = NULL;
+    if (bitlex_py_use_stream(&self->used) < 0) return NULL;
+    if (PyBytes_CheckExact(part)) { /* as below, with less to do: who calls holds it */
+        result = feed(self, (const uint8_t *)PyBytes_AS_STRING(part), (uint64_t)PyBytes_GET_SIZE(part), 1);
+    } else if (begin_part(self, &u, part) == 0) {
+        result = feed(self, u.bytes, u.length, u.text.string != NULL ? 2 : 1);
+        bitlex_py_utf8_end(&u);
+    }
     bitlex_py_leave_stream(&self->used);
     return result;
 }

@@ -27,7 +27,7 @@ typedef struct {
     uint64_t grown;                 /* by how many bytes NFC made the text longer; below zero, it comes out right */
     uint64_t searched;              /* where it is normalized: up to where no allowed token begins */
     size_t bare, normalize_at;      /* bytes without a border, and of how many of them Python is asked next */
-    size_t try_at;                  /* bytes of a piece at which to look for final ids again */
+    size_t try_from, try_at;        /* bytes of a piece at which to look for final ids, of any and of this one */
     int begun;                      /* whether the beginning of the piece at hand was handed out */
     int used;                       /* by a thread */
 } TokenStream;
@@ -36,10 +36,7 @@ typedef struct {
 typedef struct {
     TokenStream *stream;
     Working *work;
-    Ids ids;
-    uint64_t *offsets;
-    uint32_t *starts, *ends;
-    size_t room; /* of them, in pieces */
+    Ids *ids, own;           /* those of `work`, or its own if they have places */
     PyThreadState *released; /* while the GIL is */
 } Call;
 

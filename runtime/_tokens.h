@@ -42,7 +42,8 @@ typedef struct {
     bpe_decoder decoder;
     PyObject *decoded;    /* {id: bytes} of what is not in the vocabulary, or otherwise */
     PyThread_type_lock lock;
-    struct Working *idle, *spare; /* what nobody works with now; and one of them apart */
+    struct Working *idle;  /* what nobody works with now, behind the lock; */
+    struct Working *spare; /* and one of them apart, for who has the GIL: for a short text, a lock is a tenth of the call */
     bpe_neighbours neighbours; /* zeros until they are asked for */
     PyObject **numbers;   /* the ints of ids that were asked for as a list */
 } Encoder;
@@ -86,8 +87,9 @@ typedef struct Working {
     bitlex_cursor *cursor;
     void *scratch;         /* of a machine of several stages */
     uint64_t scratch_size;
-    void *offsets;         /* of pieces, of streams */
-    size_t offsets_size;
+    uint64_t *offsets;     /* of pieces, of streams: memory that also has */
+    uint32_t *starts, *ends;
+    size_t pieces_room;    /* for so many */
     Ids ids;               /* memory for those of a call, of streams */
     struct Working *next;  /* of those that wait */
 } Working;
@@ -138,7 +140,8 @@ int bitlex_py_is_first_half(const void *from, size_t width, size_t i);
 /* --- _ids.c --- */
 
 /* Make room for so many more: 0, or -1 if there is no memory. Touches no object. */
-int bitlex_py_reserve(Ids *ids, size_t more);
+int bitlex_py_grow(Ids *ids, size_t more);
+static inline int bitlex_py_reserve(Ids *ids, size_t more) { return more <= ids->room - ids->used ? 0 : bitlex_py_grow(ids, more); }
 void bitlex_py_free_ids(Ids *ids);
 
 PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count);
@@ -178,10 +181,40 @@ typedef struct {
 /* The next pieces, none of them if there are no more: 0, or -1 if one is too long. */
 int bitlex_py_next_pieces(Pieces *p, bitlex_cursor *cursor, int drops, uint64_t length);
 
-/* Take what waits for work, or make it: NULL, without an exception, if there is no memory; and let it wait again. */
-Working *bitlex_py_begin_work(Encoder *self);
-void bitlex_py_end_work(Working *w, Encoder *self);
+/* Take what waits for work, or make it: NULL, without an exception, if there is no memory; and let it wait again. By threads that have not
+ * the GIL; before these begin, what lies apart is put where they find it. */
+Working *bitlex_py_begin_work_apart(Encoder *self);
+void bitlex_py_end_work_apart(Working *w, Encoder *self);
+void bitlex_py_offer_spare(Encoder *self);
 void bitlex_py_free_work(Working *w);
+
+/* Put w where one may lie that is taken without the lock; what lay there comes back. */
+static inline Working *bitlex_py_exchange_spare(Encoder *self, Working *w)
+{
+#if defined(Py_GIL_DISABLED) && defined(__GNUC__)
+    return __atomic_exchange_n(&self->spare, w, __ATOMIC_ACQ_REL);
+#elif defined(Py_GIL_DISABLED)
+    (void)self;
+    return w;
+#else
+    Working *before = self->spare;
+    self->spare = w;
+    return before;
+#endif
+}
+
+/* The same by who has the GIL. */
+static inline Working *bitlex_py_begin_work(Encoder *self)
+{
+    Working *w = bitlex_py_exchange_spare(self, NULL);
+    return w != NULL ? w : bitlex_py_begin_work_apart(self);
+}
+
+static inline void bitlex_py_end_work(Working *w, Encoder *self)
+{
+    w = bitlex_py_exchange_spare(self, w);
+    if (w != NULL) bitlex_py_end_work_apart(w, self);
+}
 
 /* Append the ids of a task; of a part, from the first piece that starts in it. */
 Encoded bitlex_py_encode(Working *w, Task *task);

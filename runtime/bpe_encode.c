@@ -59,8 +59,8 @@ typedef struct {
     missing list[MISSING];
 } misses;
 
-static size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done);
-static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size_t done);
+static inline size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done);
+static inline size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size_t done);
 
 /* --- places ------------------------------------------------------------------------------------------------------------ */
 
@@ -421,10 +421,9 @@ static void put_missing(const misses *missed, uint32_t *out, size_t end, size_t 
 }
 
 /* The ids of what waits are made, and put where they belong: how many there are now, or an error. */
-static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size_t done)
+static size_t merge_gaps(bpe_encoder *e, misses *missed, uint32_t *out, size_t done)
 {
     size_t i, extra = 0;
-    if (missed->gap_count == 0) return done;
     find_tokens(e, missed);
     if (merge_missing(e, missed) != 0) return BPE_NO_TOKEN;
     for (i = 0; i < missed->gap_count; i++) extra += missed->list[missed->gaps[i].which].count;
@@ -435,6 +434,11 @@ static size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size
         put_missing(missed, out, done, extra);
     missed->gap_count = missed->count = 0;
     return done + extra;
+}
+
+static inline size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *out, size_t done)
+{
+    return missed->gap_count == 0 ? done : merge_gaps(e, missed, out, done);
 }
 
 /* --- a group ----------------------------------------------------------------------------------------------------------- */
@@ -546,7 +550,7 @@ WITH_VECTORS static size_t encode_places_by_vectors(bpe_encoder *e, const group 
 #endif
 
 /* The ids of a group behind the first `done`, but for those of what is missing: how many there are now, or an error. */
-static size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
+static inline size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
 {
     if (missed->gap_count > MISSING - GROUP) done = finish_missing(e, missed, out, done);
     if (done >= BPE_NO_TOKEN) return done;

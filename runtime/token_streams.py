@@ -184,6 +184,8 @@ class TokenStream(Fed[Any]):
                 part = self._high + part
                 self._high = part[-1:] if "\ud800" <= part[-1:] <= "\udbff" else ""
                 part = part[: len(part) - len(self._high)]
+                if "\ud800" <= part[-1:] <= "\udbff":  # what waits is no other half of it, so it need not wait
+                    part = part[:-1] + "\ufffd"
             if self._result == PLACED:
                 return self._placed(part)
         found = self._stream.feed(part)

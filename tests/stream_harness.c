@@ -265,12 +265,13 @@ static size_t walk_slowly(const bitlex_walk *walk, const bitlex_lanes *lanes, co
             w->left = 1;
             break;
         }
-        if (does & BITLEX_FIRST_STARTS) out[n++] = w->stream->open[0] >> 6;
-        if (does & BITLEX_SECOND_STARTS) out[n++] = w->stream->open[1] >> 6;
+        /* the start of the text is not told */
+        if ((does & BITLEX_FIRST_STARTS) && w->stream->open[0] > 0) out[n++] = w->stream->open[0] >> 6;
+        if ((does & BITLEX_SECOND_STARTS) && w->stream->open[1] > 0) out[n++] = w->stream->open[1] >> 6;
         if (does & BITLEX_FIRST_IS_SECOND) w->stream->open[0] = w->stream->open[1];
         if (does & BITLEX_FIRST_IS_HERE) w->stream->open[0] = w->stream->length << 6;
         if (does & BITLEX_SECOND_IS_HERE) w->stream->open[1] = w->stream->length << 6;
-        if (next & 0x80) out[n++] = w->stream->length;
+        if ((next & 0x80) && w->stream->length > 0) out[n++] = w->stream->length;
         w->stream->configuration = next & 0x3F;
         w->stream->length += taken;
         at += taken;
@@ -284,6 +285,7 @@ static void check_walk(uint32_t turns)
     static bitlex_walk tables[2];
     static uint8_t text[700];
     static uint64_t want[3 * 700 + 64], found[3 * 700 + 64];
+    static uint32_t ends[3 * 700 + 64];
     bitlex_walk *walk = (bitlex_walk *)(void *)(((uintptr_t)tables + 63) & ~(uintptr_t)63);
     bitlex_machine machine = bitlex_cl100k;
     void *memory = malloc(bitlex_lanes_size());
@@ -299,11 +301,14 @@ static void check_walk(uint32_t turns)
         while (times-- > 0) {
             const size_t length = 1 + make_text(text, random_below(4) ? 64 : sizeof text - 1) % (sizeof text - 1);
             bitlex_stream stream = {0}, other;
-            bitlex_walker w = {machine.lanes, walk, rows, &stream, found, found + 3 * length + 8, 0, 0}, slow = w;
-            size_t expected, have, kept = random_below(4);
+            const uint64_t begin = random_below(3) ? 10 : 0, origin = random_below(2) ? 2 : 0 - (uint64_t)random_below(99);
+            const int narrow = (int)random_below(2);
+            bitlex_walker w = {machine.lanes, walk, rows, &stream, found, found + 3 * length + 8, narrow ? ends : NULL,
+                               narrow ? ends + 3 * length + 8 : NULL, origin, 0, 0}, slow = w;
+            size_t expected, have, i, kept = random_below(4);
             uint32_t taken;
             while (kept > 0 && (kept >= length || unfinished(text, kept) != kept)) kept--; /* what the part before left of a character */
-            stream.length = 10;
+            stream.length = begin;
             stream.open[0] = 3 << 6;
             stream.open[1] = 5 << 6;
             stream.configuration = (uint16_t)random_below(states);
@@ -312,24 +317,25 @@ static void check_walk(uint32_t turns)
             memcpy(stream.tail, text, kept);
             stream.tail_length = (uint8_t)kept;
             machine.lanes->walk(&w, text + kept, length - kept, BITLEX_UTF8);
-            if (stream.length == 10 && w.left && kept > 0) { /* that is left to others where it is ill-formed, or more of it may come */
+            if (stream.length == begin && w.left && kept > 0) { /* that is left to others where it is ill-formed, or more of it may come */
                 const uint32_t point = bitlex_decode(text, text + length, &taken);
                 if (stream.tail_length != kept || memcmp(stream.tail, text, kept) != 0) fail("walk", "another tail");
-                if (w.out != found || stream.configuration != other.configuration) fail("walk", "another state");
+                if (w.out != found || (narrow && w.ends != ends) || stream.configuration != other.configuration) fail("walk", "another state");
                 walk_slowly(walk, machine.lanes, text, length, &slow, want);
-                if (length - kept > 3 && point != 0xFFFD && !(slow.left && other.length == 10)) fail("walk", "a character is not read");
+                if (length - kept > 3 && point != 0xFFFD && !(slow.left && other.length == begin)) fail("walk", "a character is not read");
                 refused++;
                 continue;
             }
             completed += kept > 0;
             expected = distinct_sorted(want, walk_slowly(walk, machine.lanes, text, length, &slow, want));
+            for (i = 0; narrow && i < (size_t)(w.ends - ends); i++) *w.out++ = (uint32_t)(ends[i] + (uint32_t)origin);
             have = distinct_sorted(found, (size_t)(w.out - found));
             if (have != expected || memcmp(want, found, have * sizeof *want) != 0) fail("walk", "other offsets");
             if (stream.length != other.length || stream.configuration != other.configuration || w.left != slow.left) fail("walk", "another state");
             if (memcmp(stream.open, other.open, sizeof stream.open) != 0) fail("walk", "other places are open");
             if (w.left) continue;
-            if (stream.tail_length != 10 + length - stream.length) fail("walk", "a tail of another length");
-            if (memcmp(stream.tail, text + (stream.length - 10), stream.tail_length) != 0) fail("walk", "another tail");
+            if (stream.tail_length != begin + length - stream.length) fail("walk", "a tail of another length");
+            if (memcmp(stream.tail, text + (stream.length - begin), stream.tail_length) != 0) fail("walk", "another tail");
         }
     }
     if (machine.lanes != NULL && machine.lanes->walk != NULL && (completed == 0 || refused == 0)) fail("walk", "no character was cut");

@@ -447,6 +447,14 @@ def test_surrogates_across_cuts(tier: str, tmp_path: Path) -> None:
             check(tokenizer, text, list(text))
 
 
+def test_only_the_last_surrogate_waits(tier: str, tmp_path: Path) -> None:
+    """Of two high ones, the first has no other half: what is before it is settled by it, whatever comes."""
+    tokenizer = small(tmp_path)
+    for result in ("list", "numpy", "offsets"):
+        found: Any = tokenizer.stream(result=result).feed("a!\n\ud83d\udbff")  # type: ignore[arg-type]
+        assert len(found[0] if result == "offsets" else found) == 3
+
+
 def test_what_is_no_part(tier: str, tmp_path: Path) -> None:
     check_what_is_no_part(small(tmp_path).stream())
     with pytest.raises(ValueError, match="result is 'tuple'; it may be 'list', 'numpy' or 'offsets'"):

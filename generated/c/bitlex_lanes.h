@@ -133,7 +133,9 @@ typedef struct {
     const bitlex_walk *walk;
     bitlex_recent *recent; /* NULL: units that are not below U+0100 are not read */
     bitlex_stream *stream;
-    uint64_t *out, *limit; /* where offsets are stored, and where there is no more room */
+    uint64_t *out, *limit; /* where offsets are stored, and where there is no more room; or */
+    uint32_t *ends, *last; /* the same of narrow ones, counted from `origin`, unless it is NULL */
+    uint64_t origin;
     uint32_t kept, left;   /* bytes of the first character that came before `length`; whether something is not read by vectors */
 } bitlex_walker;
 

@@ -201,6 +201,14 @@ BITLEX_INLINE uint64_t last_place(const bitlex_walker *w, uint64_t bits, uint64_
     return (w->stream->length + unit + (unit == 0 ? 0 : w->kept)) << 6;
 }
 
+/* The start of the text is not told. */
+BITLEX_INLINE void hand_out(bitlex_walker *w, uint64_t open)
+{
+    if (open >> 6 == 0) return;
+    if (w->ends != NULL) *w->ends++ = (uint32_t)((open >> 6) - w->origin);
+    else *w->out++ = open >> 6;
+}
+
 /* Hand out places that were open before, and have the others: which of these characters start pieces comes back. */
 BITLEX_INLINE uint64_t NAME(walk_open)(bitlex_walker *w, V did, uint64_t all, uint64_t places)
 {
@@ -209,7 +217,7 @@ BITLEX_INLINE uint64_t NAME(walk_open)(bitlex_walker *w, V did, uint64_t all, ui
     uint64_t second_starts, first_is_second, second_is_here, writes = first_is_here, first, second, initial, initial_second;
     if (!BITS(BITLEX_SECOND_STARTS | BITLEX_FIRST_IS_SECOND | BITLEX_SECOND_IS_HERE)) { /* one place at a time, as most often */
         first = used(writes, first_starts, &initial);
-        if (initial) *w->out++ = open[0] >> 6;
+        if (initial) hand_out(w, open[0]);
         if (writes != 0) open[0] = last_place(w, writes, places);
         return first;
     }
@@ -219,8 +227,8 @@ BITLEX_INLINE uint64_t NAME(walk_open)(bitlex_walker *w, V did, uint64_t all, ui
     writes |= first_is_second;
     first = used(writes, first_starts, &initial);
     second = used(second_is_here, second_starts | (first & first_is_second), &initial_second);
-    if (initial) *w->out++ = open[0] >> 6;
-    if (initial_second) *w->out++ = open[1] >> 6;
+    if (initial) hand_out(w, open[0]);
+    if (initial_second) hand_out(w, open[1]);
     if (writes != 0) {
         const uint64_t last = UINT64_C(1) << (63 - __builtin_clzll(writes)), earlier = second_is_here & (last - 1);
         if (first_is_here & last) open[0] = last_place(w, last, places);
@@ -230,14 +238,40 @@ BITLEX_INLINE uint64_t NAME(walk_open)(bitlex_walker *w, V did, uint64_t all, ui
     return (first & first_is_here) | second;
 }
 
+/* Store so many of these numbers, from the first on, as narrow offsets. */
+BITLEX_INLINE void store_narrow(V found, uint32_t count, bitlex_walker *w)
+{
+    const V from = _mm512_set1_epi32((int)(uint32_t)(w->stream->length + w->kept - w->origin));
+    uint32_t *to = w->ends, *end = to + count;
+    w->ends = end;
+    if (w->last - to >= 32 && count <= 32) { /* no branch on how many of these there are */
+        v_store(to, _mm512_add_epi32(from, _mm512_cvtepi8_epi32(_mm512_castsi512_si128(found))));
+        v_store(to + 16, _mm512_add_epi32(from, _mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32(found, 1))));
+        return;
+    }
+    for (; to < end; to += 16) {
+        const uint32_t left = (uint32_t)(end - to);
+        _mm512_mask_storeu_epi32(to, (__mmask16)(0xFFFFu >> (left < 16 ? 16 - left : 0)),
+                                 _mm512_add_epi32(from, _mm512_cvtepi8_epi32(_mm512_castsi512_si128(found))));
+        found = _mm512_permutexvar_epi64(_mm512_set_epi64(7, 7, 7, 6, 5, 4, 3, 2), found);
+    }
+}
+
 /* Store units, where there is room for them. */
 BITLEX_INLINE void store_units(uint64_t units, bitlex_walker *w)
 {
-    const uint32_t count = (uint32_t)__builtin_popcountll(units);
     const V from = _mm512_set1_epi64((long long)(w->stream->length + w->kept));
-    V found = _mm512_maskz_compress_epi8(units, _mm512_sub_epi8(v_load(numbers), _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)w->kept))));
-    uint64_t *to = w->out, *end = to + count;
-    w->out = end;
+    uint64_t *to = w->out, *end;
+    uint32_t count;
+    V found;
+    if (w->stream->length == 0) units &= ~UINT64_C(1); /* the start of the text */
+    count = (uint32_t)__builtin_popcountll(units);
+    found = _mm512_maskz_compress_epi8(units, _mm512_sub_epi8(v_load(numbers), _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)w->kept))));
+    if (w->ends != NULL) {
+        store_narrow(found, count, w);
+        return;
+    }
+    w->out = end = to + count;
     if (w->limit - to >= 24 && count <= 24) { /* no branch on how many of these there are */
         const __m128i some = _mm512_castsi512_si128(found);
         v_store(to, _mm512_add_epi64(from, _mm512_cvtepi8_epi64(some)));

@@ -793,9 +793,9 @@ static inline int walks(const bitlex_stream *s, size_t length, size_t least, siz
 }
 
 /* Read a part of bytes or characters by vector instructions, 64 units at a time, up to what leads out of the table: how many units. What is
- * left of a character at the end is kept. */
+ * left of a character at the end is kept. Offsets go to `out`; or narrow ones, counted from `origin`, to `ends`, unless that is NULL. */
 static inline size_t walk(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const void *text, size_t length, bitlex_encoding encoding,
-                          uint64_t *out, size_t room, size_t *stored)
+                          uint64_t origin, uint32_t *ends, uint64_t *out, size_t room, size_t *stored)
 {
     const bitlex_stream_table *t = s->table;
     bitlex_walker w;
@@ -803,6 +803,8 @@ static inline size_t walk(bitlex_stream *s, bitlex_cursor *cursor, void *scratch
     w.lanes = s->machine->lanes;
     w.recent = NULL;
     w.out = out;
+    w.ends = ends;
+    w.origin = origin;
     w.kept = w.left = 0;
 #ifdef __GNUC__
     __asm__ volatile("" : : : "memory"); /* or compilers store neighbours as one vector, which takes longer to be read (5 % of 64 bytes) */
@@ -810,12 +812,19 @@ static inline size_t walk(bitlex_stream *s, bitlex_cursor *cursor, void *scratch
     w.walk = walk_of(t);
     w.stream = s;
     w.limit = out + room;
+    w.last = ends != NULL ? ends + room : NULL;
     if (scratch != NULL && cursor->memory == NULL) cursor->memory = bitlex_memory_in(scratch);
     if (cursor->memory != NULL) w.recent = &cursor->memory->recent;
     done = t->by_vectors(&w, text, length, encoding);
     s->forward = t->configurations[s->configuration].forward;
     s->count = t->configurations[s->configuration].count;
-    *stored = take_starts(s, out, (size_t)(w.out - out));
+    if (ends == NULL) {
+        *stored = (size_t)(w.out - out);
+        if (w.out != out) s->start = w.out[-1];
+    } else {
+        *stored = (size_t)(w.ends - ends);
+        if (w.ends != ends) s->start = s->length - (uint32_t)(s->length - origin - w.ends[-1]);
+    }
     return done;
 }
 
@@ -860,7 +869,7 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
             size_t units = length - done < WALKED ? length - done : WALKED;
             if (units < length - done && encoding == BITLEX_UTF8) units -= unfinished(p + done, units);
             if (!pause && walks(s, units, WALK_REST, room - n)) {
-                units = walk(s, cursor, scratch, p + done * width, units, encoding, out + n, room - n, stored) - s->tail_length;
+                units = walk(s, cursor, scratch, p + done * width, units, encoding, 0, NULL, out + n, room - n, stored) - s->tail_length;
                 s->tail_length = 0; /* a character is left only if somebody is writing to the part: it is read again */
                 n = put(narrow, out, n, *stored);
                 done += units;
@@ -925,7 +934,7 @@ size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch
     size_t done = 0, n = 0;
     s->full = 0;
     if (walks(s, length, WALK, room) && (s->tail_length == 0 || encoding == BITLEX_UTF8)) {
-        done = walk(s, cursor, scratch, text, length, encoding, out, room, &n);
+        done = walk(s, cursor, scratch, text, length, encoding, 0, NULL, out, room, &n);
     }
     *used = done;
     if (done == length) return n;
@@ -936,11 +945,10 @@ size_t bitlex_stream_feed32(bitlex_stream *s, bitlex_cursor *cursor, void *scrat
                             bitlex_encoding encoding, size_t *used, uint64_t origin, uint32_t *ends, uint64_t *memory, size_t room)
 {
     narrow_ends narrow;
-    size_t done = 0, n = 0, i;
+    size_t done = 0, n = 0;
     s->full = 0;
     if (walks(s, length, WALK, room) && (s->tail_length == 0 || encoding == BITLEX_UTF8)) {
-        done = walk(s, cursor, scratch, text, length, encoding, memory, room, &n);
-        for (i = 0; i < n; i++) ends[i] = (uint32_t)(memory[i] - origin);
+        done = walk(s, cursor, scratch, text, length, encoding, origin, ends, memory, room, &n);
     }
     *used = done;
     if (done == length) return n;
