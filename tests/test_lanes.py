@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 
+import numpy
 import pytest
 
 import bitlex
@@ -30,6 +31,22 @@ def test_texts_that_are_cut_off_and_spoilt(fill: str, vector_tier: str, monkeypa
         for _ in range(3):
             text[chance.randrange(length)] = chance.choice(STRAY)
             assert one.spans(text).tolist() == two.spans(text).tolist()
+
+
+def test_single_characters_among_ascii(vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each code point, and each ill-formed beginning of one, where few bytes of 64 are not ASCII: these are decoded apart."""
+    each = r"[a-z0-9 .,]+|\ufffd|[^\ufffd]"  # so that what one takes for a character, and another for several, are different pieces
+    ones = [bitlex.lexer("cl100k"), bitlex.compile(each, dialect="python")]
+    assert ones[1].tier == vector_tier
+    monkeypatch.setenv("BITLEX_TIER", "portable")
+    twos = [bitlex.lexer("cl100k"), bitlex.compile(each, dialect="python")]
+    points = [chr(point).encode() for point in (*range(0x80, 0xD800), *range(0xE000, 0x12000), *range(0x12000, 0x110000, 7))]
+    inner = [bytes([byte]) for byte in (0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xF0)]
+    spoilt = [bytes([lead]) + a + b + c for lead in range(0x80, 0x100) for a in inner for b in inner for c in inner]
+    for units in (points, spoilt):
+        text = b"".join(unit + b" they said, 12 of them." for unit in units)
+        for one, two in zip(ones, twos, strict=True):
+            assert numpy.array_equal(one.spans(text), two.spans(text))
 
 
 REMEMBERING = (  # a quote, or a comment, changes the meaning of all that follows; the last is too large for AVX2

@@ -258,6 +258,30 @@ BITLEX_INLINE void NAME(pack)(uint8_t *to, uint64_t starts, const uint8_t *p)
     }
 }
 
+/* Of a character of two bytes, three or four, from the highest byte on: what its bytes have besides numbers, what that must be, where its
+ * numbers are, its least code point, and how many of them there are. */
+typedef struct {
+    uint32_t fixed, must, bits, least, count;
+} NAME(form);
+static const NAME(form) NAME(forms)[3] = {{0xE0C00000, 0xC0800000, 0x1F3F0000, 0x80, 0x780},
+                                          {0xF0C0C000, 0xE0808000, 0x0F3F3F00, 0x800, 0xF800},
+                                          {0xF8C0C0C0, 0xF0808080, 0x073F3F3F, 0x10000, 0x100000}};
+
+/* As bitlex_decode, of a byte that is not ASCII and three behind it: no branch depends on how many bytes the character has. */
+BITLEX_INLINE uint32_t NAME(decode)(const uint8_t *p, uint32_t *length)
+{
+    uint32_t bytes, number, point;
+    const NAME(form) *f;
+    memcpy(&bytes, p, 4);
+    bytes = __builtin_bswap32(bytes);
+    number = (uint32_t)__builtin_clz(~bytes | 1) - 2; /* of the form; but inside a character and beyond four bytes */
+    f = NAME(forms) + (number < 3 ? number : 0);
+    point = _pext_u32(bytes, f->bits);
+    *length = number + 2;
+    if ((bytes & f->fixed) == f->must && point - f->least < f->count && point >> 11 != 0xD800 >> 11) return point;
+    return bitlex_decode(p, p + 4, length);
+}
+
 /* The codes of 64 bytes of which few are not ASCII: the characters that these are (quotation marks and dashes, an emoji) are decoded one
  * by one. Comes back: where characters start. */
 static uint64_t NAME(read_few)(const bitlex_lanes *lanes, uint8_t *codes, const uint8_t *p, uint64_t beyond, uint64_t *inner)
@@ -270,7 +294,7 @@ static uint64_t NAME(read_few)(const bitlex_lanes *lanes, uint8_t *codes, const 
     while (left) {
         const uint32_t at = first_bit(left);
         uint64_t behind;
-        each[at] = code_of(lanes, bitlex_decode(p + at, p + at + 4, &length));
+        each[at] = code_of(lanes, NAME(decode)(p + at, &length));
         behind = (UINT64_C(1) << length) - 2;
         inside |= behind << at;
         if (at > 60) *inner = behind >> (64 - at);
