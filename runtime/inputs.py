@@ -229,7 +229,7 @@ class Source:
             except JSONDecodeError as error:
                 raise self.error(number, f"not JSON: {error.msg}, at character {error.pos + 1}") from None
             except UnicodeDecodeError as error:
-                raise self.error(number, f"not UTF-8: byte 0x{data[error.start]:02x}, at byte {error.start + 1}") from None
+                raise self.error(number, not_utf8(error)) from None
             except RecursionError as error:
                 raise self.error(number, f"not JSON: {error}") from None
             yield Document(number, value if isinstance(value, str) else self.text_of(value, number))
@@ -241,21 +241,40 @@ class Source:
             raise self.error(0, "Parquet needs pyarrow: pip install 'bitlex[files]'") from None
         if self.path == STANDARD_INPUT:
             raise self.error(0, "Parquet is read from a file, not from standard input")
+        if PurePath(self.path).suffix in COMPRESSED:
+            raise self.error(0, "Parquet is not read out of a compressed file; decompress it first")
         try:
             with opened(self.path) as raw, parquet.ParquetFile(raw) as file:
                 names = file.schema_arrow.names
                 column = self.field if self.field in names else self.field.split(".")[0]
                 if column not in names:
                     raise self.error(0, f"no column {column!r}; there are {', '.join(names)}")
+                if names.count(column) > 1:
+                    raise self.error(0, f"there are {names.count(column)} columns {column!r}")
                 number, rows = 0, file.metadata.num_rows
                 for batch in file.iter_batches(batch_size=1024, columns=[column]):
                     self.length += batch.nbytes
-                    for row in batch.to_pylist():
+                    for row in self.values(batch, number):
                         number += 1
                         yield Document(number, self.text_of(row, number))
                     self.position = self.size * number // rows
         except ArrowException as error:
             raise self.error(0, error) from None
+
+    def values(self, batch: Any, behind: int) -> Iterator[Any]:
+        """The rows of a batch in Python; what is none is told with its number. Before the batch are `behind` others."""
+        try:
+            yield from batch.to_pylist()
+            return
+        except ValueError:  # strings are not checked when they are written, and some values have no object
+            pass
+        for at in range(len(batch)):
+            try:
+                yield from batch.slice(at, 1).to_pylist()
+            except UnicodeDecodeError as error:
+                raise self.error(behind + at + 1, not_utf8(error)) from None
+            except ValueError as error:
+                raise self.error(behind + at + 1, error) from None
 
     def text_of(self, value: Any, number: int) -> str | bytes:
         """The text at `field` of an object or a row: a key of that name, or the names of keys one inside the other, with dots."""
@@ -270,3 +289,7 @@ class Source:
         if not isinstance(value, (str, bytes)):
             raise self.error(number, f"what is at {self.field!r} is no text, but {KINDS.get(type(value), type(value).__name__)}")
         return value
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    return f"not UTF-8: byte 0x{error.object[error.start]:02x}, at byte {error.start + 1}"

@@ -124,6 +124,14 @@ def test_numbers_that_do_not_fit(folder: Path, ranks: tuple[str, ...]) -> None:
     assert left(folder) == []
 
 
+def test_numbers_of_a_template_that_do_not_fit(folder: Path) -> None:
+    path = huggingface(folder)
+    path.write_text(path.read_text().replace('"ids": [260]', '"ids": [70000]'))
+    encode = ("encode", "-t", path, "--dtype", "u16", "-o", "a.npy")
+    assert refusal(*encode, "--add-special-tokens", input=b"x").endswith("has ids up to 70000, which do not fit 16 bits")
+    assert output(*encode, input=b"x") == b""
+
+
 # --- special tokens ---
 
 

@@ -760,6 +760,15 @@ def test_parts(name: str) -> None:
     assert pair[0].to_str() == before
 
 
+def test_the_model_is_made_once() -> None:
+    """transformers asks for it whenever it decodes, and reading one takes a second."""
+    tokenizer = ours.Tokenizer.from_str(json.dumps(KINDS["plain"]))
+    model = tokenizer.model
+    tokenizer.add_tokens(["<new>"])
+    assert tokenizer.model is model
+    assert [token.id for token in model.tokenize("hello")] == tokenizer.encode("hello").ids
+
+
 # --- the published ones ---------------------------------------------------------------------------------------------------------
 
 PUBLISHED = ("gpt2", "llama3", "qwen3", "deepseek_v3")

@@ -10,6 +10,7 @@ import lzma
 import os
 import sys
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,32 @@ def test_parquet(tmp_path: Path) -> None:
     assert refusal(path).startswith("FILE: ")
 
 
+def test_parquet_whose_rows_are_no_python_values(tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    strings = pyarrow.array([b"x"] * 1500 + [b"ab\xff", b"y"]).view(pyarrow.string())
+    twice = pyarrow.StructArray.from_arrays([pyarrow.array(["x"] * 1502)] * 2, names=["b", "b"])
+    parquet.write_table(pyarrow.table({"a": strings, "twice": twice, "in": [{"b": one} for one in range(1502)]}), path)
+    assert refusal(path, field="a") == "FILE: row 1501: not UTF-8: byte 0xff, at byte 3"
+    before = islice(Source(str(path), field="a").documents(), 1500)
+    assert [one.number for one in before if one] == list(range(1, 1501))
+    assert refusal(path, field="twice.b").startswith("FILE: row 1: ")
+    assert refusal(path, field="in.b") == "FILE: row 1: what is at 'in.b' is no text, but a number"
+
+
+def test_parquet_with_two_columns_of_one_name(tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table([["x"], ["y"], ["z"]], names=["text", "text", "other"]), tmp_path / "a.parquet")
+    assert refusal(tmp_path / "a.parquet") == "FILE: there are 2 columns 'text'"
+    assert texts(tmp_path / "a.parquet", field="other") == ["z"]
+
+
+def test_parquet_is_not_decompressed(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "a.parquet.gz").write_bytes(gzip.compress(b"PAR1"))
+    assert refusal(tmp_path / "a.parquet.gz") == "FILE: Parquet is not read out of a compressed file; decompress it first"
+
+
 def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert refusal(tmp_path / "a.parquet") == "FILE: Parquet needs pyarrow: pip install 'bitlex[files]'"
@@ -237,11 +264,12 @@ def test_zst_without_zstandard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert refusal(tmp_path / "a.zst") == "FILE: .zst needs zstandard: pip install 'bitlex[files]'"
 
 
-def test_what_is_large_comes_in_parts() -> None:
-    data = gzip.compress(bytes(50 << 20))
-    sizes = [len(part or b"") for part in decompressed(".gz", [data])]
-    assert sum(sizes) == 50 << 20
-    assert max(sizes) <= 17 << 20
+@pytest.mark.parametrize("suffix", COMPRESSED)
+def test_what_is_large_comes_in_parts(suffix: str) -> None:
+    text = bytes(50 << 20)
+    sizes = [len(part or b"") for part in decompressed(suffix, [COMPRESS[suffix](text) * 2])]
+    assert sum(sizes) == 2 * len(text)
+    assert max(sizes) <= 33 << 20
 
 
 # --- pipes ---

@@ -78,8 +78,10 @@ def run_encode(options: argparse.Namespace) -> int:
     choosing.refuse_device(output)
     found = find(options.files or [STANDARD_INPUT])
     chosen = choosing.tokenizer(options)
-    if options.dtype == "u16" and format in ("npy", "bin") and chosen.vocabulary_size > 1 << 16:
-        raise ValueError(f"--dtype u16: {chosen.name} has ids up to {chosen.vocabulary_size - 1}, which do not fit 16 bits")
+    before, behind = choosing.around(options, chosen)
+    highest = max((chosen.vocabulary_size - 1, *before, *behind))  # a template may have ids that the vocabulary has not
+    if options.dtype == "u16" and format in ("npy", "bin") and highest >= 1 << 16:
+        raise ValueError(f"--dtype u16: {chosen.name} has ids up to {highest}, which do not fit 16 bits")
     run = Encoding(options, chosen, choosing.sources(options, found))
     with run.progress:
         if folder:

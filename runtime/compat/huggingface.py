@@ -91,6 +91,7 @@ class Tokenizer:
         tokenizer = Bitlex(read_huggingface(Fields({**found.value, **elsewhere}, where), data))
         processors = processors_of(found.value.get("post_processor"))
         self._data, self._where = data, where
+        self._model: Any = None
         self._fields = {key: value for key, value in found.value.items() if key not in ("model", "added_tokens")}
         self._tokens = Tokens.of(model["vocab"] if model is not None else {}, tokenizer)
         self._steps = Steps(tokenizer, Pipeline(tokenizer, self._tokens.names), processors, truncation, padding)
@@ -263,8 +264,10 @@ class Tokenizer:
 
     @property
     def model(self) -> Any:
-        """The parts are objects of the package tokenizers, made when they are asked for."""
-        return component("model", json.loads(self._data)["model"])
+        """The parts are objects of the package tokenizers, made when they are asked for; this one takes a second, and is kept."""
+        if self._model is None:
+            self._model = component("model", json.loads(self._data)["model"])
+        return self._model
 
     normalizer = Component("normalizer", "What is done to text before it is cut; it may be set, as the others below.")
     pre_tokenizer = Component("pre_tokenizer", "What cuts text.")

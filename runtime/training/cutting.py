@@ -71,6 +71,10 @@ def is_family(pattern: str) -> bool:
 
 
 SPELLED = {"individual": "individual_digits"}
+WRITTEN: dict[str, dict[str, Any]] = {  # what a tokenizer.json has to say, also where it is nothing special
+    "Split": {"behavior": "isolated", "invert": False}, "Digits": {"individual_digits": False}, "Punctuation": {"behavior": "isolated"},
+    "ByteLevel": {"add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+}  # fmt: skip
 
 
 def pre_tokenizer_of(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -85,10 +89,10 @@ def pre_tokenizer_of(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | Non
 
 
 def in_json(step: Mapping[str, Any]) -> dict[str, Any]:
-    fields = {SPELLED.get(key, key): value for key, value in step.items() if key not in ("kind", "unicode", "regex", "string")}
+    given = {SPELLED.get(key, key): value for key, value in step.items() if key not in ("kind", "unicode", "regex", "string")}
+    fields = WRITTEN.get(step["kind"], {}) | given
     if step["kind"] == "Split":
-        pattern = {"Regex": step["regex"]} if step.get("regex") is not None else {"String": step["string"]}
-        fields = {"pattern": pattern, "behavior": "isolated", "invert": False} | fields
+        fields = {"pattern": {"Regex": step["regex"]} if step.get("regex") is not None else {"String": step["string"]}} | fields
     if "behavior" in fields:
         fields["behavior"] = "".join(word.capitalize() for word in fields["behavior"].split("_"))
     return {"type": step["kind"]} | fields

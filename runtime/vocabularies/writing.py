@@ -15,12 +15,12 @@ from __future__ import annotations
 import json
 import os
 from binascii import b2a_base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..outputs import whole_files
-from ..vocabulary import Description, VocabularyError
-from .byte_alphabet import ALPHABET
+from ..vocabulary import AddedToken, Description, VocabularyError
+from .byte_alphabet import ALPHABET, to_bytes
 from .matching import UNICODE, matches_of
 from .minbpe import CHECKED, REGEX_UNICODE, VERSION, checksum_line, readable
 from .ranks import check_ranks, merges_by_rank
@@ -106,14 +106,9 @@ def huggingface(description: Description) -> bytes:
     vocabulary = description.vocabulary
     if description.prefix_space or (description.single, description.pair) != ((("A", 0),), (("A", 0), ("B", 1))):
         raise VocabularyError(f"{description.name}: a space or special tokens that are put around texts are not written")
-    spell = ALPHABET.__getitem__
-    texts = ["".join(map(spell, token)) for token in vocabulary.tokens()]
-    tokens = {text: number for number, text in enumerate(texts) if text}
+    texts = ["".join(map(ALPHABET.__getitem__, token)) for token in vocabulary.tokens()]
+    tokens = model_tokens(description, texts)
     flat = memoryview(vocabulary.merges if vocabulary.merges is not None else merges_by_rank(vocabulary)).cast("I").tolist()
-    for number, token in sorted((token.id, token) for token in description.added):
-        if tokens.setdefault(token.content, number) != number:
-            raise VocabularyError(f"{description.name}: special token {token.content!r} is also token {tokens[token.content]}")
-    tokens = dict(sorted(tokens.items(), key=lambda item: item[1]))
     added = [
         {"id": token.id, "content": token.content, "single_word": token.single_word, "lstrip": token.lstrip, "rstrip": token.rstrip,
          "normalized": token.normalized, "special": token.special}
@@ -131,6 +126,37 @@ def huggingface(description: Description) -> bytes:
         },
     }  # fmt: skip
     return json.dumps(made, ensure_ascii=False, indent=2).encode()
+
+
+def model_tokens(description: Description, texts: Sequence[str]) -> dict[str, int]:
+    """The ids of the model: of its tokens, of those that no text is encoded to, and of the added ones whose ids do not follow these, as
+    tokenizers would have it. `texts`: what the vocabulary has."""
+    added = sorted(description.added, key=lambda token: token.id)
+    tokens = {text: number for number, text in enumerate(texts) if text}
+    for number in description.decoded.keys() - {token.id for token in added}:
+        tokens[description.decoded[number].decode()] = number
+    for token in added:
+        if tokens.get(token.content, token.id) != token.id:
+            raise VocabularyError(f"{description.name}: special token {token.content!r} is also token {tokens[token.content]}")
+    others = [token for token in added if token.content not in tokens]
+    while others and others[-1].id == len(tokens) + len(others) - 1:
+        others.pop()
+    for token in others:
+        if is_met(token, description):
+            what = f"its id, {token.id}, could only be kept by a token of the model, which text that is no added token may be encoded to"
+            raise VocabularyError(f"{description.name}: added token {token.content!r}: {what}")
+        tokens[token.content] = token.id
+    return dict(sorted(tokens.items(), key=lambda item: item[1]))
+
+
+def is_met(token: AddedToken, description: Description) -> bool:
+    """Whether a piece of text may be the token of the model that is spelled as this added one, where that was not found."""
+    try:
+        spelled = to_bytes(token.content)
+    except UnicodeEncodeError:
+        return False
+    hidden = token.single_word or description.normalizer is not None or spelled != token.content.encode()
+    return len(spelled) == 1 or (description.vocabulary.whole and hidden)
 
 
 def split_for_huggingface(description: Description, level: dict[str, Any]) -> dict[str, Any]:
