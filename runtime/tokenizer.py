@@ -18,7 +18,7 @@ import os
 import sys
 from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from .encoders import Encoder, Pure, as_text, ids_of, make_encoder, tokens_in_place
 from .lexers import texts_of, workers_of
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     Special: TypeAlias = Literal["all"] | Collection[str]
 
     Method = TypeVar("Method", bound=Callable[..., Any])
+    Number = TypeVar("Number", bound=np.integer[Any])
 
 __all__ = ["Tokenizer"]
 
@@ -201,11 +202,26 @@ class Tokenizer:
         """The ids of a text in which no token is special."""
         return self.encode(text, allowed_special=(), disallowed_special=(), threads=threads)
 
+    @overload
+    def encode_to_numpy(
+        self, text: str | Bytes, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., dtype: None = ...,
+        threads: int = ...,
+    ) -> npt.NDArray[np.uint32]: ...  # fmt: skip
+    @overload
+    def encode_to_numpy(
+        self, text: str | Bytes, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ...,
+        dtype: type[Number] | np.dtype[Number], threads: int = ...,
+    ) -> npt.NDArray[Number]: ...  # fmt: skip
+    @overload
+    def encode_to_numpy(
+        self, text: str | Bytes, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., dtype: npt.DTypeLike,
+        threads: int = ...,
+    ) -> npt.NDArray[np.integer[Any]]: ...  # fmt: skip
     @direct
     def encode_to_numpy(
         self, text: str | Bytes, *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
         dtype: npt.DTypeLike | None = None, threads: int = 1,
-    ) -> npt.NDArray[np.unsignedinteger[Any]]:  # fmt: skip
+    ) -> npt.NDArray[np.integer[Any]]:  # fmt: skip
         """The ids as an array of uint32, or of `dtype`, into which all ids of the vocabulary must fit."""
         known = self._ready(text)
         if known is None:
@@ -275,10 +291,25 @@ class Tokenizer:
             return each(known, lambda text: self.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
         return self._encoder.count_batch(known, *self._policy(allowed_special, disallowed_special), workers_of(threads))
 
+    @overload
+    def stream(
+        self, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., result: Literal["list"] = ...,
+        hold: int | None = ...,
+    ) -> TokenStream[list[int]]: ...  # fmt: skip
+    @overload
+    def stream(
+        self, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., result: Literal["numpy"],
+        hold: int | None = ...,
+    ) -> TokenStream[npt.NDArray[np.uint32]]: ...  # fmt: skip
+    @overload
+    def stream(
+        self, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., result: Literal["offsets"],
+        hold: int | None = ...,
+    ) -> TokenStream[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]]: ...  # fmt: skip
     def stream(
         self, *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
         result: Literal["list", "numpy", "offsets"] = "list", hold: int | None = None,
-    ) -> TokenStream:  # fmt: skip
+    ) -> TokenStream[Any]:  # fmt: skip
         """For a text that comes in parts, however it is cut: feed it, and have its ids as soon as nothing that follows can change them.
 
         result  what is given each time: a "list" of ids; an array of uint32 ("numpy"); or that and "offsets": in bytes of the whole text
