@@ -18,6 +18,7 @@ import os
 import sys
 from dataclasses import replace
 from itertools import accumulate
+from operator import index
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from .encoders import Encoder, Pure, as_text, ids_of, make_encoder, tokens_in_place
@@ -108,6 +109,7 @@ class Tokenizer:
         from .saving import is_saved, load_saved
 
         path = os.fspath(path)  # a number would be a file that is open already, such as standard input
+        refuse_name(path)
         if is_saved(path):
             if options:
                 raise TypeError(f"{next(iter(options))}= goes with other files: a saved tokenizer is complete")
@@ -127,6 +129,7 @@ class Tokenizer:
 
         if is_name(source):
             return cls(description(source, **options))
+        refuse_name(source)
         return cls._of_format("tiktoken", source, options)
 
     @classmethod
@@ -325,7 +328,7 @@ class Tokenizer:
         kinds = {"list": 0, "numpy": 1, "offsets": 2}
         if result not in kinds:
             raise ValueError(f"result is {result!r}; it may be 'list', 'numpy' or 'offsets'")
-        most = HOLD if hold is None else hold
+        most = HOLD if hold is None else index(hold)
         in_nfc = self._streams_in_nfc()
         if in_nfc or (not self._slow and has_native_stream(self._lexer)):  # what finds the special tokens is there
             known, unwanted = self._policy(allowed_special, disallowed_special)
@@ -589,6 +592,16 @@ def each(texts: Iterable[Any], encode: Callable[[Any], Any]) -> list[Any]:
         except (TypeError, ValueError, BufferError) as error:
             raise type(error)(f"texts[{at}]: {error}") from None
     return done
+
+
+def refuse_name(path: Any) -> None:
+    """What may be said of a name that is that of no file: which encoding it may stand for, and what takes it."""
+    if isinstance(path, (str, os.PathLike)) and not os.path.exists(path):
+        from .compat.openai import similar
+
+        encoding = similar(os.fsdecode(path))
+        if encoding is not None:
+            raise FileNotFoundError(f"{path}: no such file; did you mean Tokenizer.from_tiktoken({encoding!r})?")
 
 
 def as_key(special: Special | None, what: str) -> Any:

@@ -12,6 +12,7 @@ __all__ = ["complain", "print_table", "write"]
 SPELLED = (
     (r"\b(family|pattern|special|name)=(?=[ ,]|$)", r"--\1"),
     (r"\btie_break='(\w+)'", r"--tie-break \1"),
+    (r"; did you mean Tokenizer\.from_tiktoken\('(\w+)'\)\?$", r" (did you mean \1?)"),
     (r"^initial_alphabet and limit_alphabet go", "--seen-bytes and --limit-alphabet go"),
     (r"^first_id must be above .*", "--vocab-size is too large: there may be fewer than 2,097,152 ids"),
     (r"; train with a pattern compiled for it$", "; give another --pattern, or -o a name that says another format"),
@@ -24,10 +25,8 @@ def complain(error: Exception | str) -> int:
     """Say what is wrong, in a line without a traceback; the exit code."""
     if isinstance(error, OSError) and error.strerror:
         error = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
-    if isinstance(error, ValueError):
-        error = in_words_of_commands(str(error))
     if sys.stderr is not None:
-        print(f"bitlex: {error}", file=sys.stderr)
+        print(f"bitlex: {in_words_of_commands(str(error))}", file=sys.stderr)
     return 1
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..inputs import FORMS, STANDARD_INPUT
 from . import Commands
-from .choosing import INPUTS
+from .choosing import INPUTS, tokenizer_of
 from .console import complain, print_table
 
 if TYPE_CHECKING:
@@ -74,12 +74,18 @@ def run_train(options: argparse.Namespace) -> int:
 
     checkpoint = options.output + SUFFIX
     display = Display(None if options.quiet else sys.stderr, options.verbose)
+
+    def say(message: Warning | str, *about: object, **more: object) -> None:
+        display.clear()
+        complain(str(message))
+
     refuse_places(options)
     asked = arguments(options)
     refuse_format(options, asked)
     try:
-        with warnings.catch_warnings(record=True) as noted:
+        with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = say
             made = train(
                 [Path(file) for file in options.files or [STANDARD_INPUT]], options.vocab_size, min_frequency=options.min_frequency,
                 max_token_length=options.max_token_length, threads=options.threads, input=options.input, field=options.field,
@@ -91,8 +97,6 @@ def run_train(options: argparse.Namespace) -> int:
             complain(f"interrupted; --resume goes on from {checkpoint}")
         raise
     display.clear()
-    for one in noted:
-        complain(str(one.message))
     write(made, options.output)
     os.unlink(checkpoint)
     if not options.quiet:
@@ -108,9 +112,7 @@ def arguments(options: argparse.Namespace) -> dict[str, Any]:
     if options.seen_bytes:
         asked["initial_alphabet"] = b""
     if options.extend is not None:
-        from ..tokenizer import Tokenizer
-
-        return asked | {"extend": Tokenizer.from_file(options.extend)}
+        return asked | {"extend": tokenizer_of(options.extend)}
     pattern: Any = options.pattern
     if format_of(options.output) == "minbpe":
         from ..training.cutting import for_minbpe
