@@ -6,7 +6,7 @@
     stream.finish()                         # [1917]
 
     decoding = tokenizer.decode_stream()
-    decoding.feed([19526]); decoding.feed([254])        # "", then "\\u4f60": never a part of a character
+    decoding.feed([9468]); decoding.feed([19044])       # "", then "\\U0001f642": never a part of a character
 
 docs/streams.md says what is held, and why ids are final. Invariant: the ids of all parts together are what `encode` gives for the whole
 text, and their places what `encode_with_offsets` gives; decoded text is what `decode` gives for all ids.
