@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -82,3 +84,21 @@ def test_a_tokenizer_to_be_extended_is_found_by_name(monkeypatch: pytest.MonkeyP
     Path("book.txt").write_text("ab ab ab")
     assert main(["train", "book.txt", "--extend", "cl100k_base", "--vocab-size", "257", "--quiet", "-o", "mine.bitlex"]) == 0
     assert asked == ["cl100k_base"]
+
+
+def test_plots_without_matplotlib_are_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    Path("book.txt").write_text("ab ab ab")
+    with pytest.raises(ValueError, match=r"^plots need matplotlib: pip install matplotlib$"):
+        main(["train", "book.txt", "--vocab-size", "257", "--plots", "plots", "-o", "mine.bitlex"])
+    assert not Path("mine.bitlex").exists()
+
+
+def test_plots_are_drawn_without_a_report_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+    monkeypatch.setattr("bitlex.training.plots.draw", lambda made, held_out, folder, **options: drawn.append(folder))
+    monkeypatch.setitem(sys.modules, "matplotlib", ModuleType("matplotlib"))
+    sys.modules["matplotlib"].__spec__ = ModuleSpec("matplotlib", None)
+    Path("book.txt").write_text("ab ab ab")
+    assert main(["train", "book.txt", "--vocab-size", "257", "--plots", "plots", "--quiet", "-o", "mine.bitlex"]) == 0
+    assert drawn == ["plots"]

@@ -101,6 +101,10 @@ def run_train(options: argparse.Namespace) -> int:
     os.unlink(checkpoint)
     if not options.quiet:
         report(made, options)
+    if options.plots is not None:
+        from ..training.plots import draw
+
+        draw(made, [Path(file) for file in options.held_out], options.plots, input=options.input, field=options.field)
     return 0
 
 
@@ -135,12 +139,16 @@ def refuse_format(options: argparse.Namespace, asked: dict[str, Any]) -> None:
 
 def refuse_places(options: argparse.Namespace) -> None:
     """The output can be written, as far as that is known now, and is no input: said before hours of work, not behind them."""
+    from importlib.util import find_spec
+
     from ..outputs import place_of
 
     folder = os.path.dirname(options.output) or os.curdir
     if not os.path.isdir(folder):
         raise ValueError(f"{options.output}: the folder {folder} is not there")
     place_of(options.output)
+    if options.plots is not None and find_spec("matplotlib") is None:
+        raise ValueError("plots need matplotlib: pip install matplotlib")
     for file in options.files:
         if os.path.exists(options.output) and os.path.exists(file) and os.path.samefile(file, options.output):
             raise ValueError(f"{file}: this is an input and the output")
@@ -160,7 +168,3 @@ def report(made: Tokenizer, options: argparse.Namespace) -> None:
 
     found = about(made, [Path(file) for file in options.held_out], input=options.input, field=options.field)
     print_table(found.rows())
-    if options.plots is not None:
-        from ..training.plots import draw
-
-        draw(made, [Path(file) for file in options.held_out], options.plots, input=options.input, field=options.field)
