@@ -86,6 +86,15 @@ def test_a_tokenizer_to_be_extended_is_found_by_name(monkeypatch: pytest.MonkeyP
     assert asked == ["cl100k_base"]
 
 
+@pytest.mark.parametrize("argument", ["min_frequency", "max_token_length", "limit_alphabet"])
+def test_numbers_below_zero(argument: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options: dict[str, Any] = {argument: -1}
+    with pytest.raises(ValueError, match=rf"^{argument} is -1; it may be 0 or more$") as raised:
+        bitlex.train("text", 256, tie_break="huggingface", **options)
+    complain(raised.value)
+    assert capsys.readouterr().err == f"bitlex: --{argument.replace('_', '-')} is -1; it may be 0 or more\n"
+
+
 def test_plots_without_matplotlib_are_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     Path("book.txt").write_text("ab ab ab")

@@ -19,6 +19,7 @@ SPELLED = (
     (r"; raise the limit with Limits\(.*", "; only bitlex.compile takes another limit"),
     (r"\. To have it encoded as that token, pass allowed_special.*", "; --allow-special takes it for what it is, --ordinary for text like any other"),
 )  # fmt: skip
+NUMBERS = r"^(vocab_size|min_frequency|max_token_length|limit_alphabet|memory|threads)(?= is )"
 
 
 def complain(error: Exception | str) -> int:
@@ -33,6 +34,7 @@ def complain(error: Exception | str) -> int:
 def in_words_of_commands(message: str) -> str:
     import re
 
+    message = re.sub(NUMBERS, lambda found: "--" + found[0].replace("_", "-"), message)
     for theirs, ours in SPELLED:
         message = re.sub(theirs, ours, message, flags=re.DOTALL)
     return message

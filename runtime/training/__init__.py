@@ -73,6 +73,10 @@ def train(
         raise TypeError(f"vocab_size is {vocab_size!r}; it may be an int")
     if not rule.chooses_bytes and (initial_alphabet is not None or limit_alphabet is not None):
         raise ValueError(f"initial_alphabet and limit_alphabet go with tie_break='huggingface', not {tie_break!r}")
+    numbers = {"min_frequency": min_frequency, "max_token_length": max_token_length, "limit_alphabet": limit_alphabet}
+    for argument, number in numbers.items():
+        if number is not None and number < 0:
+            raise ValueError(f"{argument} is {number}; it may be 0 or more")
     if not isinstance(extend, Tokenizer | None):
         raise TypeError(f"extend is {extend!r:.80}; it may be a Tokenizer, which Tokenizer.from_file reads")
     if extend is not None and pattern is not None:
