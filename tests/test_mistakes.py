@@ -73,6 +73,19 @@ def test_what_is_of_another_type(tmp_path: Path) -> None:
         Tokenizer.from_file("mine.tiktoken", family="gpt2", special=["<s>"])
 
 
+@pytest.mark.parametrize("item", [None, "1", 1.0, [1, 2], "x" * 200])
+def test_what_is_no_int_among_ids_is_named_by_its_place(item: Any, tier: str) -> None:
+    tokenizer = bitlex.train("text", 256)
+    message = f"ids[2] is {item!r:.100}, which is no int"
+    for decode in (tokenizer.decode, tokenizer.decode_bytes, tokenizer.decode_with_offsets, tokenizer.decode_stream().feed):
+        with pytest.raises(TypeError) as raised:
+            decode([1, 2, item])
+        assert str(raised.value) == message
+    with pytest.raises(TypeError) as raised:
+        tokenizer.decode_batch([[1], [1, 2, item]])
+    assert str(raised.value) == f"batch[1]: {message}"
+
+
 def test_a_tokenizer_to_be_extended_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
