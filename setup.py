@@ -1,12 +1,14 @@
 """The C extension; everything else stands in pyproject.toml.
 
 It is optional: where no compiler or no Python.h is, bitlex is installed without it and runs in pure Python, with the same results.
-Setuptools does so for `pip install .`; for `pip install -e .` it would still look for the file that was not built, hence the class.
+Setuptools does so for `pip install .`; for `pip install -e .` it would still look for the file that was not built, hence OptionalExtension.
 """
 
+import shutil
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
 
@@ -16,13 +18,21 @@ class OptionalExtension(build_ext):
         self.extensions = [found for found in self.extensions if Path(self.get_ext_fullpath(found.name)).exists()]
 
 
+class BuildFromNothing(build):
+    """What an earlier build left in build/ would be installed, too: modules that are gone, and an extension that no longer compiles."""
+
+    def run(self) -> None:
+        shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+
+
 def paths(pattern: str) -> list[str]:
     """The files here whose path matches, in an order that does not depend on the machine."""
     return sorted(path.as_posix() for path in Path().glob(pattern))
 
 
 setup(
-    cmdclass={"build_ext": OptionalExtension},
+    cmdclass={"build": BuildFromNothing, "build_ext": OptionalExtension},
     ext_modules=[
         Extension(
             "bitlex._native",

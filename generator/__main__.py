@@ -29,13 +29,22 @@ from .split import BEHAVIORS
 
 OUT = Path(__file__).parent.parent / "generated"
 DIFF_LINES = 60
+EXAMPLES = """\
+what is written:
+  OUT/python   NAME.py, the tables, and scan.py, what runs them: scan.Machine(**NAME.TABLES).split(text)
+  OUT/c        NAME.h and NAME.c, the tables, and what runs them: bitlex.h says how, and 'cc -IOUT/c MAIN.c OUT/c/NAME.c OUT/c/bitlex.c' builds it
+
+examples:
+  %(prog)s --out .
+  %(prog)s --show peek2 cl100k
+  %(prog)s --pattern '\\w+|\\W' --name mine --out .
+"""
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(
-        prog=prog, description="Turn pretokenizer patterns into lexers: Python and C source.",
-        epilog="examples: '%(prog)s --out .' writes all families; '%(prog)s --show peek2 cl100k' prints a table; "
-               "'%(prog)s --pattern \"\\\\w+|\\\\W\" --name mine --out .' compiles your own pattern",
+        prog=prog, description="Turn pretokenizer patterns into lexers: Python and C source.", epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     found.add_argument("families", nargs="*", metavar="FAMILY", help="families of the catalogue (default: all)")
     found.add_argument("--all", action="store_true", help="every family of the catalogue; the default when nothing is named")

@@ -15,10 +15,15 @@ static inline long long small_value(PyObject *item)
 }
 
 /* What is no id is BPE_NONE; -1 with an exception set if it is no number at all. */
-static int read_number(PyObject *item, uint32_t *id)
+static int read_number(PyObject *item, size_t at, uint32_t *id)
 {
     int overflow = 0;
-    const long long value = PyLong_Check(item) ? PyLong_AsLongLongAndOverflow(item, &overflow) : PyNumber_AsSsize_t(item, NULL);
+    long long value;
+    if (!PyIndex_Check(item)) {
+        PyErr_Format(PyExc_TypeError, "ids[%zu] is %.100R, which is no int", at, item);
+        return -1;
+    }
+    value = PyLong_Check(item) ? PyLong_AsLongLongAndOverflow(item, &overflow) : PyNumber_AsSsize_t(item, NULL);
     if (value == -1 && PyErr_Occurred()) return -1;
     *id = overflow || value < 0 || value >= BPE_NONE ? BPE_NONE : (uint32_t)value;
     return 0;
@@ -49,7 +54,7 @@ static int read_sequence(Source *s, PyObject *source)
         ids.used = i;
         failed = bitlex_py_reserve(&ids, 1) < 0;
         if (failed) PyErr_NoMemory();
-        else failed = read_number(item, ids.data + i) < 0;
+        else failed = read_number(item, i, ids.data + i) < 0;
         Py_DECREF(item);
     }
     ids.used = i;

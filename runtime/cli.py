@@ -39,7 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
         from .commands import lexers
 
         return lexers.generate(arguments[1:])
-    options = parser().parse_args(arguments)
+    options, unknown = parser().parse_known_args(arguments)
+    if unknown:  # the command's own usage helps, argparse would print that of all commands
+        options.misused(f"unrecognized arguments: {' '.join(unknown)}")
     if sys.stdout is None:
         raise OSError("standard output is closed")
     done: int = options.run(options)

@@ -96,7 +96,7 @@ def encode_in_parts(
     return parts_of(source, stream, around)
 
 
-def parts_of(source: Source, stream: TokenStream, around: Around) -> Iterator[Ids | None]:
+def parts_of(source: Source, stream: TokenStream[Ids], around: Around) -> Iterator[Ids | None]:
     import numpy
 
     yield numpy.array(around.before, numpy.uint32)

@@ -238,6 +238,9 @@ def ids_of(source: Any) -> Iterable[int]:
         items = list(source)
     except TypeError:
         raise TypeError("expected a sequence of ints or an array of integers") from None
+    for at, item in enumerate(items):
+        if not hasattr(item, "__index__"):
+            raise TypeError(f"ids[{at}] is {item!r:.100}, which is no int")
     return map(index, items)
 
 

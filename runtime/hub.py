@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from .compat.openai import similar
+
 __all__ = ["fetch", "tokenizer_json"]
 
 FILE = "tokenizer.json"
@@ -38,7 +40,7 @@ def fetch(name: str, **options: Any) -> str:
         from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url, try_to_load_from_cache
     except ImportError:
         raise FileNotFoundError(
-            f"{name}: no such file; to fetch the tokenizer of a model by its name, install huggingface_hub"
+            f"{name}: no such file{meant(name)}; to fetch the tokenizer of a model by its name, install huggingface_hub"
         ) from None
     revision, token = options.get("revision"), options.get("token")
     try:
@@ -49,4 +51,12 @@ def fetch(name: str, **options: Any) -> str:
     except Exception as error:  # of the package that huggingface_hub asks by: requests, httpx, ...
         if type(error).__name__ not in UNREACHABLE:
             raise
-        raise FileNotFoundError(f"{name}: no such file, and the Hugging Face hub cannot be reached to look for such a model: {error}") from None
+        raise FileNotFoundError(
+            f"{name}: no such file{meant(name)}, and the Hugging Face hub cannot be reached to look for such a model: {error}"
+        ) from None
+
+
+def meant(name: str) -> str:
+    """What is said of a name that is like that of an encoding."""
+    encoding = similar(name)
+    return "" if encoding is None else f" (did you mean {encoding}?)"

@@ -1,8 +1,8 @@
 """A stream of pieces in pure Python: the slow, readable twin of bitlex_stream.c, and the one that runs machines of several stages.
 
     stream = Stream(machine, hold=100)         # a Machine of generated/python/scan.py
-    stream.feed("I'")                          # []: what follows may be "m"
-    stream.feed("m here")                      # [1, 3]
+    stream.feed("I'")                          # [1]: what follows may be "m"
+    stream.feed("m here")                      # [3]
     stream.finish()                            # [8]
 
 The forward state at a place depends on what is before it alone. Whether a piece starts there depends on the backward state behind it,

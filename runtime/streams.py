@@ -1,8 +1,8 @@
 """Streams: a text in parts in, however it is cut; its pieces out, each as soon as nothing that follows can change it.
 
     stream = lexer.stream()
-    stream.feed("I'")                     # []: "m" may follow
-    stream.feed("m here")                 # ["I", "'m"]
+    stream.feed("I'")                     # ["I"]: what follows may be "m"
+    stream.feed("m here")                 # ["'m"]
     stream.finish()                       # [" here"], and the stream is as new
 
     for pieces in lexer.stream().iterate(parts): ...

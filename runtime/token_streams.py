@@ -6,7 +6,7 @@
     stream.finish()                         # [1917]
 
     decoding = tokenizer.decode_stream()
-    decoding.feed([19526]); decoding.feed([254])        # "", then "\\u4f60": never a part of a character
+    decoding.feed([9468]); decoding.feed([19044])       # "", then "\\U0001f642": never a part of a character
 
 docs/streams.md says what is held, and why ids are final. Invariant: the ids of all parts together are what `encode` gives for the whole
 text, and their places what `encode_with_offsets` gives; decoded text is what `decode` gives for all ids.
@@ -21,7 +21,7 @@ from .encoders import mended
 from .lexers import readable
 from .pure_stream import Copyable
 from .pure_token_stream import PureTokenStream
-from .streams import Fed, has_native_stream, pure_machine
+from .streams import Fed, Given, has_native_stream, pure_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -167,7 +167,7 @@ class Characters:
         return twin
 
 
-class TokenStream(Fed[Any]):
+class TokenStream(Fed[Given]):
     """Encodes a text that comes in parts. Made by `tokenizer.stream()`, which says what it gives."""
 
     __slots__ = ("_characters", "_high", "_result", "_stream")
@@ -177,7 +177,7 @@ class TokenStream(Fed[Any]):
         self._high = ""  # a surrogate that the next part may have the other half of
         self._characters: Characters | None = None
 
-    def feed(self, part: str | Bytes, /) -> Any:
+    def feed(self, part: str | Bytes, /) -> Given:
         """The ids that are settled."""
         if isinstance(part, str):
             if self._high or "\ud800" <= part[-1:] <= "\udbff":
@@ -187,11 +187,13 @@ class TokenStream(Fed[Any]):
                 if "\ud800" <= part[-1:] <= "\udbff":  # what waits is no other half of it, so it need not wait
                     part = part[:-1] + "\ufffd"
             if self._result == PLACED:
-                return self._placed(part)
+                return self._placed(part)  # type: ignore[no-any-return]
         found = self._stream.feed(part)
-        return (found[0], found[1].reshape(-1, 2)) if self._result == PLACED else found
+        if self._result == PLACED:
+            found = found[0], found[1].reshape(-1, 2)
+        return found  # type: ignore[no-any-return]
 
-    def finish(self) -> Any:
+    def finish(self) -> Given:
         """The rest. The stream is then as new."""
         rest, self._high = self._high, ""
         first = self._alone() if rest else None
@@ -200,7 +202,7 @@ class TokenStream(Fed[Any]):
             places = found[1] if self._characters is None else self._characters.places(found[1])
             self._characters = None
             found = found[0], places.reshape(-1, 2)
-        return found if first is None else joined(first, found)
+        return found if first is None else joined(first, found)  # type: ignore[no-any-return]
 
     def _alone(self) -> Any:
         """A surrogate is read whose other half did not come."""
@@ -218,9 +220,9 @@ class TokenStream(Fed[Any]):
         self._stream.reset()
         self._high, self._characters = "", None
 
-    def copy(self) -> TokenStream:
+    def copy(self) -> TokenStream[Given]:
         """Another stream of the same text so far: for text that may have to be taken back."""
-        twin = TokenStream(self._stream.copy(), self._result)
+        twin: TokenStream[Given] = TokenStream(self._stream.copy(), self._result)
         twin._high = self._high
         twin._characters = None if self._characters is None else self._characters.copy()
         return twin
@@ -237,21 +239,21 @@ def joined(first: Any, second: Any) -> Any:
     return numpy.concatenate((first, second))
 
 
-class NativeTokenStream(TokenStream):
+class NativeTokenStream(TokenStream[Given]):
     """One that gives lists or arrays, all in C."""
 
     __slots__ = {"feed": "feed(part) -> the ids that are settled"}
 
-    feed: Callable[[str | Bytes], Any]  # the native method itself: for a short part, a call in between takes a sixth of the time
+    feed: Callable[[str | Bytes], Given]  # the native method itself: for a short part, a call in between takes a sixth of the time
 
     def __init__(self, stream: Any, result: int) -> None:
         super().__init__(stream, result)
         self.feed = stream.feed
 
-    def finish(self) -> Any:
-        return self._stream.finish()
+    def finish(self) -> Given:
+        return self._stream.finish()  # type: ignore[no-any-return]
 
-    def copy(self) -> NativeTokenStream:
+    def copy(self) -> NativeTokenStream[Given]:
         return NativeTokenStream(self._stream.copy(), self._result)
 
 

@@ -18,7 +18,8 @@ import os
 import sys
 from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from operator import index
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from .encoders import Encoder, Pure, as_text, ids_of, make_encoder, tokens_in_place
 from .lexers import texts_of, workers_of
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     Special: TypeAlias = Literal["all"] | Collection[str]
 
     Method = TypeVar("Method", bound=Callable[..., Any])
+    Number = TypeVar("Number", bound=np.integer[Any])
 
 __all__ = ["Tokenizer"]
 
@@ -107,6 +109,7 @@ class Tokenizer:
         from .saving import is_saved, load_saved
 
         path = os.fspath(path)  # a number would be a file that is open already, such as standard input
+        refuse_name(path)
         if is_saved(path):
             if options:
                 raise TypeError(f"{next(iter(options))}= goes with other files: a saved tokenizer is complete")
@@ -126,6 +129,7 @@ class Tokenizer:
 
         if is_name(source):
             return cls(description(source, **options))
+        refuse_name(source)
         return cls._of_format("tiktoken", source, options)
 
     @classmethod
@@ -201,11 +205,26 @@ class Tokenizer:
         """The ids of a text in which no token is special."""
         return self.encode(text, allowed_special=(), disallowed_special=(), threads=threads)
 
+    @overload
+    def encode_to_numpy(
+        self, text: str | Bytes, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., dtype: None = ...,
+        threads: int = ...,
+    ) -> npt.NDArray[np.uint32]: ...  # fmt: skip
+    @overload
+    def encode_to_numpy(
+        self, text: str | Bytes, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ...,
+        dtype: type[Number] | np.dtype[Number], threads: int = ...,
+    ) -> npt.NDArray[Number]: ...  # fmt: skip
+    @overload
+    def encode_to_numpy(
+        self, text: str | Bytes, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., dtype: npt.DTypeLike,
+        threads: int = ...,
+    ) -> npt.NDArray[np.integer[Any]]: ...  # fmt: skip
     @direct
     def encode_to_numpy(
         self, text: str | Bytes, *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
         dtype: npt.DTypeLike | None = None, threads: int = 1,
-    ) -> npt.NDArray[np.unsignedinteger[Any]]:  # fmt: skip
+    ) -> npt.NDArray[np.integer[Any]]:  # fmt: skip
         """The ids as an array of uint32, or of `dtype`, into which all ids of the vocabulary must fit."""
         known = self._ready(text)
         if known is None:
@@ -275,10 +294,25 @@ class Tokenizer:
             return each(known, lambda text: self.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
         return self._encoder.count_batch(known, *self._policy(allowed_special, disallowed_special), workers_of(threads))
 
+    @overload
+    def stream(
+        self, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., result: Literal["list"] = ...,
+        hold: int | None = ...,
+    ) -> TokenStream[list[int]]: ...  # fmt: skip
+    @overload
+    def stream(
+        self, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., result: Literal["numpy"],
+        hold: int | None = ...,
+    ) -> TokenStream[npt.NDArray[np.uint32]]: ...  # fmt: skip
+    @overload
+    def stream(
+        self, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., result: Literal["offsets"],
+        hold: int | None = ...,
+    ) -> TokenStream[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]]: ...  # fmt: skip
     def stream(
         self, *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
         result: Literal["list", "numpy", "offsets"] = "list", hold: int | None = None,
-    ) -> TokenStream:  # fmt: skip
+    ) -> TokenStream[Any]:  # fmt: skip
         """For a text that comes in parts, however it is cut: feed it, and have its ids as soon as nothing that follows can change them.
 
         result  what is given each time: a "list" of ids; an array of uint32 ("numpy"); or that and "offsets": in bytes of the whole text
@@ -294,7 +328,7 @@ class Tokenizer:
         kinds = {"list": 0, "numpy": 1, "offsets": 2}
         if result not in kinds:
             raise ValueError(f"result is {result!r}; it may be 'list', 'numpy' or 'offsets'")
-        most = HOLD if hold is None else hold
+        most = HOLD if hold is None else index(hold)
         in_nfc = self._streams_in_nfc()
         if in_nfc or (not self._slow and has_native_stream(self._lexer)):  # what finds the special tokens is there
             known, unwanted = self._policy(allowed_special, disallowed_special)
@@ -558,6 +592,16 @@ def each(texts: Iterable[Any], encode: Callable[[Any], Any]) -> list[Any]:
         except (TypeError, ValueError, BufferError) as error:
             raise type(error)(f"texts[{at}]: {error}") from None
     return done
+
+
+def refuse_name(path: Any) -> None:
+    """What may be said of a name that is that of no file: which encoding it may stand for, and what takes it."""
+    if isinstance(path, (str, os.PathLike)) and not os.path.exists(path):
+        from .compat.openai import similar
+
+        encoding = similar(os.fsdecode(path))
+        if encoding is not None:
+            raise FileNotFoundError(f"{path}: no such file; did you mean Tokenizer.from_tiktoken({encoding!r})?")
 
 
 def as_key(special: Special | None, what: str) -> Any:

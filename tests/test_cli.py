@@ -132,6 +132,11 @@ def test_wrong_command_lines_exit_2(arguments: list[str]) -> None:
     assert b"bitlex" in done.stderr
 
 
+def test_an_unknown_option_comes_with_the_usage_of_its_command() -> None:
+    done = bitlex_command("families", "--jsn")
+    assert done.stderr == b"usage: bitlex families [-h] [--json]\nbitlex families: error: unrecognized arguments: --jsn\n"
+
+
 def test_a_missing_file_does_not_stop_the_others(file: Path) -> None:
     done = bitlex_command(*CL100K, "no such file", str(file.parent), str(file))
     assert done.returncode == 1

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import version
+from importlib.metadata import metadata, version
 from importlib.resources import files
 from pathlib import Path
 
@@ -117,6 +117,14 @@ def test_every_file_for_the_wheel_is_installed() -> None:
     for family in bitlex.families():
         for name in (f"generated/python/{family}.py", f"generated/c/{family}.c", f"generated/c/{family}.h"):
             assert package.joinpath(name).is_file(), name
+
+
+def test_licences_are_installed() -> None:
+    """That of Unicode asks for its notice with all copies of the data."""
+    about = metadata("bitlex")
+    assert about["License-Expression"] == "MIT AND Unicode-3.0"
+    assert about.get_all("License-File") == ["LICENSE", "tables/unicode/LICENSE"]
+    assert files("bitlex").joinpath("tables/unicode/LICENSE").read_text(encoding="utf-8").startswith("UNICODE LICENSE V3\n")
 
 
 def test_versions_agree() -> None:

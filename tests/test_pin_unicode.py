@@ -20,7 +20,7 @@ def test_digests_equal_the_committed_files() -> None:
     digests = {name: digest for digest, name in (line.split("  ") for line in lines)}
     assert list(digests) == [f"{version}.txt" for version in VERSIONS]
     assert digests == {name: hashlib.sha256((pin_unicode.ROOM / name).read_bytes()).hexdigest() for name in digests}
-    assert {path.name for path in pin_unicode.ROOM.iterdir()} == {*digests, "SHA256SUMS"}
+    assert {path.name for path in pin_unicode.ROOM.iterdir()} == {*digests, "LICENSE", "SHA256SUMS"}
 
 
 def test_every_version_is_pinned_and_says_from_what() -> None:

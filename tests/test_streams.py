@@ -202,6 +202,12 @@ def test_what_each_family_holds_is_documented() -> None:
         assert {name.strip() for name in names} == {name for name in FAMILIES if places(bitlex.lexer(name)) == bound}
 
 
+def test_the_page_says_what_comes_out(tier: str) -> None:
+    page = (ROOT / "docs/streams.md").read_text(encoding="utf-8")
+    made, fed, given = re.findall(r"^stream = (bitlex\.lexer\(.*?\)\.stream\(\)).*\n(stream\.feed.*?) +# (.*)$", page, re.MULTILINE)[0]
+    assert eval(fed, {"stream": eval(made)}) == eval(given)
+
+
 @pytest.mark.parametrize("copied", [methodcaller("copy"), copy.copy, copy.deepcopy])
 def test_copies_go_their_own_ways(copied: Callable[[Any], Any], tier: str) -> None:
     lexer = bitlex.lexer("cl100k")

@@ -64,7 +64,7 @@ def texts(source: random.Random, count: int) -> Any:
 def check(tokenizer: Tokenizer, text: Any, parts: list[Any], **special: Any) -> None:
     want, places = tokenizer.encode_with_offsets(text, **special)
     for result in ("list", "numpy", "offsets"):
-        stream = tokenizer.stream(result=result, **special)  # type: ignore[arg-type]
+        stream: TokenStream[Any] = tokenizer.stream(result=result, **special)  # type: ignore[call-overload]
         found = [*map(stream.feed, parts), stream.finish()]
         if result == "offsets":
             assert numpy.concatenate([one[1] for one in found]).tolist() == places.tolist(), parts
@@ -268,7 +268,7 @@ def test_nfc_in_c_is_that_of_the_definition(result: Any, tmp_path: Path) -> None
         disallowed = {} if source.random() < 0.7 else {b"<|go|>": 261}
         allowed = {content: number for content, number in ((b"<|end|>", 260), (b"<|go|>", 261), (b"<|en<|end|>a", 262)) if content not in disallowed}
         for hold in (1 << 24, 600):
-            slow = TokenStream(make_normalized_stream(tokenizer, allowed, disallowed, hold, kind), kind)
+            slow: TokenStream[Any] = TokenStream(make_normalized_stream(tokenizer, allowed, disallowed, hold, kind), kind)
             fast = tokenizer.stream(result=result, hold=hold, disallowed_special=[one.decode() for one in disallowed],
                                     allowed_special=[one.decode() for one in allowed])  # fmt: skip
             assert type(slow._stream) is not type(fast._stream)
@@ -458,7 +458,7 @@ def test_only_the_last_surrogate_waits(tier: str, tmp_path: Path) -> None:
 def test_what_is_no_part(tier: str, tmp_path: Path) -> None:
     check_what_is_no_part(small(tmp_path).stream())
     with pytest.raises(ValueError, match="result is 'tuple'; it may be 'list', 'numpy' or 'offsets'"):
-        small(tmp_path).stream(result="tuple")  # type: ignore[arg-type]
+        small(tmp_path).stream(result="tuple")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="allowed_special: '<x>' is no special token"):
         small(tmp_path).stream(allowed_special={"<x>"})
 

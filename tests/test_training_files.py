@@ -308,7 +308,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     (tmp_path / "short.txt").write_text("ab ab", encoding="utf-8")
     done = run("short.txt", "--vocab-size", "300", "-o", "short.model", "--quiet")
-    assert (done.returncode, done.stderr) == (0, "bitlex: vocab_size is 300, and 258 ids were learned: no pair is left to be merged\n")
+    assert (done.returncode, done.stderr) == (0, "bitlex: --vocab-size is 300, and 258 ids were learned: no pair is left to be merged\n")
     for arguments, message in (
         (("in.txt", "--vocab-size", "400", "-o", "no/a.bitlex"), "is not there"), (("in.txt", "--vocab-size", "400", "-o", "in.txt"), "an input and the output"),
         (("in.txt", "--vocab-size", "400", "-o", "c.json", "--pattern", "cl100k"), "oniguruma"), (("no.txt", "--vocab-size", "400", "-o", "c"), "no.txt"),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
 __all__ = [
-    "INPUTS", "TOKENIZER", "around", "refuse_device", "sources", "special", "tokenizer", "which_inputs", "which_special",
+    "INPUTS", "TOKENIZER", "around", "refuse_device", "sources", "special", "tokenizer", "tokenizer_of", "which_inputs", "which_special",
     "which_tokenizer",
 ]  # fmt: skip
 
@@ -58,20 +58,25 @@ def named(given: str) -> tuple[str, int]:
 
 
 def tokenizer(options: argparse.Namespace) -> Tokenizer:
+    asked: dict[str, Any] = {name: getattr(options, name) for name in ("family", "pattern", "name") if getattr(options, name) is not None}
+    if options.special is not None:
+        asked["special"] = dict(options.special)
+    return tokenizer_of(options.tokenizer, **asked)
+
+
+def tokenizer_of(source: str, **asked: Any) -> Tokenizer:
+    """The tokenizer of a file or a name, with the options of rank files."""
     from ..compat.rank_files import is_name
     from ..hub import tokenizer_json
     from ..tokenizer import Tokenizer
 
-    asked: dict[str, Any] = {name: getattr(options, name) for name in ("family", "pattern", "name") if getattr(options, name) is not None}
-    if options.special is not None:
-        asked["special"] = dict(options.special)
-    if is_name(options.tokenizer) and (options.tokenizer != "gpt2" or asked):  # gpt2 is a model, too, with the same tokens
-        return Tokenizer.from_tiktoken(options.tokenizer, **asked)
-    path = tokenizer_json(options.tokenizer)
+    if is_name(source) and (source != "gpt2" or asked):  # gpt2 is a model, too, with the same tokens
+        return Tokenizer.from_tiktoken(source, **asked)
+    path = tokenizer_json(source)
     try:
         return Tokenizer.from_file(path, **asked)
     except TypeError as error:  # a saved one is complete
-        raise ValueError(f"{options.tokenizer}: {error}") from None
+        raise ValueError(f"{source}: {error}") from None
 
 
 def which_special(to: argparse.ArgumentParser, *, around: bool = True) -> None:

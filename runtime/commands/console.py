@@ -12,28 +12,29 @@ __all__ = ["complain", "print_table", "write"]
 SPELLED = (
     (r"\b(family|pattern|special|name)=(?=[ ,]|$)", r"--\1"),
     (r"\btie_break='(\w+)'", r"--tie-break \1"),
+    (r"; did you mean Tokenizer\.from_tiktoken\('(\w+)'\)\?$", r" (did you mean \1?)"),
     (r"^initial_alphabet and limit_alphabet go", "--seen-bytes and --limit-alphabet go"),
     (r"^first_id must be above .*", "--vocab-size is too large: there may be fewer than 2,097,152 ids"),
     (r"; train with a pattern compiled for it$", "; give another --pattern, or -o a name that says another format"),
     (r"; raise the limit with Limits\(.*", "; only bitlex.compile takes another limit"),
     (r"\. To have it encoded as that token, pass allowed_special.*", "; --allow-special takes it for what it is, --ordinary for text like any other"),
 )  # fmt: skip
+NUMBERS = r"^(vocab_size|min_frequency|max_token_length|limit_alphabet|memory|threads)(?= is )"
 
 
 def complain(error: Exception | str) -> int:
     """Say what is wrong, in a line without a traceback; the exit code."""
     if isinstance(error, OSError) and error.strerror:
         error = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
-    if isinstance(error, ValueError):
-        error = in_words_of_commands(str(error))
     if sys.stderr is not None:
-        print(f"bitlex: {error}", file=sys.stderr)
+        print(f"bitlex: {in_words_of_commands(str(error))}", file=sys.stderr)
     return 1
 
 
 def in_words_of_commands(message: str) -> str:
     import re
 
+    message = re.sub(NUMBERS, lambda found: "--" + found[0].replace("_", "-"), message)
     for theirs, ours in SPELLED:
         message = re.sub(theirs, ours, message, flags=re.DOTALL)
     return message

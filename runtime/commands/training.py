@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..inputs import FORMS, STANDARD_INPUT
 from . import Commands
-from .choosing import INPUTS
+from .choosing import INPUTS, tokenizer_of
 from .console import complain, print_table
 
 if TYPE_CHECKING:
@@ -74,12 +74,18 @@ def run_train(options: argparse.Namespace) -> int:
 
     checkpoint = options.output + SUFFIX
     display = Display(None if options.quiet else sys.stderr, options.verbose)
+
+    def say(message: Warning | str, *about: object, **more: object) -> None:
+        display.clear()
+        complain(str(message))
+
     refuse_places(options)
     asked = arguments(options)
     refuse_format(options, asked)
     try:
-        with warnings.catch_warnings(record=True) as noted:
+        with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = say
             made = train(
                 [Path(file) for file in options.files or [STANDARD_INPUT]], options.vocab_size, min_frequency=options.min_frequency,
                 max_token_length=options.max_token_length, threads=options.threads, input=options.input, field=options.field,
@@ -91,12 +97,14 @@ def run_train(options: argparse.Namespace) -> int:
             complain(f"interrupted; --resume goes on from {checkpoint}")
         raise
     display.clear()
-    for one in noted:
-        complain(str(one.message))
     write(made, options.output)
     os.unlink(checkpoint)
     if not options.quiet:
         report(made, options)
+    if options.plots is not None:
+        from ..training.plots import draw
+
+        draw(made, [Path(file) for file in options.held_out], options.plots, input=options.input, field=options.field)
     return 0
 
 
@@ -108,9 +116,7 @@ def arguments(options: argparse.Namespace) -> dict[str, Any]:
     if options.seen_bytes:
         asked["initial_alphabet"] = b""
     if options.extend is not None:
-        from ..tokenizer import Tokenizer
-
-        return asked | {"extend": Tokenizer.from_file(options.extend)}
+        return asked | {"extend": tokenizer_of(options.extend)}
     pattern: Any = options.pattern
     if format_of(options.output) == "minbpe":
         from ..training.cutting import for_minbpe
@@ -133,12 +139,16 @@ def refuse_format(options: argparse.Namespace, asked: dict[str, Any]) -> None:
 
 def refuse_places(options: argparse.Namespace) -> None:
     """The output can be written, as far as that is known now, and is no input: said before hours of work, not behind them."""
+    from importlib.util import find_spec
+
     from ..outputs import place_of
 
     folder = os.path.dirname(options.output) or os.curdir
     if not os.path.isdir(folder):
         raise ValueError(f"{options.output}: the folder {folder} is not there")
     place_of(options.output)
+    if options.plots is not None and find_spec("matplotlib") is None:
+        raise ValueError("plots need matplotlib: pip install matplotlib")
     for file in options.files:
         if os.path.exists(options.output) and os.path.exists(file) and os.path.samefile(file, options.output):
             raise ValueError(f"{file}: this is an input and the output")
@@ -158,7 +168,3 @@ def report(made: Tokenizer, options: argparse.Namespace) -> None:
 
     found = about(made, [Path(file) for file in options.held_out], input=options.input, field=options.field)
     print_table(found.rows())
-    if options.plots is not None:
-        from ..training.plots import draw
-
-        draw(made, [Path(file) for file in options.held_out], options.plots, input=options.input, field=options.field)

@@ -2,6 +2,7 @@
 
     FILES["p50k_edit"]                 # "p50k_base": its ranks are those of that file
     encoding_of("gpt-4o-2024-05-13")   # "o200k_base"
+    similar("cl100k")                  # "cl100k_base"
 
 The tables are those of tiktoken/model.py and tiktoken_ext/openai_public.py. Invariant: the same answer for every name, by the first
 prefix in order where the name itself is not listed. The digests of the files stand in vocabularies/published.py. Rejected: the two
@@ -10,7 +11,7 @@ files of gpt2 (`vocab.bpe`, `encoder.json`), which make the ranks that r50k_base
 
 from __future__ import annotations
 
-__all__ = ["FILES", "URL", "encoding_of"]
+__all__ = ["FILES", "URL", "encoding_of", "similar"]
 
 URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 
@@ -53,3 +54,10 @@ def encoding_of(model: str) -> str | None:
         if model.startswith(tuple(prefixes.split())):
             return encoding
     return None
+
+
+def similar(name: str) -> str | None:
+    """The encoding that may have been meant by a name that is none: that of a model, or one spelled alike; None if nothing comes close."""
+    from difflib import get_close_matches
+
+    return encoding_of(name) or next(iter(get_close_matches(name, FILES, n=1)), None)

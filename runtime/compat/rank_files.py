@@ -1,6 +1,6 @@
 """The rank files of OpenAI: the name of an encoding in, the content of its file out, from the disk or fetched.
 
-    rank_file("cl100k_base")            # (b"IQ== 0\\nIg== 1\\n...", "/tmp/data-gym-cache/9b5ad71b2ce5302211f9c61530b329a4922fc6a4")
+    on_disk("cl100k_base")              # (b"IQ== 0\\nIg== 1\\n...", "/tmp/data-gym-cache/9b5ad71b2ce5302211f9c61530b329a4922fc6a4")
 
 `on_disk` looks in BITLEX_VOCABULARY, a directory with files as `cl100k_base.tiktoken`, and in the cache that tiktoken keeps
 (TIKTOKEN_CACHE_DIR, DATA_GYM_CACHE_DIR, or data-gym-cache among the temporary files), where a file is called by the SHA-1 of its

@@ -64,13 +64,19 @@ def train(
     from ..lexers import workers_of
     from ..tokenizer import Tokenizer
     from .checkpoint import Keeper, read
-    from .cutting import cutting
+    from .cutting import cutting, may_be_family
     from .memory import bytes_of
     from .session import Session, Settings
 
     rule = rule_of(tie_break)
+    if not hasattr(vocab_size, "__index__"):
+        raise TypeError(f"vocab_size is {vocab_size!r}; it may be an int")
     if not rule.chooses_bytes and (initial_alphabet is not None or limit_alphabet is not None):
         raise ValueError(f"initial_alphabet and limit_alphabet go with tie_break='huggingface', not {tie_break!r}")
+    numbers = {"min_frequency": min_frequency, "max_token_length": max_token_length, "limit_alphabet": limit_alphabet}
+    for argument, number in numbers.items():
+        if number is not None and number < 0:
+            raise ValueError(f"{argument} is {number}; it may be 0 or more")
     if not isinstance(extend, Tokenizer | None):
         raise TypeError(f"extend is {extend!r:.80}; it may be a Tokenizer, which Tokenizer.from_file reads")
     if extend is not None and pattern is not None:
@@ -80,6 +86,9 @@ def train(
     if len(set(special_tokens)) != len(special_tokens) or not all(special_tokens):
         raise ValueError(f"special_tokens are not distinct, or one is empty: {list(special_tokens)}")
     workers = workers_of(threads)
+    misspelled = may_be_family(pattern)
+    if misspelled is not None:
+        warnings.warn(f"pattern {pattern!r} is read as a regular expression: {misspelled}", stacklevel=2)
     cut = cutting(extend.lexer if extend is not None else "gpt2" if pattern is None else pattern or None, rule)
     settings = Settings(
         rule=rule, vocabulary_size=vocab_size, special=tuple(special_tokens), min_frequency=min_frequency,
@@ -104,8 +113,15 @@ def train(
     merge(session, keeper, progress)
     made = Tokenizer(session.description(), lexer=cut.lexer)
     if made.vocabulary_size < vocab_size:
-        warnings.warn(f"vocab_size is {vocab_size}, and {made.vocabulary_size} ids were learned: no pair is left to be merged", stacklevel=2)
+        text = f"; {source!r} was read as a text, and pathlib.Path({source!r}) is the file" if is_path(source) else ""
+        learned = f"vocab_size is {vocab_size}, and {made.vocabulary_size} ids were learned: no pair is left to be merged{text}"
+        warnings.warn(learned, stacklevel=2)
     return made
+
+
+def is_path(source: Any) -> bool:
+    """Whether a text is the path of a file, which may have been meant."""
+    return isinstance(source, str) and 0 < len(source) < 256 and os.path.exists(source)
 
 
 def merge(session: Session, keeper: Keeper | None, progress: Callable[[Progress], object] | None) -> None:

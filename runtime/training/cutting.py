@@ -10,10 +10,11 @@ Invariant: the tokenizer that is trained cuts as the text was cut. A str that is
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..catalogue import families, lexer
+from ..catalogue import canonical_name, families, lexer
 from ..compiler import compile
 from ..lexers import Lexer
 
@@ -68,6 +69,16 @@ def for_minbpe(pattern: str) -> Lexer | str:
 def is_family(pattern: str) -> bool:
     wanted = pattern.lower().replace("-", "_").replace(".", "_")
     return any(wanted == name or wanted in aliases for name, aliases in families().items())
+
+
+def may_be_family(pattern: object) -> str | None:
+    """What is said of a pattern that looks like the name of a family, and is spelled as none; None of any other."""
+    if isinstance(pattern, str) and re.fullmatch(r"[A-Za-z][\w.-]+", pattern):
+        try:
+            canonical_name(pattern)
+        except ValueError as error:
+            return str(error)
+    return None
 
 
 SPELLED = {"individual": "individual_digits"}

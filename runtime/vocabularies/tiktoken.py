@@ -111,6 +111,8 @@ def describe(
 
 def special_tokens(special: Mapping[str, int], where: str) -> tuple[AddedToken, ...]:
     """Special tokens in order of their ids, checked."""
+    if not isinstance(special, Mapping):
+        raise TypeError(f"special is {special!r:.80}; it may be a dict of ids by special tokens")
     for content, number in special.items():
         if not content or not isinstance(content, str):
             raise VocabularyError(f"{where}: special token {content!r} is no text")

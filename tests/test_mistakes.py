@@ -1,0 +1,126 @@
+"""What users get wrong again and again, and what they are told: names that are like others, and what is of another type."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import bitlex
+from bitlex import Tokenizer
+from bitlex.cli import main
+from bitlex.commands.console import complain
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In an empty folder, without the hub."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("cl100k_base.tiktoken", "cl100k_base"), ("cl100k", "cl100k_base"), ("o200k_bas", "o200k_base"), ("gpt-4o", "o200k_base")],
+)
+def test_names_that_are_like_that_of_an_encoding(name: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for source in (name, Path(name)):
+        for make in (Tokenizer.from_file, Tokenizer.from_tiktoken):
+            with pytest.raises(FileNotFoundError) as raised:
+                make(source)
+            assert str(raised.value) == f"{name}: no such file; did you mean Tokenizer.from_tiktoken('{meant}')?"
+    with pytest.raises(FileNotFoundError) as raised:
+        main(["vocab", name])
+    complain(raised.value)
+    assert capsys.readouterr().err.startswith(f"bitlex: {name}: no such file (did you mean {meant}?)")
+
+
+def test_names_that_are_like_nothing() -> None:
+    for make in (Tokenizer.from_file, Tokenizer.from_tiktoken):
+        with pytest.raises(FileNotFoundError, match=r"No such file or directory: 'mine\.json'$"):
+            make("mine.json")
+
+
+def test_a_family_that_is_spelled_wrong_is_no_silent_pattern() -> None:
+    with pytest.warns(UserWarning, match="^pattern 'cl100' is read as a regular expression: no family 'cl100'; did you mean cl100k") as noted:
+        bitlex.train("text", 256, pattern="cl100")
+    assert noted[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for pattern in ("", ".", r"\w+", "CL100K", "qwen2.5"):
+            bitlex.train("text", 256, pattern=pattern)
+
+
+def test_a_path_that_is_read_as_a_text() -> None:
+    Path("book.txt").write_text("a book")
+    with pytest.warns(UserWarning, match=r"to be merged; 'book\.txt' was read as a text, and pathlib\.Path\('book\.txt'\) is the file$"):
+        bitlex.train("book.txt", 300)
+
+
+def test_what_is_of_another_type(tmp_path: Path) -> None:
+    wrong: Any = "300"
+    with pytest.raises(TypeError, match=r"^vocab_size is '300'; it may be an int$"):
+        bitlex.train("text", wrong)
+    with pytest.raises(TypeError, match="interpreted as an integer"):
+        bitlex.train("text", 256).stream(hold=wrong)
+    Path("mine.tiktoken").write_text("IQ== 0\n")
+    with pytest.raises(TypeError, match=r"^special is \['<s>'\]; it may be a dict of ids by special tokens$"):
+        Tokenizer.from_file("mine.tiktoken", family="gpt2", special=["<s>"])
+
+
+@pytest.mark.parametrize("item", [None, "1", 1.0, [1, 2], "x" * 200])
+def test_what_is_no_int_among_ids_is_named_by_its_place(item: Any, tier: str) -> None:
+    tokenizer = bitlex.train("text", 256)
+    message = f"ids[2] is {item!r:.100}, which is no int"
+    for decode in (tokenizer.decode, tokenizer.decode_bytes, tokenizer.decode_with_offsets, tokenizer.decode_stream().feed):
+        with pytest.raises(TypeError) as raised:
+            decode([1, 2, item])
+        assert str(raised.value) == message
+    with pytest.raises(TypeError) as raised:
+        tokenizer.decode_batch([[1], [1, 2, item]])
+    assert str(raised.value) == f"batch[1]: {message}"
+
+
+def test_a_tokenizer_to_be_extended_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def from_tiktoken(name: str) -> Tokenizer:
+        asked.append(name)
+        return bitlex.train("", 256)
+
+    monkeypatch.setattr(Tokenizer, "from_tiktoken", from_tiktoken)
+    Path("book.txt").write_text("ab ab ab")
+    assert main(["train", "book.txt", "--extend", "cl100k_base", "--vocab-size", "257", "--quiet", "-o", "mine.bitlex"]) == 0
+    assert asked == ["cl100k_base"]
+
+
+@pytest.mark.parametrize("argument", ["min_frequency", "max_token_length", "limit_alphabet"])
+def test_numbers_below_zero(argument: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options: dict[str, Any] = {argument: -1}
+    with pytest.raises(ValueError, match=rf"^{argument} is -1; it may be 0 or more$") as raised:
+        bitlex.train("text", 256, tie_break="huggingface", **options)
+    complain(raised.value)
+    assert capsys.readouterr().err == f"bitlex: --{argument.replace('_', '-')} is -1; it may be 0 or more\n"
+
+
+def test_plots_without_matplotlib_are_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    Path("book.txt").write_text("ab ab ab")
+    with pytest.raises(ValueError, match=r"^plots need matplotlib: pip install matplotlib$"):
+        main(["train", "book.txt", "--vocab-size", "257", "--plots", "plots", "-o", "mine.bitlex"])
+    assert not Path("mine.bitlex").exists()
+
+
+def test_plots_are_drawn_without_a_report_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+    monkeypatch.setattr("bitlex.training.plots.draw", lambda made, held_out, folder, **options: drawn.append(folder))
+    monkeypatch.setitem(sys.modules, "matplotlib", ModuleType("matplotlib"))
+    sys.modules["matplotlib"].__spec__ = ModuleSpec("matplotlib", None)
+    Path("book.txt").write_text("ab ab ab")
+    assert main(["train", "book.txt", "--vocab-size", "257", "--plots", "plots", "--quiet", "-o", "mine.bitlex"]) == 0
+    assert drawn == ["plots"]
