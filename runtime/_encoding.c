@@ -4,37 +4,26 @@
  */
 #include "_tokens.h"
 
-/* One of those that wait lies where it is taken without a lock: for a short text, a lock is a tenth of the call. */
-static Working *take_spare(Encoder *self)
+/* Put w, or nothing, in a place of those that wait; what was there comes back. By one instruction: a process may fork while a thread has a
+ * lock, and the child would wait for it for ever. For a short text, a lock is also a tenth of the call. */
+static Working *exchange(Encoder *self, size_t place, Working *w)
 {
 #if defined(__GNUC__)
-    return __atomic_exchange_n(&self->spare, NULL, __ATOMIC_ACQUIRE);
-#else
-    (void)self;
-    return NULL;
-#endif
-}
-
-static int put_spare(Encoder *self, Working *w)
-{
-#if defined(__GNUC__)
-    Working *none = NULL;
-    return __atomic_compare_exchange_n(&self->spare, &none, w, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-#else
-    (void)self;
-    (void)w;
-    return 0;
+    return __atomic_exchange_n(&self->idle[place], w, __ATOMIC_ACQ_REL);
+#else /* where nothing forks */
+    Working *found;
+    PyThread_acquire_lock(self->lock, WAIT_LOCK);
+    found = self->idle[place];
+    self->idle[place] = w;
+    PyThread_release_lock(self->lock);
+    return found;
 #endif
 }
 
 Working *bitlex_py_begin_work(Encoder *self)
 {
-    Working *w = take_spare(self);
-    if (w != NULL) return w;
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
-    w = self->idle;
-    if (w != NULL) self->idle = w->next;
-    PyThread_release_lock(self->lock);
+    Working *w = NULL;
+    for (size_t i = 0; w == NULL && i < MOST_THREADS; i++) w = exchange(self, i, NULL);
     if (w != NULL) return w;
     w = PyMem_RawCalloc(1, sizeof *w);
     if (w == NULL) return NULL;
@@ -49,15 +38,13 @@ Working *bitlex_py_begin_work(Encoder *self)
 
 void bitlex_py_end_work(Working *w, Encoder *self)
 {
-    if (put_spare(self, w)) return;
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
-    w->next = self->idle;
-    self->idle = w;
-    PyThread_release_lock(self->lock);
+    for (size_t i = 0; w != NULL && i < MOST_THREADS; i++) w = exchange(self, i, w);
+    bitlex_py_free_work(w);
 }
 
 void bitlex_py_free_work(Working *w)
 {
+    if (w == NULL) return;
     bpe_encoder_free(w->caches);
     PyMem_RawFree(w->cursor);
     PyMem_RawFree(w->scratch);

@@ -29,6 +29,8 @@
 #include "bpe_neighbours.h"
 #include "specials.h"
 
+#define MOST_THREADS 1024 /* of a call */
+
 typedef struct {
     PyObject_HEAD
     specials tokens;
@@ -42,7 +44,7 @@ typedef struct {
     bpe_decoder decoder;
     PyObject *decoded;    /* {id: bytes} of what is not in the vocabulary, or otherwise */
     PyThread_type_lock lock;
-    struct Working *idle, *spare; /* what nobody works with now; and one of them apart */
+    struct Working *idle[MOST_THREADS]; /* what nobody works with now, and NULLs */
     bpe_neighbours neighbours; /* zeros until they are asked for */
     PyObject **numbers;   /* the ints of ids that were asked for as a list */
 } Encoder;
@@ -89,7 +91,6 @@ typedef struct Working {
     void *offsets;         /* of pieces, of streams */
     size_t offsets_size;
     Ids ids;               /* memory for those of a call, of streams */
-    struct Working *next;  /* of those that wait */
 } Working;
 
 typedef enum { ENCODED, NO_ROOM, NO_BYTE, TOO_LONG, STOPPED, WHOLE } Encoded; /* WHOLE: see _strings.c */
