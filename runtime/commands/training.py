@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +95,8 @@ def run_train(options: argparse.Namespace) -> int:
     for one in noted:
         complain(str(one.message))
     write(made, options.output)
-    os.unlink(checkpoint)
+    with suppress(FileNotFoundError):  # of another run with the same output, which was done before
+        os.unlink(checkpoint)
     if not options.quiet:
         report(made, options)
     return 0
