@@ -9,7 +9,6 @@
  */
 #include "_tokens.h"
 
-#define MOST_THREADS 1024
 #define SHORT (UTF8_LENT - UTF8_SLACK) /* bytes of a text */
 #if SHORT + BPE_PADDING > FEW_IDS
 #error "the ids of a short text are too many to be copied"
@@ -424,12 +423,8 @@ static void encoder_dealloc(Encoder *self)
     PyTypeObject *type = Py_TYPE(self);
     for (uint32_t i = 0; self->numbers != NULL && i < self->vocabulary.token_count; i++) Py_XDECREF(self->numbers[i]);
     PyMem_Free(self->numbers);
-    if (self->spare != NULL) bitlex_py_free_work(self->spare);
-    while (self->idle != NULL) {
-        Working *w = self->idle;
-        self->idle = w->next;
-        bitlex_py_free_work(w);
-    }
+    for (size_t i = 0; i < MOST_THREADS; i++) bitlex_py_free_work(self->idle[i]);
+    bitlex_py_free_work(self->spare);
     if (self->lock != NULL) PyThread_free_lock(self->lock);
     bpe_decoder_end(&self->decoder);
     bpe_neighbours_end(&self->neighbours);

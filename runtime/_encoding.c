@@ -4,13 +4,26 @@
  */
 #include "_tokens.h"
 
+/* Put w, or nothing, in a place of those that wait; what was there comes back. By one instruction: a process may fork while a thread has a
+ * lock, and the child would wait for it for ever. */
+static Working *exchange(Encoder *self, size_t place, Working *w)
+{
+#if defined(__GNUC__)
+    return __atomic_exchange_n(&self->idle[place], w, __ATOMIC_ACQ_REL);
+#else /* where nothing forks */
+    Working *found;
+    PyThread_acquire_lock(self->lock, WAIT_LOCK);
+    found = self->idle[place];
+    self->idle[place] = w;
+    PyThread_release_lock(self->lock);
+    return found;
+#endif
+}
+
 Working *bitlex_py_begin_work_apart(Encoder *self)
 {
-    Working *w;
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
-    w = self->idle;
-    if (w != NULL) self->idle = w->next;
-    PyThread_release_lock(self->lock);
+    Working *w = NULL;
+    for (size_t i = 0; w == NULL && i < MOST_THREADS; i++) w = exchange(self, i, NULL);
     if (w != NULL) return w;
     w = PyMem_RawCalloc(1, sizeof *w);
     if (w == NULL) return NULL;
@@ -25,10 +38,8 @@ Working *bitlex_py_begin_work_apart(Encoder *self)
 
 void bitlex_py_end_work_apart(Working *w, Encoder *self)
 {
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
-    w->next = self->idle;
-    self->idle = w;
-    PyThread_release_lock(self->lock);
+    for (size_t i = 0; w != NULL && i < MOST_THREADS; i++) w = exchange(self, i, w);
+    bitlex_py_free_work(w);
 }
 
 void bitlex_py_offer_spare(Encoder *self)
@@ -39,6 +50,7 @@ void bitlex_py_offer_spare(Encoder *self)
 
 void bitlex_py_free_work(Working *w)
 {
+    if (w == NULL) return;
     bpe_encoder_free(w->caches);
     PyMem_RawFree(w->cursor);
     PyMem_RawFree(w->scratch);

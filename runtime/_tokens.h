@@ -29,6 +29,8 @@
 #include "bpe_neighbours.h"
 #include "specials.h"
 
+#define MOST_THREADS 1024 /* of a call */
+
 typedef struct {
     PyObject_HEAD
     specials tokens;
@@ -42,8 +44,8 @@ typedef struct {
     bpe_decoder decoder;
     PyObject *decoded;    /* {id: bytes} of what is not in the vocabulary, or otherwise */
     PyThread_type_lock lock;
-    struct Working *idle;  /* what nobody works with now, behind the lock; */
-    struct Working *spare; /* and one of them apart, for who has the GIL: for a short text, a lock is a tenth of the call */
+    struct Working *idle[MOST_THREADS]; /* what nobody works with now, and NULLs */
+    struct Working *spare;              /* and one of them apart, for who has the GIL */
     bpe_neighbours neighbours; /* zeros until they are asked for */
     PyObject **numbers;   /* the ints of ids that were asked for as a list */
 } Encoder;
@@ -91,7 +93,6 @@ typedef struct Working {
     uint32_t *starts, *ends;
     size_t pieces_room;    /* for so many */
     Ids ids;               /* memory for those of a call, of streams */
-    struct Working *next;  /* of those that wait */
 } Working;
 
 typedef enum { ENCODED, NO_ROOM, NO_BYTE, TOO_LONG, STOPPED, WHOLE } Encoded; /* WHOLE: see _strings.c */

@@ -11,8 +11,6 @@
 #include "_tokens.h"
 #include "train.h"
 
-#define MOST_THREADS 1024
-
 typedef struct {
     PyObject_HEAD
     Machine *machine;

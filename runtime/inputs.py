@@ -148,6 +148,8 @@ class Source:
         if PurePath(self.path).suffix in COMPRESSED:
             return True
         try:
+            if self.path != STANDARD_INPUT:
+                return may_wait(self.path)  # who writes to a pipe writes to the first that opens it, and to nobody when that closes it
             with opened(self.path) as file:
                 return may_wait(file)
         except (OSError, ValueError):  # reading it will say so, or it is no file of the system

@@ -46,11 +46,11 @@ def mapped(file: BinaryIO) -> memoryview:
         return memoryview(file.read())
 
 
-def may_wait(file: BinaryIO) -> bool:
-    """Whether reading may wait for someone to write: anything but a file on a disk."""
+def may_wait(file: BinaryIO | str) -> bool:
+    """Whether reading may wait for someone to write: anything but a file on a disk. A path is not opened for that."""
     import stat
 
-    return not stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+    return not stat.S_ISREG(os.stat(file if isinstance(file, str) else file.fileno()).st_mode)
 
 
 def nothing_is_there(file: BinaryIO) -> bool:

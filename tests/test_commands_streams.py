@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import subprocess
 import sys
@@ -40,6 +41,20 @@ def test_ids_come_out_while_the_pipe_is_open(named: list[str], tokenizer: Tokeni
         process.stdin.close()
         ids = list(map(int, (first + process.stdout.read()).split()))
     assert ids == tokenizer.encode("hello world 12\u4e2d") and process.returncode == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("command", ["encode", "count"])
+def test_a_named_pipe_is_opened_once(named: list[str], tokenizer: Tokenizer, tmp_path: Path, command: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen([*COMMAND, command, *named, "pipe"], stdout=subprocess.PIPE, cwd=tmp_path) as process:
+        try:
+            (tmp_path / "pipe").write_bytes(TEXT)
+            found = process.communicate(timeout=20)[0].split()
+        finally:
+            process.kill()
+    ids = tokenizer.encode(TEXT)
+    assert found == ([b"%d" % number for number in ids] if command == "encode" else [b"%d" % len(ids), b"pipe"])
 
 
 @pytest.mark.parametrize("compressed", [False, True])

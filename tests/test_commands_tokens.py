@@ -182,6 +182,9 @@ def test_what_would_overwrite_is_refused(folder: Path, ranks: tuple[str, ...]) -
     assert refusal("encode", *ranks, "y/*", "-o", "out/", "--format", "jsonl") == "the manifest and y/bitlex-manifest would both go to bitlex-manifest.jsonl"
     assert refusal("encode", *ranks, "x/a", "-o", "x/../x/a", "--format", "txt") == "x/a: this is an input and an output"
     assert refusal("encode", *ranks, "-", "-o", "out/") == "standard input goes to a file: -o FILE"
+    assert refusal("decode", *ranks, "x/a", "-o", "y/../x/a") == "x/a: this is an input and an output"
+    assert refusal("decode", *ranks, "y/a.npy", "-o", "y/a.idx.npy") == "y/a.idx.npy: this is an input and an output"
+    assert refusal("vocab", *ranks[1:], "--save", ranks[1]) == f"{ranks[1]}: this is an input and an output"
     assert left(folder) == before
 
 

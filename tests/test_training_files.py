@@ -275,6 +275,25 @@ def test_killed_at_any_time(number: signal.Signals, tmp_path: Path) -> None:
     assert all(name.startswith(".") for name in left) and (number == signal.SIGKILL or not left)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_a_checkpoint_has_one_training_at_a_time(tmp_path: Path) -> None:
+    pytest.importorskip("bitlex._native", reason="without the C extension, nothing is written while texts are counted")
+    (tmp_path / "in.txt").write_text(PROSE, encoding="utf-8")
+    options: dict[str, Any] = {"memory": 1, "checkpoint": tmp_path / "kept"}
+    refused: list[str] = []
+
+    def another(now: Progress) -> None:
+        if now.phase == "counting":
+            with pytest.raises(ValueError) as error:
+                bitlex.train(tmp_path / "in.txt", 400, **options)
+            refused.append(str(error.value))
+
+    made = bitlex.train(tmp_path / "in.txt", 400, progress=another, **options)
+    assert refused == [f"{tmp_path / 'kept.runs'}: another training, which still runs, writes to it; give another checkpoint or output"]
+    assert made.description.digest == bitlex.train(tmp_path / "in.txt", 400).description.digest
+    bitlex.train(tmp_path / "in.txt", 400, resume=True, **options)
+
+
 @pytest.mark.parametrize("begun", [False, True])
 def test_ctrl_c_says_how_to_go_on(begun: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     kept = tmp_path / "out.bitlex.checkpoint"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..documents import Around
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
 __all__ = [
-    "INPUTS", "TOKENIZER", "around", "refuse_device", "sources", "special", "tokenizer", "tokenizer_of", "which_inputs", "which_special",
+    "INPUTS", "TOKENIZER", "around", "refuse_device", "refuse_inputs", "sources", "special", "tokenizer", "tokenizer_of", "which_inputs",
+    "which_special",
     "which_tokenizer",
 ]  # fmt: skip
 
@@ -126,6 +128,14 @@ def which_inputs(to: argparse.ArgumentParser) -> None:
 def sources(options: argparse.Namespace, found: list[Found] | None = None) -> list[Source]:
     found = find(options.files or [STANDARD_INPUT]) if found is None else found
     return [Source(one.path, options.input, options.field) for one in found]
+
+
+def refuse_inputs(inputs: Iterable[str], outputs: Iterable[str]) -> None:
+    """No output may take the place of an input."""
+    places = {os.path.realpath(path) for path in outputs}
+    for path in inputs:
+        if path != STANDARD_INPUT and os.path.realpath(path) in places:
+            raise ValueError(f"{path}: this is an input and an output")
 
 
 def refuse_device(path: str | None) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..inputs import STANDARD_INPUT, InputError, find
-from ..outputs import NUMBERS, whole_files
+from ..outputs import NUMBERS, index_of, whole_files
 from ..token_files import IdFile, Part, is_index
 from . import Commands
-from .choosing import TOKENIZER, refuse_device, tokenizer, which_tokenizer
+from .choosing import TOKENIZER, refuse_device, refuse_inputs, tokenizer, which_tokenizer
 from .console import complain
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def run_decode(options: argparse.Namespace) -> int:
     refuse_device(options.output)
     paths = [one.path for one in find(options.files or [STANDARD_INPUT])]
     paths = [path for path in paths if path in options.files or not is_index(path)]  # which a glob finds beside its ids
+    if options.output is not None:
+        refuse_inputs([read for path in paths for read in (path, index_of(path))], [options.output])
     files = [IdFile(path, options.input, options.dtype, options.field) for path in paths]
     chosen = tokenizer(options)
     try:

@@ -94,6 +94,7 @@ class Encoding:
 
     def __init__(self, options: argparse.Namespace, chosen: Tokenizer, inputs: list[Source]) -> None:
         self.options, self.tokenizer, self.inputs = options, chosen, inputs
+        self.paths = [source.path for source in inputs]
         special = choosing.special(options, chosen)
         self.encode: dict[str, Any] = {"threads": options.threads, "around": choosing.around(options, chosen), **special}
         self.progress = Progress(None if options.quiet else sys.stderr, sum(source.size for source in inputs))
@@ -145,7 +146,7 @@ class Encoding:
         return self.ended(code)
 
     def to_file(self, path: str, format: str) -> int:
-        refuse_inputs(self.inputs, written(path, format))
+        choosing.refuse_inputs(self.paths, written(path, format))
         try:
             with writing(path, format, self.options.dtype) as output:
                 for source in self.inputs:
@@ -159,7 +160,7 @@ class Encoding:
 
         outputs = [f"{one.name}.{format}" for one in found]
         refuse_collisions(found, outputs, format)
-        refuse_inputs(self.inputs, [os.path.join(folder, name) for output in outputs for name in written(output, format)])
+        choosing.refuse_inputs(self.paths, [os.path.join(folder, name) for output in outputs for name in written(output, format)])
         os.makedirs(folder, exist_ok=True)
         code = 0
         with Manifest.begin(folder, self.settings(format), resume=self.options.resume) as manifest:
@@ -207,14 +208,6 @@ class Encoding:
         if not code:
             self.progress.end(f"{len(self.inputs):,} inputs, {self.documents:,} documents", self.length, self.tokens)
         return code
-
-
-def refuse_inputs(inputs: list[Source], paths: list[str]) -> None:
-    """No output may take the place of an input."""
-    places = {os.path.realpath(path) for path in paths}
-    for source in inputs:
-        if source.path != STANDARD_INPUT and os.path.realpath(source.path) in places:
-            raise ValueError(f"{source.path}: this is an input and an output")
 
 
 def refuse_collisions(found: list[Found], outputs: list[str], format: str) -> None:

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +99,8 @@ def run_train(options: argparse.Namespace) -> int:
         raise
     display.clear()
     write(made, options.output)
-    os.unlink(checkpoint)
+    with suppress(FileNotFoundError):  # of another run with the same output, which was done before
+        os.unlink(checkpoint)
     if not options.quiet:
         report(made, options)
     if options.plots is not None:

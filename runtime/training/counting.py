@@ -18,7 +18,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -77,7 +77,7 @@ class Counting:
 
         assert isinstance(lexer._machine, _native.Machine)
         self.make = partial(_native.Counter, lexer._machine, self.before.key)
-        self.file = nameless(folder) if path is None else os.open(path, os.O_RDWR | os.O_CREAT | CLOSED, 0o600)
+        self.file = nameless(folder) if path is None else claimed(path)
         if path is not None:
             self.take_over()
         self.counter = self.make(self.limit, self.file, self.before.place)
@@ -176,6 +176,25 @@ class Counting:
         if self.file >= 0:
             os.close(self.file)
             self.file = -1
+
+
+def claimed(path: str) -> int:
+    """The open file of runs of a name, which no other training has as long as it is open: two would write over each other's runs."""
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | CLOSED, 0o600)
+        try:
+            from fcntl import LOCK_EX, LOCK_NB, flock
+
+            flock(file, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            raise ValueError(f"{path}: another training, which still runs, writes to it; give another checkpoint or output") from None
+        except (ImportError, OSError):  # a system, or a folder, without locks
+            return file
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.stat(path), os.fstat(file)):
+                return file
+        os.close(file)  # who had it before has just removed it
 
 
 @contextmanager
