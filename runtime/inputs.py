@@ -260,7 +260,7 @@ class Source:
                         number += 1
                         yield Document(number, self.text_of(row, number))
                     self.position = self.size * number // rows
-        except ArrowException as error:
+        except (ArrowException, UnicodeDecodeError) as error:  # a name of a column may be no UTF-8 either
             raise self.error(0, error) from None
 
     def values(self, batch: Any, behind: int) -> Iterator[Any]:

@@ -199,6 +199,14 @@ def test_parquet_whose_rows_are_no_python_values(tmp_path: Path) -> None:
     assert refusal(path, field="in.b") == "FILE: row 1: what is at 'in.b' is no text, but a number"
 
 
+def test_parquet_whose_columns_have_no_name(tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pyarrow.table({"a": ["x"], "name": ["y"]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"name", b"na\xffe"))
+    assert refusal(path, field="a").startswith("FILE: ")
+
+
 def test_parquet_with_two_columns_of_one_name(tmp_path: Path) -> None:
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pyarrow.table([["x"], ["y"], ["z"]], names=["text", "text", "other"]), tmp_path / "a.parquet")

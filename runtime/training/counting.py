@@ -78,8 +78,12 @@ class Counting:
         assert isinstance(lexer._machine, _native.Machine)
         self.make = partial(_native.Counter, lexer._machine, self.before.key)
         self.file = nameless(folder) if path is None else claimed(path)
-        if path is not None:
-            self.take_over()
+        try:
+            if path is not None:
+                self.take_over()
+        except BaseException:
+            self.close()  # or it could not be tried again
+            raise
         self.counter = self.make(self.limit, self.file, self.before.place)
 
     def take_over(self) -> None:
