@@ -3,11 +3,12 @@
     with Progress(sys.stderr, total_bytes) as progress:
         progress.show(position, length, tokens)  # [#########-----------]  47 %  212 MB/s  51.3 M tokens/s  3 s left
 
-Invariant: nothing is ever written to what is no terminal. Rejected: a package for it (this is all there is to it).
+Invariant: nothing is ever written to what is no terminal, or a dumb one. Rejected: a package for it (this is all there is to it).
 """
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, TextIO
 
@@ -21,10 +22,10 @@ PAUSE = 0.1  # seconds between two pictures
 
 
 class Line:
-    """The last line of a terminal, written again and again; nothing at all anywhere else."""
+    """The last line of a terminal that can wipe it, written again and again; nothing at all anywhere else."""
 
     def __init__(self, stream: TextIO | None) -> None:
-        self.terminal = stream if stream is not None and stream.isatty() else None
+        self.terminal = stream if stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb" else None
 
     def show(self, text: str) -> None:
         if self.terminal is not None:

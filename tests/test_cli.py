@@ -379,7 +379,7 @@ def test_prove_shows_its_progress_on_a_terminal_and_stops_at_ctrl_c() -> None:
     needs("interegular", "regex")
     ours, terminal = os.openpty()
     command = [*COMMAND, "prove", "cl100k", "--k", "6"]  # hours
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, preexec_fn=listen) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, preexec_fn=listen, env=os.environ | {"TERM": "xterm"}) as process:
         os.close(terminal)
         shown = b""
         while b",000 of 616,067,010 texts" not in shown:

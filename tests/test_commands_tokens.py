@@ -595,7 +595,7 @@ def test_progress_is_for_the_terminal(folder: Path, ranks: tuple[str, ...], quie
     os.mkfifo(folder / "b")
     command = [*COMMAND, "encode", *ranks, "a.jsonl", "b", "--input", "jsonl", "-o", "ids.npy", *["--quiet"] * quiet]
     ours, terminal = os.openpty()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, env=os.environ | {"TERM": "xterm"}) as process:
         os.close(terminal)
         with open("b", "wb", buffering=0) as pipe:
             for _ in range(5):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from importlib.machinery import ModuleSpec
+from io import StringIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,7 @@ import bitlex
 from bitlex import Tokenizer
 from bitlex.cli import main
 from bitlex.commands.console import complain
+from bitlex.terminal import Line
 
 
 @pytest.fixture(autouse=True)
@@ -124,3 +126,15 @@ def test_plots_are_drawn_without_a_report_too(monkeypatch: pytest.MonkeyPatch) -
     Path("book.txt").write_text("ab ab ab")
     assert main(["train", "book.txt", "--vocab-size", "257", "--plots", "plots", "--quiet", "-o", "mine.bitlex"]) == 0
     assert drawn == ["plots"]
+
+
+@pytest.mark.parametrize(("name", "shown"), [("xterm", "\r\x1b[Kmerging"), ("dumb", "")])
+def test_a_dumb_terminal_is_shown_no_line_that_it_cannot_wipe(name: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", name)
+    terminal = Terminal()
+    Line(terminal).show("merging")
+    assert terminal.getvalue() == shown
