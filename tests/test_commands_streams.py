@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -48,11 +49,13 @@ def test_ids_come_out_while_the_pipe_is_open(named: list[str], tokenizer: Tokeni
 def test_a_named_pipe_is_opened_once(named: list[str], tokenizer: Tokenizer, tmp_path: Path, command: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     with subprocess.Popen([*COMMAND, command, *named, "pipe"], stdout=subprocess.PIPE, cwd=tmp_path) as process:
+        writer = Thread(target=(tmp_path / "pipe").write_bytes, args=[TEXT], daemon=True)  # both pipes may be full
+        writer.start()
         try:
-            (tmp_path / "pipe").write_bytes(TEXT)
-            found = process.communicate(timeout=20)[0].split()
+            found = process.communicate(timeout=60)[0].split()
         finally:
             process.kill()
+    writer.join()
     ids = tokenizer.encode(TEXT)
     assert found == ([b"%d" % number for number in ids] if command == "encode" else [b"%d" % len(ids), b"pipe"])
 
