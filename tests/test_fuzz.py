@@ -29,6 +29,9 @@ def test_random_inputs(block: int, lanes_from: int, tmp_path: Path) -> None:
     assert "no difference" in run(program, "1.5", str(block))
     (tmp_path / "input").write_bytes(bytes(range(256)) * 8)
     run(program, "input", "input", folder=tmp_path)
+    for cut in range(8):  # blanks in parts, of which no end tells what is open before it
+        (tmp_path / f"blanks{cut}").write_bytes(bytes([0, 0, 0, 0, *range(cut, cut + 8 * 29, 29)]) + b"word" + b" \t" * 300)
+    run(program, *(f"blanks{cut}" for cut in range(8)), folder=tmp_path)
 
 
 @pytest.mark.parametrize(("block", "lanes_from"), BLOCKS)

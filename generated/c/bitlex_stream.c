@@ -26,7 +26,8 @@
 #define STATES 64
 #define RUN 32   /* equal characters that are worth a look whether they change anything */
 #define LONG_RUN 256 /* units of a part, for which they are where there is a table */
-#define LOOK 128 /* units at the end of a part that are asked what settles the places that are open before it; mostly the first of them tells */
+/* Units at the end of a part that are asked what settles the places that are open before it; mostly the first of them tells. */
+#define LOOK (BITLEX_BLOCK < 128 ? BITLEX_BLOCK : 128)
 #define LITTLE 9 /* bytes that are few characters, unless they are ASCII */
 #define SHORT 24 /* units that are not worth more than one step each */
 
