@@ -26,8 +26,7 @@
 #define STATES 64
 #define RUN 32   /* equal characters that are worth a look whether they change anything */
 #define LONG_RUN 256 /* units of a part, for which they are where there is a table */
-/* Units at the end of a part that are asked what settles the places that are open before it; mostly the first of them tells. */
-#define LOOK (BITLEX_BLOCK < 128 ? BITLEX_BLOCK : 128)
+#define LOOK 128 /* units at the end of a part that are asked what settles the places that are open before it; mostly the first of them tells */
 #define LITTLE 9 /* bytes that are few characters, unless they are ASCII */
 #define SHORT 24 /* units that are not worth more than one step each */
 
@@ -676,7 +675,7 @@ static size_t run(bitlex_stream *s, bitlex_cursor *c, void *scratch, const uint8
 {
     const uint64_t origin = narrow == NULL ? s->length : (UINT64_C(1) << 32) + (uint32_t)(s->length + narrow->shift);
     const size_t units = (size_t)bitlex_begin_open(c, text, length, encoding, scratch, s->forward, origin,
-                                                   s->count > 0 ? LOOK : BITLEX_BLOCK, told, tail->state);
+                                                   s->count > 0 && LOOK < BITLEX_BLOCK ? LOOK : BITLEX_BLOCK, told, tail->state);
     size_t total = 0, handed = 0, more;
     *stored = 0;
     if (units == 0) return 0;
