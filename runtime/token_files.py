@@ -45,12 +45,13 @@ class IdFile:
 
     format  "npy", "bin", "jsonl" or "txt"; None: what the name of the file says, and txt if it says nothing
     number  "u16" or "u32", of a .bin file; None: what its index tells
+    highest the greatest id there may be: where u16 cannot hold it, a .bin file that is u16 by its index is one of u32, cut to half
     field   where the ids are in the objects of a JSONL file; its lines may also be arrays
     """
 
-    def __init__(self, path: str, format: str | None = None, number: str | None = None, field: str = "ids") -> None:
+    def __init__(self, path: str, format: str | None = None, number: str | None = None, field: str = "ids", highest: int = 0) -> None:
         suffix = (PurePath(path).with_suffix("") if PurePath(path).suffix in COMPRESSED else PurePath(path)).suffix[1:]
-        self.path, self.number, self.field = path, number, field
+        self.path, self.number, self.field, self.highest = path, number, field, highest
         self.format = format or (suffix if suffix in ("npy", "bin", "jsonl") else "txt")
         self.source = Source(path, "lines", field)
 
@@ -71,7 +72,7 @@ class IdFile:
 
         index = self.index()
         ids = self.array(index)
-        ends = [len(ids)] if index is None else index[1:].tolist()
+        ends = [len(ids)] if index is None else (end for at in range(1, len(index), MOST) for end in index[at : at + MOST].tolist())
         start = 0
         for document, end in enumerate(ends):
             for at in range(start, max(end, start + 1), MOST):
@@ -104,6 +105,8 @@ class IdFile:
             if len(fitting) != 1 and size:
                 raise InputError(f"{self.path}: no index tells the size of its numbers; say --dtype u16 or --dtype u32")
             number = fitting[0] if size else "u32"
+            if number == "u16" and self.highest >= 1 << 16:
+                raise InputError(f"{self.path}: half of the u32 that {index_of(self.path)} says; if it is whole, and of u16, say --dtype u16")
         if size % int(NUMBERS[number][-1]):
             raise InputError(f"{self.path}: {size:,} bytes are no whole number of {number}")
         return numpy.memmap(self.path, NUMBERS[number], "r") if size else numpy.empty(0, NUMBERS[number])

@@ -173,7 +173,7 @@ def test_a_folder_of_outputs(folder: Path, ranks: tuple[str, ...], by_ranks: Tok
 
 
 def test_what_would_overwrite_is_refused(folder: Path, ranks: tuple[str, ...]) -> None:
-    for name in ("x/a", "y/a", "y/a.idx", "y/bitlex-manifest"):
+    for name in ("x/a", "y/a", "y/a.idx", "y/bitlex-manifest", "z/bitlex-manifest.jsonl"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("hello")
     before = left(folder)
@@ -184,6 +184,11 @@ def test_what_would_overwrite_is_refused(folder: Path, ranks: tuple[str, ...]) -
     assert refusal("encode", *ranks, "-", "-o", "out/") == "standard input goes to a file: -o FILE"
     assert refusal("decode", *ranks, "x/a", "-o", "y/../x/a") == "x/a: this is an input and an output"
     assert refusal("decode", *ranks, "y/a.npy", "-o", "y/a.idx.npy") == "y/a.idx.npy: this is an input and an output"
+    manifest = "z/bitlex-manifest.jsonl"
+    assert refusal("encode", *ranks, manifest, "-o", "z/", "--input", "text") == f"{manifest}: this is an input and an output"
+    for command in (("encode", *ranks, "x/a", "--format", "bin"), ("decode", *ranks)):
+        assert refusal(*command, "-o", ranks[1]) == f"{ranks[1]}: this is an input and an output"
+    assert refusal("show", *ranks, "hello", "--html", ranks[1]) == f"{ranks[1]}: this is an input and an output"
     assert refusal("vocab", *ranks[1:], "--save", ranks[1]) == f"{ranks[1]}: this is an input and an output"
     assert left(folder) == before
 

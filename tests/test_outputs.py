@@ -210,6 +210,16 @@ def test_files_that_are_no_ids(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.npy") == "none.npy: No such file or directory"
 
 
+def test_numbers_cut_to_half(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    np.array([1, 2, 3, 70000], "<u4").tofile(path)
+    np.save(index_of(str(path)), np.array([0, 1, 4], np.uint64))
+    assert read(path, highest=70000) == [[1], [2, 3, 70000]]
+    path.write_bytes(path.read_bytes()[:8])
+    assert refusal(path, highest=70000) == "a.bin: half of the u32 that a.idx.npy says; if it is whole, and of u16, say --dtype u16"
+    assert read(path, highest=65535) == read(path, number="u16", highest=70000) == [[1], [0, 2, 0]]
+
+
 def test_numbers_without_an_index(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(bytes([1, 0, 2, 0, 3, 0]))

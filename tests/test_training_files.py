@@ -329,7 +329,10 @@ def test_the_command(tmp_path: Path) -> None:
     done = run("short.txt", "--vocab-size", "300", "-o", "short.model", "--quiet")
     assert (done.returncode, done.stderr) == (0, "bitlex: --vocab-size is 300, and 258 ids were learned: no pair is left to be merged\n")
     for arguments, message in (
-        (("in.txt", "--vocab-size", "400", "-o", "no/a.bitlex"), "is not there"), (("in.txt", "--vocab-size", "400", "-o", "in.txt"), "an input and the output"),
+        (("in.txt", "--vocab-size", "400", "-o", "no/a.bitlex"), "is not there"),
+        (("in.txt", "--vocab-size", "400", "-o", "in.txt"), "in.txt: this is an input and an output"),
+        (("in.txt", "--vocab-size", "500", "-o", "a.bitlex", "--extend", "a.bitlex"), "a.bitlex: this is an input and an output"),
+        (("in.txt", "--vocab-size", "400", "-o", "short.txt", "--held-out", "short.txt"), "short.txt: this is an input and an output"),
         (("in.txt", "--vocab-size", "400", "-o", "c.json", "--pattern", "cl100k"), "oniguruma"), (("no.txt", "--vocab-size", "400", "-o", "c"), "no.txt"),
         (("in.txt", "--vocab-size", "10", "-o", "c"), "alone are 256"), (("in.txt", "--vocab-size", "400", "-o", "."), ".: Is a directory"),
         (("in.txt", "--vocab-size", "400", "-o", "c", "--extend", "a.bitlex"), "alone are 400"),

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
 __all__ = [
-    "INPUTS", "TOKENIZER", "around", "refuse_device", "refuse_inputs", "sources", "special", "tokenizer", "tokenizer_of", "which_inputs",
-    "which_special",
+    "INPUTS", "TOKENIZER", "around", "refuse_device", "refuse_inputs", "sources", "special", "tokenizer", "tokenizer_files", "tokenizer_of",
+    "which_inputs", "which_special",
     "which_tokenizer",
 ]  # fmt: skip
 
@@ -79,6 +79,13 @@ def tokenizer_of(source: str, **asked: Any) -> Tokenizer:
         return Tokenizer.from_file(path, **asked)
     except TypeError as error:  # a saved one is complete
         raise ValueError(f"{source}: {error}") from None
+
+
+def tokenizer_files(source: str) -> list[str]:
+    """What a tokenizer is read from, if that is here and not far away: an input, like any other."""
+    from ..hub import tokenizer_json
+
+    return [str(tokenizer_json(source))] if os.path.exists(source) else []
 
 
 def which_special(to: argparse.ArgumentParser, *, around: bool = True) -> None:

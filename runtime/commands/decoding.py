@@ -12,7 +12,7 @@ from ..inputs import STANDARD_INPUT, InputError, find
 from ..outputs import NUMBERS, index_of, whole_files
 from ..token_files import IdFile, Part, is_index
 from . import Commands
-from .choosing import TOKENIZER, refuse_device, refuse_inputs, tokenizer, which_tokenizer
+from .choosing import TOKENIZER, refuse_device, refuse_inputs, tokenizer, tokenizer_files, which_tokenizer
 from .console import complain
 
 if TYPE_CHECKING:
@@ -56,9 +56,10 @@ def run_decode(options: argparse.Namespace) -> int:
     paths = [one.path for one in find(options.files or [STANDARD_INPUT])]
     paths = [path for path in paths if path in options.files or not is_index(path)]  # which a glob finds beside its ids
     if options.output is not None:
-        refuse_inputs([read for path in paths for read in (path, index_of(path))], [options.output])
-    files = [IdFile(path, options.input, options.dtype, options.field) for path in paths]
+        read = [name for path in paths for name in (path, index_of(path))]
+        refuse_inputs([*tokenizer_files(options.tokenizer), *read], [options.output])
     chosen = tokenizer(options)
+    files = [IdFile(path, options.input, options.dtype, options.field, chosen.vocabulary_size - 1) for path in paths]
     try:
         if options.output is None:
             write(files, chosen, options, sys.stdout.buffer)

@@ -94,7 +94,7 @@ class Encoding:
 
     def __init__(self, options: argparse.Namespace, chosen: Tokenizer, inputs: list[Source]) -> None:
         self.options, self.tokenizer, self.inputs = options, chosen, inputs
-        self.paths = [source.path for source in inputs]
+        self.read = [*choosing.tokenizer_files(options.tokenizer), *(source.path for source in inputs)]
         special = choosing.special(options, chosen)
         self.encode: dict[str, Any] = {"threads": options.threads, "around": choosing.around(options, chosen), **special}
         self.progress = Progress(None if options.quiet else sys.stderr, sum(source.size for source in inputs))
@@ -146,7 +146,7 @@ class Encoding:
         return self.ended(code)
 
     def to_file(self, path: str, format: str) -> int:
-        choosing.refuse_inputs(self.paths, written(path, format))
+        choosing.refuse_inputs(self.read, written(path, format))
         try:
             with writing(path, format, self.options.dtype) as output:
                 for source in self.inputs:
@@ -160,7 +160,8 @@ class Encoding:
 
         outputs = [f"{one.name}.{format}" for one in found]
         refuse_collisions(found, outputs, format)
-        choosing.refuse_inputs(self.paths, [os.path.join(folder, name) for output in outputs for name in written(output, format)])
+        names = [MANIFEST, *(name for output in outputs for name in written(output, format))]
+        choosing.refuse_inputs(self.read, [os.path.join(folder, name) for name in names])
         os.makedirs(folder, exist_ok=True)
         code = 0
         with Manifest.begin(folder, self.settings(format), resume=self.options.resume) as manifest:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..inputs import FORMS, STANDARD_INPUT
 from . import Commands
-from .choosing import INPUTS, tokenizer_of
+from .choosing import INPUTS, refuse_inputs, tokenizer_files, tokenizer_of
 from .console import complain, print_table
 
 if TYPE_CHECKING:
@@ -151,9 +151,8 @@ def refuse_places(options: argparse.Namespace) -> None:
     place_of(options.output)
     if options.plots is not None and find_spec("matplotlib") is None:
         raise ValueError("plots need matplotlib: pip install matplotlib")
-    for file in options.files:
-        if os.path.exists(options.output) and os.path.exists(file) and os.path.samefile(file, options.output):
-            raise ValueError(f"{file}: this is an input and the output")
+    read = [*options.files, *options.held_out, *(() if options.extend is None else tokenizer_files(options.extend))]
+    refuse_inputs(read, [options.output])
 
 
 def write(made: Tokenizer, path: str) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 from ..formats import visible
-from ..hub import tokenizer_json
 from . import Commands
-from .choosing import TOKENIZER, refuse_inputs, tokenizer, which_tokenizer
+from .choosing import TOKENIZER, refuse_inputs, tokenizer, tokenizer_files, which_tokenizer
 from .console import complain, print_table, write
 
 if TYPE_CHECKING:
@@ -49,8 +47,7 @@ def add(commands: Commands) -> None:
 def run_vocab(options: argparse.Namespace) -> int:
     chosen = tokenizer(options)
     if options.save is not None:
-        if os.path.exists(options.tokenizer):
-            refuse_inputs([str(tokenizer_json(options.tokenizer))], [options.save])
+        refuse_inputs(tokenizer_files(options.tokenizer), [options.save])
         chosen.save(options.save)
     if options.id or options.token or options.list:
         return print_tokens(options, chosen)
