@@ -6,7 +6,9 @@
 
 Invariant: who reads the file encodes every text to the same ids, or it is refused, and the message says why. A rank file holds no pattern
 and no special tokens: who loads it must give them. What cuts the text is compared as machines where the other engine reads the pattern
-in its own dialect (tokenizers 0.23.3 by Oniguruma and Unicode 16.0, minbpe by the regex module). Files appear when they are whole.
+in its own dialect (tokenizers 0.23.3 by Oniguruma and Unicode 16.0, minbpe by the regex module). What is done about the names of special
+tokens in a text is the reader's convention: tokenizers finds them, also those of a tekken.json, which Mistral's library never takes
+from text. Files appear when they are whole.
 Rejected: writing what is nearly the same.
 """
 
