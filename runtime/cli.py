@@ -10,7 +10,6 @@ quietly. Files are mapped into memory, and what is printed is written in chunks 
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from typing import TYPE_CHECKING
@@ -40,7 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
 
         return lexers.generate(arguments[1:])
     options, unknown = parser().parse_known_args(arguments)
-    if unknown:  # the command's own usage helps, argparse would print that of all commands
+    if "files" in options and not any(argument.startswith("-") for argument in unknown):  # files that stand behind options and other files
+        options.files += unknown
+    elif unknown:  # the command's own usage helps, argparse would print that of all commands
         options.misused(f"unrecognized arguments: {' '.join(unknown)}")
     if sys.stdout is None:
         raise OSError("standard output is closed")
@@ -92,9 +93,9 @@ def leave(number: int, frame: object) -> None:
 
 
 def discard_output() -> None:
-    """Let what is still buffered go nowhere."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    from .terminal import discard
+
+    discard(sys.stdout)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -200,6 +200,8 @@ def whole_files(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
 
 def place_of(path: str | os.PathLike[str]) -> Path:
     """Where a file goes: where a link points to. What is there and is no file (a folder, a device, a pipe) cannot be replaced by one."""
+    if not os.fspath(path):
+        raise ValueError("the name of the file to write is empty")
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if os.path.exists(path) and not os.path.isfile(path):

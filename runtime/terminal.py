@@ -15,10 +15,16 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Line", "Progress"]
+__all__ = ["Line", "Progress", "discard"]
 
 WIDTH = 20  # of the bar
 PAUSE = 0.1  # seconds between two pictures
+
+
+def discard(stream: TextIO | None) -> None:
+    """Let what is still buffered go nowhere: at its end, the interpreter would fail to write it, with an exit code of its own."""
+    if stream is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Line:

@@ -188,6 +188,14 @@ def test_what_would_overwrite_is_refused(folder: Path, ranks: tuple[str, ...]) -
     assert refusal("encode", *ranks, manifest, "-o", "z/", "--input", "text") == f"{manifest}: this is an input and an output"
     for command in (("encode", *ranks, "x/a", "--format", "bin"), ("decode", *ranks)):
         assert refusal(*command, "-o", ranks[1]) == f"{ranks[1]}: this is an input and an output"
+    train = ("train", "--vocab-size", "300", "-o")
+    for arguments in (("x/a", "x/*"), ("x/../x/a", "y/a", "--held-out", "x/*"), ("z/b.model", "z/*.vocab"), ("z/c", "z/c.checkpoint")):
+        (folder / "z/b.vocab").write_text("hello")
+        (folder / "z/c.checkpoint").write_text("hello")
+        assert re.fullmatch(r"(x/a|z/b\.vocab|z/c\.checkpoint): this is an input and an output", refusal(*train, *arguments))
+        assert {(folder / name).read_text() for name in ("x/a", "z/b.vocab", "z/c.checkpoint")} == {"hello"}
+    for name in ("z/b.vocab", "z/c.checkpoint"):
+        (folder / name).unlink()
     assert refusal("show", *ranks, "hello", "--html", ranks[1]) == f"{ranks[1]}: this is an input and an output"
     assert refusal("vocab", *ranks[1:], "--save", ranks[1]) == f"{ranks[1]}: this is an input and an output"
     assert left(folder) == before
@@ -584,9 +592,53 @@ def test_messages_speak_of_options(folder: Path, ranks: tuple[str, ...], templat
     assert refusal("vocab", "a.bitlex", "--family", "gpt2") == "a.bitlex: --family goes with other files: a saved tokenizer is complete"
     assert refusal("split", "--pattern", "a{1000000}").endswith(" instructions; only bitlex.compile takes another limit")
     train = ("train", "-", "-o", "a.json", "--vocab-size")
-    assert refusal(*train, "99999999999", input=b"a") == "--vocab-size is too large: there may be fewer than 2,097,152 ids"
+    assert refusal(*train, "99999999999", input=b"a") == "--vocab-size is 99999999999; it may be up to 2,097,150"
     assert refusal(*train, "300", "--pattern", "cl100k").endswith("; give another --pattern, or -o a name that says another format")
     assert refusal(*train, "300", "--seen-bytes") == "--seen-bytes and --limit-alphabet go with --tie-break huggingface, not 'minbpe'"
+
+
+def test_a_special_token_with_two_ids(ranks: tuple[str, ...]) -> None:
+    assert refusal("count", *ranks, "--special", "<|end|>=9", input=b"x") == "--special: '<|end|>' is given as 300 and as 9"
+
+
+def test_an_output_without_a_name(folder: Path, ranks: tuple[str, ...]) -> None:
+    empty = "the name of the file to write is empty"
+    assert refusal("decode", *ranks, "-o", "", input=b"1") == refusal("vocab", *ranks[1:], "--save", "") == empty
+    assert refusal("train", "-", "--vocab-size", "256", "-o", "", input=b"a") == empty
+    assert "give --format" in refusal("encode", *ranks, "-o", "npy", input=b"a", code=2)
+    assert left(folder) == []
+
+
+def test_files_before_and_behind_options(folder: Path, ranks: tuple[str, ...]) -> None:
+    for name in "abc":
+        (folder / name).write_text("hello")
+    assert output("count", "a", *ranks, "b", "--quiet", "c") == output("count", *ranks, "a", "b", "c")
+    assert "unrecognized arguments: b --no" in refusal("count", "a", *ranks, "b", "--no", code=2)
+    assert "unrecognized arguments: b" in refusal("show", "a", *ranks, "b", code=2)
+
+
+@POSIX
+def test_a_name_that_standard_output_cannot_say(folder: Path, ranks: tuple[str, ...]) -> None:
+    names = [os.fsdecode(b"a\xff"), "\u03a9"]
+    for name in names:
+        (folder / name).write_text("hello")
+    for encoding in ("utf-8", "ascii"):
+        lines = output("count", *ranks, *names, env=os.environ | {"PYTHONIOENCODING": encoding}).splitlines()
+        assert [line.split()[-1] for line in lines] == [b"a\xff", "\u03a9".encode(), b"total"]
+
+
+@POSIX
+def test_complaints_that_nobody_reads(folder: Path, ranks: tuple[str, ...]) -> None:
+    (folder / "a.txt").write_text("hello")
+    reader, writer = os.pipe()
+    os.close(reader)
+    for error in (writer, os.open("/dev/full", os.O_WRONLY)):
+        done = subprocess.run([*COMMAND, "encode", *ranks, "none", "a.txt", "-o", "out/"], stdin=subprocess.DEVNULL, stderr=error)
+        assert done.returncode == 1
+        assert left(folder / "out") == ["a.txt.idx.npy", "a.txt.npy", "bitlex-manifest.jsonl"]
+        assert subprocess.run([*COMMAND, "train", "a.txt", "--vocab-size", "300", "-o", "b"], stdin=subprocess.DEVNULL, stderr=error).returncode == 0
+        os.close(error)
+    assert (folder / "b").stat().st_size > 0
 
 
 def test_a_number_of_threads_that_is_none(ranks: tuple[str, ...]) -> None:

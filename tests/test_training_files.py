@@ -220,6 +220,8 @@ def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
     assert len(found.merge_counts) // 8 == 400 - 257
     again = bitlex.train("not read again", 700, special_tokens=["<|end|>"], checkpoint=path, resume=True)
     assert again.description.vocabulary == expected.vocabulary and again.description.digest == expected.digest
+    smaller = bitlex.train("not read again", 300, special_tokens=["<|end|>"], checkpoint=path, resume=True)  # than what was merged
+    assert smaller.description.digest == trained(size=300).description.digest
     with pytest.raises(ValueError, match="was made with rule 'minbpe', not 'rustbpe'"):
         trained("rustbpe", checkpoint=path, resume=True)
     data = bytearray(path.read_bytes())

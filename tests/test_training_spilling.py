@@ -209,6 +209,12 @@ def test_what_counting_cannot_go_on_from(tmp_path: Path, files: list[Path]) -> N
         bitlex.train(files, 500, checkpoint=path, resume=True)
     assert bitlex.train(files, 500, checkpoint=path).vocabulary_size == 500  # anew
     assert not runs.exists()
+    with pytest.raises(checkpoint.CheckpointError, match="not what was counted from"):  # nor once all is counted
+        bitlex.train(files[:2], 500, checkpoint=path, resume=True)
+    with pytest.raises(checkpoint.CheckpointError, match="was made with field 'text', not 'other'"):
+        bitlex.train(files, 500, checkpoint=path, resume=True, field="other")
+    with pytest.raises(checkpoint.CheckpointError, match="was made with input None, not 'lines'"):
+        bitlex.train(files, 500, checkpoint=path, resume=True, input="lines")
 
 
 # Each checkpoint takes a while, so that counting is not over before the signal comes.

@@ -62,8 +62,16 @@ def named(given: str) -> tuple[str, int]:
 def tokenizer(options: argparse.Namespace) -> Tokenizer:
     asked: dict[str, Any] = {name: getattr(options, name) for name in ("family", "pattern", "name") if getattr(options, name) is not None}
     if options.special is not None:
-        asked["special"] = dict(options.special)
+        asked["special"] = distinct(options.special)
     return tokenizer_of(options.tokenizer, **asked)
+
+
+def distinct(special: list[tuple[str, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name, number in special:
+        if found.setdefault(name, number) != number:
+            raise ValueError(f"--special: {name!r} is given as {found[name]} and as {number}")
+    return found
 
 
 def tokenizer_of(source: str, **asked: Any) -> Tokenizer:

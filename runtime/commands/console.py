@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
+from ..terminal import discard
+
 __all__ = ["complain", "print_table", "write"]
 
 
@@ -14,7 +16,6 @@ SPELLED = (
     (r"\btie_break='(\w+)'", r"--tie-break \1"),
     (r"; did you mean Tokenizer\.from_tiktoken\('(\w+)'\)\?$", r" (did you mean \1?)"),
     (r"^initial_alphabet and limit_alphabet go", "--seen-bytes and --limit-alphabet go"),
-    (r"^first_id must be above .*", "--vocab-size is too large: there may be fewer than 2,097,152 ids"),
     (r"; train with a pattern compiled for it$", "; give another --pattern, or -o a name that says another format"),
     (r"; raise the limit with Limits\(.*", "; only bitlex.compile takes another limit"),
     (r"\. To have it encoded as that token, pass allowed_special.*", "; --allow-special takes it for what it is, --ordinary for text like any other"),
@@ -27,7 +28,10 @@ def complain(error: Exception | str) -> int:
     if isinstance(error, OSError) and error.strerror:
         error = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
     if sys.stderr is not None:
-        print(f"bitlex: {in_words_of_commands(str(error))}", file=sys.stderr)
+        try:
+            print(f"bitlex: {in_words_of_commands(str(error))}", file=sys.stderr)
+        except OSError:  # nobody reads it: that is no reason to end, or to end as if all were well
+            discard(sys.stderr)
     return 1
 
 

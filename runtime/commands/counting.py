@@ -11,7 +11,7 @@ from ..documents import count_documents, encode_in_parts
 from ..inputs import InputError
 from ..terminal import Progress
 from . import Commands, choosing
-from .console import complain
+from .console import complain, write
 
 __all__ = ["add"]
 
@@ -65,11 +65,11 @@ def run_count(options: argparse.Namespace) -> int:
             files.append({"file": source.path, **found})
             if not options.json:
                 progress.line.clear()
-                print(f"{tokens:{width}} {source.path}", flush=True)
+                write([f"{tokens:{width}} {source.path}\n".encode("utf-8", "surrogateescape")])
         if options.json:
-            print(json.dumps({"files": files, "total": sums}, indent=2))
+            write([json.dumps({"files": files, "total": sums}, indent=2).encode() + b"\n"])
         elif len(inputs) > 1:
-            print(f"{sums['tokens']:{width}} total")
+            write([f"{sums['tokens']:{width}} total\n".encode()])
         if not code:
             progress.end(f"{len(inputs):,} inputs, {sums['documents']:,} documents", sums["bytes"], sums["tokens"])
     return code

@@ -67,10 +67,10 @@ def run_encode(options: argparse.Namespace) -> int:
     folder = output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
     if options.resume and not folder:
         options.misused("--resume goes with a folder: -o FOLDER/")
-    format = options.format or ("npy" if folder else "txt" if output is None else output.rpartition(".")[2])
+    says = None if output is None or folder else PurePath(output).suffix[1:]
+    format = options.format or ("npy" if folder else "txt" if says is None else says)
     if format not in FORMATS:
         options.misused(f"the name {output!r} does not say what to write: give --format, or a name that ends in / for a folder")
-    says = None if output is None or folder else PurePath(output).suffix[1:]
     if says in FORMATS and says != format:
         options.misused(f"--format {format}, but the name {output!r} says {says}: leave --format out, or give another name")
     if output is None and format == "npy":

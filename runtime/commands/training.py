@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..inputs import FORMS, STANDARD_INPUT
+from ..inputs import FORMS, STANDARD_INPUT, find
 from . import Commands
 from .choosing import INPUTS, refuse_inputs, tokenizer_files, tokenizer_of
 from .console import complain, print_table
@@ -88,7 +88,7 @@ def run_train(options: argparse.Namespace) -> int:
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = say
             made = train(
-                [Path(file) for file in options.files or [STANDARD_INPUT]], options.vocab_size, min_frequency=options.min_frequency,
+                paths(options.files or [STANDARD_INPUT]), options.vocab_size, min_frequency=options.min_frequency,
                 max_token_length=options.max_token_length, threads=options.threads, input=options.input, field=options.field,
                 memory=options.memory, spill=options.spill, checkpoint=checkpoint, resume=options.resume, progress=display, **asked,
             )  # fmt: skip
@@ -106,8 +106,13 @@ def run_train(options: argparse.Namespace) -> int:
     if options.plots is not None:
         from ..training.plots import draw
 
-        draw(made, [Path(file) for file in options.held_out], options.plots, input=options.input, field=options.field)
+        draw(made, paths(options.held_out), options.plots, input=options.input, field=options.field)
     return 0
+
+
+def paths(files: list[str]) -> list[Path]:
+    """As the library takes them. A file that is named "-" stays one, where Path makes standard input of "./-"."""
+    return [Path(os.path.abspath(file) if file != STANDARD_INPUT == str(Path(file)) else file) for file in files]
 
 
 def arguments(options: argparse.Namespace) -> dict[str, Any]:
@@ -144,6 +149,7 @@ def refuse_places(options: argparse.Namespace) -> None:
     from importlib.util import find_spec
 
     from ..outputs import place_of
+    from ..vocabularies.writing import format_of, names
 
     folder = os.path.dirname(options.output) or os.curdir
     if not os.path.isdir(folder):
@@ -151,8 +157,9 @@ def refuse_places(options: argparse.Namespace) -> None:
     place_of(options.output)
     if options.plots is not None and find_spec("matplotlib") is None:
         raise ValueError("plots need matplotlib: pip install matplotlib")
-    read = [*options.files, *options.held_out, *(() if options.extend is None else tokenizer_files(options.extend))]
-    refuse_inputs(read, [options.output])
+    read = [one.path for one in find([*options.files, *options.held_out])]
+    written = [*names(options.output, format_of(options.output)), options.output + SUFFIX, options.output + SUFFIX + ".runs"]
+    refuse_inputs([*read, *(() if options.extend is None else tokenizer_files(options.extend))], written)
 
 
 def write(made: Tokenizer, path: str) -> None:
@@ -167,5 +174,5 @@ def write(made: Tokenizer, path: str) -> None:
 def report(made: Tokenizer, options: argparse.Namespace) -> None:
     from ..training.report import report as about
 
-    found = about(made, [Path(file) for file in options.held_out], input=options.input, field=options.field)
+    found = about(made, paths(options.held_out), input=options.input, field=options.field)
     print_table(found.rows())

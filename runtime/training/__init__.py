@@ -67,6 +67,7 @@ def train(
     from .cutting import cutting, may_be_family
     from .memory import bytes_of
     from .session import Session, Settings
+    from .source import origin_of
 
     rule = rule_of(tie_break)
     if not hasattr(vocab_size, "__index__"):
@@ -98,7 +99,8 @@ def train(
     folder = None if spill is None else os.fspath(spill)
     if folder is not None and not os.path.isdir(folder):
         raise ValueError(f"{folder}: spill is no folder")
-    session = Session(settings, cut, workers, bytes_of(memory), folder)
+    origin = None if checkpoint is None else origin_of(source, input, field)
+    session = Session(settings, cut, workers, bytes_of(memory), folder, origin=origin)
     keeper = None if checkpoint is None else Keeper(checkpoint, folder)
     found = None
     if resume and keeper is not None and os.path.exists(keeper.path):

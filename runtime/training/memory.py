@@ -10,10 +10,12 @@ from __future__ import annotations
 import mmap
 import os
 import re
+from decimal import Decimal
 
 __all__ = ["bytes_of", "mapped", "nameless"]
 
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+MOST = 1 << 62  # what is more is the same
 UNKNOWN = 4 << 30  # of a machine that does not say what it has
 LIMIT = "/sys/fs/cgroup/memory.max"  # of the container, where there is one
 
@@ -28,12 +30,12 @@ def bytes_of(memory: int | str | None) -> int:
         unit += "b" if unit and not unit.endswith("b") else ""
         if found is None or unit not in UNITS:
             raise ValueError(f'memory is {memory!r}; it may be a number of bytes, or such as "64 MB" and "2 GB"')
-        memory = int(float(found[1]) * UNITS[unit])
+        memory = int(Decimal(found[1]) * UNITS[unit])
     elif isinstance(memory, bool) or not isinstance(memory, int):
         raise TypeError(f"memory: expected an int, a str or None, got {type(memory).__name__}")
     if memory < 1:
         raise ValueError(f"memory is {memory}; it must be 1 byte or more")
-    return memory
+    return min(memory, MOST)
 
 
 def half_of_the_machine() -> int:

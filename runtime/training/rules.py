@@ -18,6 +18,7 @@ from ..vocabularies.byte_alphabet import ALPHABET
 
 __all__ = ["RULES", "Rule", "TieBreak", "rule_of"]
 
+ANY_LENGTH = (1 << 32) - 1  # what the merger counts lengths in is full there
 TieBreak = Literal["minbpe", "rustbpe", "huggingface"]
 
 
@@ -51,8 +52,8 @@ class Rule:
     def longest(self, max_token_length: int | None) -> int:
         """The longest token that may be made."""
         if max_token_length is None:
-            return (1 << 32) - 1
-        return max(2, max_token_length - 1) if self.strict_length else max_token_length
+            return ANY_LENGTH
+        return min(max(2, max_token_length - 1) if self.strict_length else max_token_length, ANY_LENGTH)
 
 
 RULES: dict[str, Rule] = {

@@ -27,7 +27,7 @@ from .memory import mapped
 from .progress import Progress
 from .pure import PureMerger
 from .rules import Rule
-from .source import Place, batches, files_of
+from .source import Place, batches
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["Session", "Settings"]
 
 WORK = 1 << 24  # places looked at between two looks at the clock
+IDS = (1 << 21) - 2  # as many as the merger and the encoders can tell apart
+ANY_COUNT = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class Session:
     lengths: Buffer = b""
     counts: Buffer = b""
     merged: tuple[bytes, bytes] = (b"", b"")  # merges that were done before this session, and how often each pair was there
+    origin: dict[str, Any] | None = None  # the files that are counted, and how they are read, if they can be read again
     start: Vocabulary | None = field(default=None, init=False)
     added: dict[str, int] = field(default_factory=dict, init=False)
     merger: Any = field(default=None, init=False)
@@ -98,16 +101,14 @@ class Session:
         keeper: Keeper | None = None, begun: Checkpoint | None = None,
     ) -> None:  # fmt: skip
         """Count the pieces of all texts; of files, with checkpoints, and from where one says."""
-        if not self.settings.takes_bytes_of_text:
-            self.first_vocabulary()  # a size that cannot be is refused before a text is read
-        files = files_of(source) if keeper is not None or begun is not None else None
+        self.check_size()
         start, runs = None, None
         if begun is not None and begun.counting is not None:
-            start, runs = place_in(files, begun.counting)
+            start, runs = place_in(begun.counting)
             self.length = begun.settings["length"]
         if keeper is not None and runs is not None:
             keeper.runs = runs.path
-        path = keeper.runs if keeper is not None and files is not None else None
+        path = keeper.runs if keeper is not None and self.origin is not None else None
         counting = Counting(self.cutting.lexer, threads=self.threads or cores(), memory=self.memory, folder=self.spill, path=path, before=runs)
         try:
             for batch in batches(source, input=input, field=field, start=start):
@@ -117,8 +118,8 @@ class Session:
                     position += length if batch.mapped else 0
                     if report is not None:
                         report(Progress("counting", position, batch.total, self.length))
-                    if keeper is not None and files is not None and keeper.is_due() and counting.can_keep:
-                        keeper.write(partial(self.counting_checkpoint, counting, files, place))
+                    if keeper is not None and self.origin is not None and keeper.is_due() and counting.can_keep:
+                        keeper.write(partial(self.counting_checkpoint, counting, place))
             self.pieces, self.lengths, self.counts = counting.finish()
         except BaseException:
             if keeper is not None and path is not None and begun is None and not keeper.written:
@@ -127,21 +128,26 @@ class Session:
         finally:
             counting.close()
 
-    def counting_checkpoint(self, counting: Counting, files: list[tuple[str, int, int]], place: Place) -> Checkpoint:
+    def counting_checkpoint(self, counting: Counting, place: Place) -> Checkpoint:
         runs = counting.keep()
-        about = {"files": files, "place": place, "runs": runs._replace(key=runs.key.hex())}  # type: ignore[arg-type]
-        return Checkpoint(self.settings.as_json(self.cutting) | {"length": self.length}, about)
+        about = {"place": place, "runs": runs._replace(key=runs.key.hex())}  # type: ignore[arg-type]
+        return Checkpoint(self.about(), about)
+
+    def about(self) -> dict[str, Any]:
+        return self.settings.as_json(self.cutting) | {"length": self.length, "origin": self.origin}
 
     # --- merging ---
 
     def begin(self) -> None:
         """Make what the pieces start as, with the merges that were done before."""
         self.start, self.added = self.first_vocabulary()
+        wanted = self.size() - len(self.start)  # of what was merged before, no more: the first merges are those of a smaller vocabulary
+        self.merged = (self.merged[0][: 12 * wanted], self.merged[1][: 8 * wanted])
         vocabulary = with_merges(self.start, self.merged[0])
         settings = self.settings
         arguments = (
             settings.rule.smaller_first, len(vocabulary), self.size(), settings.rule.longest(settings.max_token_length),
-            max(settings.min_frequency, 1),
+            min(max(settings.min_frequency, 1), ANY_COUNT),
         )  # fmt: skip
         if self.cutting.lexer.tier == "pure":
             self.merger = PureMerger(vocabulary, *arguments)
@@ -155,6 +161,13 @@ class Session:
             if needed > self.memory:
                 self.merger.lend(mapped(needed, self.spill))
         self.merger.add(self.pieces, self.lengths, self.counts)
+
+    def check_size(self) -> None:
+        """A size that cannot be is refused before a text is read."""
+        if self.settings.vocabulary_size > IDS:
+            raise ValueError(f"vocab_size is {self.settings.vocabulary_size}; it may be up to {IDS:,}")
+        if not self.settings.takes_bytes_of_text:
+            self.first_vocabulary()
 
     def size(self) -> int:
         """Ids of the vocabulary without special tokens that come behind it."""
@@ -216,8 +229,7 @@ class Session:
 
     def checkpoint(self) -> Checkpoint:
         """All that is needed to go on, once counting is done."""
-        settings = self.settings.as_json(self.cutting) | {"length": self.length}
-        return Checkpoint(settings, None, self.pieces, self.lengths, self.counts, *self.merges())
+        return Checkpoint(self.about(), None, self.pieces, self.lengths, self.counts, *self.merges())
 
     def resume(self, found: Checkpoint, where: str) -> None:
         """Take what was counted, if all is."""
@@ -225,6 +237,8 @@ class Session:
         for key, value in wanted.items():
             if found.settings.get(key) != value:
                 raise CheckpointError(f"{where}: was made with {key} {found.settings.get(key)!r}, not {value!r}")
+        check_origin(found.settings.get("origin"), self.origin, where)
+        self.check_size()
         if found.counting is not None:
             return
         self.length = found.settings["length"]
@@ -254,14 +268,23 @@ class Session:
         )  # fmt: skip
 
 
-def place_in(files: list[tuple[str, int, int]] | None, counting: dict[str, Any]) -> tuple[Place, Runs]:
-    """Where counting goes on in the files, which are as they were."""
-    known = [tuple(file) for file in counting["files"]]
-    if files != known:
-        changed = [file[0] for file in known if file not in (files or [])] or [file[0] for file in files or [] if file not in known]
+def check_origin(known: dict[str, Any] | None, origin: dict[str, Any] | None, where: str) -> None:
+    """What is counted must be what was counted from: files as they were, read in the same way."""
+    if known is None:  # texts, of which nothing is known
+        return
+    before, now = ([tuple(file) for file in one["files"]] if one is not None else [] for one in (known, origin))
+    if before != now:
+        changed = [file[0] for file in before if file not in now] or [file[0] for file in now if file not in before]
         raise CheckpointError(
             f"{', '.join(changed[:3]) or 'the files'}: not what was counted from when the training was interrupted; begin it anew, without resume"
         )
+    for name in ("input", "field"):
+        if origin is not None and known[name] != origin[name]:
+            raise CheckpointError(f"{where}: was made with {name} {known[name]!r}, not {origin[name]!r}")
+
+
+def place_in(counting: dict[str, Any]) -> tuple[Place, Runs]:
+    """Where counting goes on in the files."""
     runs = Runs(*counting["runs"])
     return Place(*counting["place"]), runs._replace(key=bytes.fromhex(runs.key))  # type: ignore[arg-type]
 

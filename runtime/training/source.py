@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..inputs import Found, Source, find
 
-__all__ = ["Batch", "Place", "batches", "files_of"]
+__all__ = ["Batch", "Place", "batches", "origin_of"]
 
 BATCH = 1 << 22  # bytes or characters of a batch
 MOST = 4096  # texts in one
@@ -90,13 +90,14 @@ def paths_of(source: Any) -> list[str] | None:
     return [os.fspath(one) for one in listed] if listed and all(isinstance(one, os.PathLike) for one in listed) else None
 
 
-def files_of(source: Any) -> list[tuple[str, int, int]] | None:
-    """The files of a source that can be read again, with their sizes and when they were changed; None if it is something else."""
+def origin_of(source: Any, input: str | None, field: str) -> dict[str, Any] | None:
+    """The files of a source that can be read again, with their sizes and when they were changed, and how; None if it is something else."""
     paths = paths_of(source)
     found = [one.path for one in find(paths)] if paths is not None else []
     if not found or not all(os.path.isfile(path) for path in found):
         return None
-    return [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in found]
+    files = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in found]
+    return {"files": files, "input": input, "field": field}
 
 
 def of_files(found: Iterable[Found], input: str | None, field: str, start: Place) -> Iterator[Batch]:

@@ -27,7 +27,7 @@ from .matching import UNICODE, matches_of
 from .minbpe import CHECKED, REGEX_UNICODE, VERSION, checksum_line, readable
 from .ranks import check_ranks, merges_by_rank
 
-__all__ = ["FORMATS", "contents", "format_of", "huggingface", "minbpe", "ranks", "write"]
+__all__ = ["FORMATS", "contents", "format_of", "huggingface", "minbpe", "names", "ranks", "write"]
 
 FORMATS = ("tiktoken", "huggingface", "minbpe")
 BY_SUFFIX = {".tiktoken": "tiktoken", ".json": "huggingface", ".model": "minbpe"}
@@ -51,10 +51,17 @@ def write(description: Description, path: str | os.PathLike[str], format: str | 
 
 def contents(description: Description, path: str | os.PathLike[str], format: str) -> dict[str, bytes]:
     """What would be written: the files and what is in them, the one that is asked for last."""
-    where = os.fspath(path)
     if format == "minbpe":
-        return {os.path.splitext(where)[0] + ".vocab": readable(description), where: minbpe(description)}
-    return {where: ranks(description) if format == "tiktoken" else huggingface(description)}
+        made = [readable(description), minbpe(description)]
+    else:
+        made = [ranks(description) if format == "tiktoken" else huggingface(description)]
+    return dict(zip(names(path, format), made, strict=True))
+
+
+def names(path: str | os.PathLike[str], format: str | None) -> list[str]:
+    """The files of this format, the one that is asked for last."""
+    where = os.fspath(path)
+    return [os.path.splitext(where)[0] + ".vocab", where] if format == "minbpe" else [where]
 
 
 def ranks(description: Description) -> bytes:
