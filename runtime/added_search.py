@@ -82,6 +82,16 @@ def ready(text: Any, refuse: Callable[[Any], None], changing: bool = True) -> An
     return data
 
 
+def prepared(description: Description, text: Any) -> Any:
+    """What is cut instead of a text in which no added token is looked for."""
+    from .encoders import as_text
+    from .normalization import in_nfc
+
+    if not description.prefix_space and (description.normalizer is None or in_nfc(text)):
+        return text
+    return b"".join(stretch.encode("utf-8", "surrogateescape") for stretch, _ in stretches(description, as_text(text), ()))
+
+
 def stretches(description: Description, text: str, added: Iterable[AddedToken]) -> Iterator[tuple[str, int | None]]:
     """What is encoded: the id of each added token, and the text between."""
     from .added import split_added

@@ -284,7 +284,7 @@ class Source:
         for key in keys:
             if isinstance(value, dict) and key in value:
                 value = value[key]
-            elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            elif isinstance(value, list) and key.isdecimal() and len(key) < 20 and int(key) < len(value):
                 value = value[int(key)]
             else:
                 raise self.error(number, f"nothing at {self.field!r}; say --field, or field=")

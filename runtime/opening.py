@@ -41,7 +41,9 @@ def mapped(file: BinaryIO) -> memoryview:
         start = file.tell()  # a part of standard input may have been read before us
         if os.fstat(file.fileno()).st_size - start < SMALL:
             return memoryview(file.read())
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))[start:]
+        found = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))[start:]
+        file.seek(0, os.SEEK_END)  # or who reads standard input after us would read it again
+        return found
     except (OSError, ValueError):  # a pipe, a terminal, a device
         return memoryview(file.read())
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Ids = npt.NDArray[np.unsignedinteger[Any]]
 
-__all__ = ["FORMATS", "MANIFEST", "NUMBERS", "Output", "index_of", "place_of", "whole_files", "writing", "written"]
+__all__ = ["FORMATS", "MANIFEST", "NUMBERS", "Output", "index_of", "place_of", "real_path", "whole_files", "writing", "written"]
 
 FORMATS = ("npy", "bin", "jsonl", "txt")
 NUMBERS = {"u16": "<u2", "u32": "<u4"}
@@ -206,7 +206,15 @@ def place_of(path: str | os.PathLike[str]) -> Path:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path}: a device or a pipe, of which a file cannot take the place; name a file")
-    return Path(os.path.realpath(path))
+    return Path(real_path(path))
+
+
+def real_path(path: str | os.PathLike[str]) -> str:
+    """Where a file is, links followed; an OSError names the path where the folder that we are in is gone."""
+    try:
+        return os.path.realpath(os.fspath(path))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
 
 
 def keep(folder: Path) -> None:

@@ -106,16 +106,22 @@ class Tokenizer:
         `pattern=`, and `special=`. VocabularyError (a ValueError) for what is malformed or not supported. A saved one stays mapped: the file may
         be replaced meanwhile, as `save` does it, but not be written into.
         """
-        from .saving import is_saved, load_saved
+        from .opening import may_wait
+        from .saving import KIND, is_saved, load_saved
+        from .vocabularies import load, read
 
         path = os.fspath(path)  # a number would be a file that is open already, such as standard input
         refuse_name(path)
+        if may_wait(path):  # a pipe, which can be read but once
+            with open(path, "rb") as file:
+                data = file.read()
+            if data.startswith(KIND):
+                raise VocabularyError(f"{path}: a saved tokenizer is mapped into memory, so it must be a file")
+            return cls._of_file(path, read(data, path, **options))
         if is_saved(path):
             if options:
                 raise TypeError(f"{next(iter(options))}= goes with other files: a saved tokenizer is complete")
             return load_saved(path)
-        from .vocabularies import load
-
         return cls._of_file(path, load(path, **options))
 
     @classmethod

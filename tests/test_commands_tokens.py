@@ -6,9 +6,11 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -639,6 +641,65 @@ def test_complaints_that_nobody_reads(folder: Path, ranks: tuple[str, ...]) -> N
         assert subprocess.run([*COMMAND, "train", "a.txt", "--vocab-size", "300", "-o", "b"], stdin=subprocess.DEVNULL, stderr=error).returncode == 0
         os.close(error)
     assert (folder / "b").stat().st_size > 0
+
+
+@POSIX
+def test_standard_input_is_read_once(folder: Path, ranks: tuple[str, ...]) -> None:
+    (folder / "big").write_bytes(b"hello " * 400_000)
+    with open(folder / "big", "rb") as file:
+        once = subprocess.run([*COMMAND, "count", *ranks, "-", "-"], stdin=file, capture_output=True, check=True).stdout.split()
+    assert once[2:] == [b"0", b"-", once[0], b"total"] and int(once[0]) > 400_000
+
+
+@POSIX
+def test_a_tokenizer_in_a_pipe(folder: Path, ranks: tuple[str, ...], template: tuple[str, str]) -> None:
+    output("vocab", *ranks[1:], "--save", "a.bitlex")
+    os.mkfifo("pipe")
+
+    def piped(path: str) -> threading.Thread:
+        writer = threading.Thread(target=lambda: Path("pipe").write_bytes(Path(path).read_bytes()), daemon=True)
+        writer.start()
+        return writer
+
+    for path, rest in ((ranks[1], ranks[2:]), (template[1], ())):
+        writer = piped(path)
+        assert output("count", "-t", "pipe", *rest, input=b"hello") == output("count", "-t", path, *rest, input=b"hello")
+        writer.join(60)
+    writer = piped("a.bitlex")
+    assert refusal("count", "-t", "pipe", input=b"hello") == "pipe: a saved tokenizer is mapped into memory, so it must be a file"
+    writer.join(60)
+
+
+@POSIX
+def test_no_progress_among_ids_on_a_terminal(folder: Path, ranks: tuple[str, ...]) -> None:
+    import pty
+
+    reader, terminal = pty.openpty()
+    with subprocess.Popen([*COMMAND, "encode", *ranks, "--input", "lines"], stdin=subprocess.PIPE, stdout=terminal, stderr=terminal) as process:
+        os.close(terminal)
+        assert process.stdin is not None
+        for _ in range(3):
+            process.stdin.write(b"x\n")
+            process.stdin.flush()
+            time.sleep(0.15)
+        process.stdin.close()
+        assert shown_to_the_end(reader) == b"120\r\n" * 3
+
+
+def test_a_field_with_a_number_of_thousands_of_digits(folder: Path, ranks: tuple[str, ...]) -> None:
+    (folder / "a.jsonl").write_text('{"a": ["x"]}\n')
+    assert output("count", *ranks, "a.jsonl", "--field", "a.0").split()[0] == b"1"
+    assert refusal("count", *ranks, "a.jsonl", "--field", "a." + "9" * 5000).startswith("a.jsonl: line 1: nothing at 'a.999")
+
+
+@POSIX
+def test_a_folder_that_is_gone(tmp_path: Path, ranks: tuple[str, ...]) -> None:
+    gone = tmp_path / "gone"
+    for arguments in (("encode", *ranks, "-o", "x.txt"), ("vocab", *ranks[1:], "--save", "x.txt")):
+        gone.mkdir()
+        command = shlex.join([*COMMAND, *arguments])
+        done = subprocess.run(f"rmdir {gone}; exec {command}", shell=True, cwd=gone, input=b"a", capture_output=True)
+        assert done.stderr == b"bitlex: x.txt: No such file or directory\n" and done.returncode == 1
 
 
 def test_a_number_of_threads_that_is_none(ranks: tuple[str, ...]) -> None:

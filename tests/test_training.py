@@ -184,6 +184,17 @@ def test_the_pure_tier(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bitlex.train(text, 520, extend=found).vocabulary_size == 520
 
 
+@pytest.mark.filterwarnings("ignore:vocab_size is 300")
+def test_numbers_beyond_those_of_the_merger() -> None:
+    """They are as good as the largest."""
+    text = "abab abab cd"
+    expected = bitlex.train(text, 300).description
+    for number in ((1 << 32) - 1, 1 << 32, (1 << 32) + 1, 1 << 64):
+        assert bitlex.train(text, 300, max_token_length=number, memory="9" * 400).description == expected
+    for number in ((1 << 64) - 1, 1 << 64, (1 << 64) + 1):
+        assert bitlex.train(text, 300, min_frequency=number).vocabulary_size == 256
+
+
 def test_wrong_arguments() -> None:
     lexer = bitlex.lexer("gpt2")
     with pytest.raises(TypeError, match=r"texts\[1\]"):

@@ -27,6 +27,7 @@ from bitlex.vocabularies import load
 from bitlex.vocabularies.ranks import merges_by_rank
 from bitlex.vocabularies.writing import contents, write
 from interrupting import signal_after
+from tokenizing import BYTE_LEVEL, added, tokenizer_json
 
 HERE = Path(__file__).resolve().parent
 PROSE = "\n".join((HERE.parent / name).read_text(encoding="utf-8") for name in ("README.md", "docs/lanes.md", "tests/test_lexer.py"))
@@ -184,6 +185,37 @@ def test_extending(tmp_path: Path) -> None:
             bitlex.train(PROSE, size, extend=small, special_tokens=special)
 
 
+def test_extending_keeps_all_that_is_not_learned(tmp_path: Path) -> None:
+    """NFC, what added tokens are, and what is put around texts; the text is cut as it will be."""
+    fields = tokenizer_json(
+        ("ab",), [["a", "b"]], normalizer={"type": "NFC"}, pre_tokenizer=BYTE_LEVEL,
+        added_tokens=[added(257, "<s>"), added(258, "think", special=False, lstrip=True)],
+        post_processor={
+            "type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<s>", "type_id": 1}}, {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {"<s>": {"id": "<s>", "ids": [257], "tokens": ["<s>"]}},
+        },
+    )  # fmt: skip
+    (tmp_path / "tokenizer.json").write_text(json.dumps(fields))
+    base = bitlex.Tokenizer.from_file(tmp_path / "tokenizer.json")
+    text = "cafe\u0301 cafe\u0301 think ab"
+    (tmp_path / "text.txt").write_text(text * 300_000, encoding="utf-8")  # which is mapped
+    for source in (text * 3, [text] * 3, tmp_path / "text.txt"):
+        more = bitlex.train(source, 264, extend=base, special_tokens=["<new>"], checkpoint=tmp_path / "checkpoint")
+        assert "caf\u00e9".encode() in more.description.vocabulary.tokens()
+        assert more.special_tokens == {**base.special_tokens, "<new>": 263}
+        for kept in ("normalizer", "convention", "single", "pair", "pre_tokenizer", "prefix_space", "format"):
+            assert getattr(more.description, kept) == getattr(base.description, kept), kept
+        assert more.description.added[:2] == base.description.added
+        assert more.encode(f"x  think{text}<new>")[-1] == 263 and more.encode("x  think") == base.encode("x  think")
+    write(more.description, tmp_path / "more.json")
+    theirs, ours = tokenizers.Tokenizer.from_file(str(tmp_path / "more.json")), bitlex.Tokenizer.from_file(tmp_path / "more.json")
+    assert theirs.encode(text, "ab").ids == [*more.encode(text), 257, *more.encode("ab")]
+    assert theirs.encode(text).ids == [257, *ours.encode(text)] and ours.description.pair == base.description.pair
+    with pytest.raises(ValueError, match="initial_alphabet and limit_alphabet go without extend"):
+        bitlex.train(text, 300, extend=base, tie_break="huggingface", limit_alphabet=9)
+
+
 def test_report_and_progress(tmp_path: Path) -> None:
     seen: list[Progress] = []
     tokenizer = bitlex.train(PROSE, 400, progress=seen.append)
@@ -336,6 +368,10 @@ def test_the_command(tmp_path: Path) -> None:
         (("in.txt", "--vocab-size", "500", "-o", "a.bitlex", "--extend", "a.bitlex"), "a.bitlex: this is an input and an output"),
         (("in.txt", "--vocab-size", "400", "-o", "short.txt", "--held-out", "short.txt"), "short.txt: this is an input and an output"),
         (("in.txt", "--vocab-size", "400", "-o", "c.json", "--pattern", "cl100k"), "oniguruma"), (("no.txt", "--vocab-size", "400", "-o", "c"), "no.txt"),
+        (("in.txt", "--vocab-size", "300", "-o", "c", "--held-out", "no.txt"), "no.txt: No such file or directory"),
+        (("in.txt", "--vocab-size", "300", "-o", "c", "--plots", "in.txt"), "in.txt: Not a directory"),
+        (("in.txt", "--vocab-size", "8388608", "-o", "c"), "--vocab-size is 8388608; it may be up to 2,097,150"),
+        (("in.txt", "--vocab-size", "4294967297", "-o", "c"), "--vocab-size is 4294967297; it may be up to 2,097,150"),
         (("in.txt", "--vocab-size", "10", "-o", "c"), "alone are 256"), (("in.txt", "--vocab-size", "400", "-o", "."), ".: Is a directory"),
         (("in.txt", "--vocab-size", "400", "-o", "c", "--extend", "a.bitlex"), "alone are 400"),
     ):  # fmt: skip

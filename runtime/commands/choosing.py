@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..documents import Around
 from ..inputs import FORMS, STANDARD_INPUT, Found, Source, find
+from ..outputs import real_path
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -147,9 +148,9 @@ def sources(options: argparse.Namespace, found: list[Found] | None = None) -> li
 
 def refuse_inputs(inputs: Iterable[str], outputs: Iterable[str]) -> None:
     """No output may take the place of an input."""
-    places = {os.path.realpath(path) for path in outputs}
+    places = set(map(real_path, outputs))
     for path in inputs:
-        if path != STANDARD_INPUT and os.path.realpath(path) in places:
+        if path != STANDARD_INPUT and real_path(path) in places:
             raise ValueError(f"{path}: this is an input and an output")
 
 

@@ -97,7 +97,8 @@ class Encoding:
         self.read = [*choosing.tokenizer_files(options.tokenizer), *(source.path for source in inputs)]
         special = choosing.special(options, chosen)
         self.encode: dict[str, Any] = {"threads": options.threads, "around": choosing.around(options, chosen), **special}
-        self.progress = Progress(None if options.quiet else sys.stderr, sum(source.size for source in inputs))
+        shown = not options.quiet and (options.output is not None or not sys.stdout.isatty())  # not among ids
+        self.progress = Progress(sys.stderr if shown else None, sum(source.size for source in inputs))
         self.position = self.length = self.tokens = self.documents = 0
 
     def copy(self, source: Source, output: Output) -> None:

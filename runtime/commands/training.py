@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import warnings
@@ -155,8 +156,15 @@ def refuse_places(options: argparse.Namespace) -> None:
     if not os.path.isdir(folder):
         raise ValueError(f"{options.output}: the folder {folder} is not there")
     place_of(options.output)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), options.output)
     if options.plots is not None and find_spec("matplotlib") is None:
         raise ValueError("plots need matplotlib: pip install matplotlib")
+    if options.plots is not None and os.path.exists(options.plots) and not os.path.isdir(options.plots):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), options.plots)
+    for one in find(options.held_out):
+        if one.path != STANDARD_INPUT:
+            os.stat(one.path)
     read = [one.path for one in find([*options.files, *options.held_out])]
     written = [*names(options.output, format_of(options.output)), options.output + SUFFIX, options.output + SUFFIX + ".runs"]
     refuse_inputs([*read, *(() if options.extend is None else tokenizer_files(options.extend))], written)

@@ -48,7 +48,8 @@ def train(
                       smallest ids), "huggingface" (the same, of other ids: see rules.py)
     max_token_length  the longest token in bytes. With "huggingface" as BpeTrainer has it: one of this very length is not made either
     initial_alphabet, limit_alphabet   with "huggingface": the bytes that are tokens in any case (default: all), and how many may be
-    extend      a Tokenizer to go on from, which says the pattern; its ids stay, and `vocab_size` counts them
+    extend      a Tokenizer to go on from, which says all that is not learned, such as the pattern and what is done about special tokens;
+                its ids stay, and `vocab_size` counts them
     threads     that count; 0: as many as there are cores
     memory      how much of it counted pieces may take, in bytes or such as "2 GB", before they are written to temporary files, which changes
                 nothing but the time; default: half of what the machine has
@@ -82,6 +83,8 @@ def train(
         raise TypeError(f"extend is {extend!r:.80}; it may be a Tokenizer, which Tokenizer.from_file reads")
     if extend is not None and pattern is not None:
         raise ValueError("pattern goes without extend, which has its own")
+    if extend is not None and (initial_alphabet is not None or limit_alphabet is not None):
+        raise ValueError("initial_alphabet and limit_alphabet go without extend, which has its bytes")
     if isinstance(special_tokens, str) or not all(isinstance(token, str) for token in special_tokens):
         raise TypeError(f"special_tokens is {special_tokens!r}; it may be a list of str")
     if len(set(special_tokens)) != len(special_tokens) or not all(special_tokens):
@@ -109,7 +112,12 @@ def train(
     if found is None or found.counting is not None:
         session.count(source, input=input, field=field, report=progress, keeper=keeper, begun=found)
         if keeper is not None:
-            keeper.write(session.checkpoint)
+            try:
+                keeper.write(session.checkpoint)
+            except BaseException:
+                if not keeper.written and found is None:  # no checkpoint needs them
+                    keeper.remove_runs()
+                raise
     if keeper is not None:
         keeper.remove_runs()
     merge(session, keeper, progress)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = ["Checkpoint", "CheckpointError", "Keeper", "read", "write"]
+__all__ = ["Checkpoint", "CheckpointError", "Keeper", "check_origin", "read", "write"]
 
 MAGIC = b"BITLEXT" + {"little": b"<", "big": b">"}[sys.byteorder]
 NUMBER = struct.Struct("=Q")
@@ -95,6 +95,21 @@ def read(path: str | os.PathLike[str]) -> Checkpoint:
     if at != len(data):
         raise wrong
     return Checkpoint(about["settings"], about["counting"], *parts[:3], *map(bytes, parts[3:]))
+
+
+def check_origin(known: dict[str, Any] | None, origin: dict[str, Any] | None, where: str) -> None:
+    """What is counted must be what was counted from: files as they were, read in the same way."""
+    if known is None:  # texts, of which nothing is known
+        return
+    before, now = ([tuple(file) for file in one["files"]] if one is not None else [] for one in (known, origin))
+    if before != now:
+        changed = [file[0] for file in before if file not in now] or [file[0] for file in now if file not in before]
+        raise CheckpointError(
+            f"{', '.join(changed[:3]) or 'the files'}: not what was counted from when the training was interrupted; begin it anew, without resume"
+        )
+    for name in ("input", "field"):
+        if origin is not None and known[name] != origin[name]:
+            raise CheckpointError(f"{where}: was made with {name} {known[name]!r}, not {origin[name]!r}")
 
 
 class Keeper:

@@ -44,12 +44,13 @@ class Display:
         self.line = Line(stream)
         self.verbose = verbose
         self.phase = ""
-        self.begun = self.next = 0.0
+        self.begun = time.monotonic()
+        self.next = 0.0
 
     def __call__(self, now: Progress) -> None:
         moment = time.monotonic()
         if now.phase != self.phase:
-            self.phase, self.begun, self.next = now.phase, moment, moment
+            self.phase, self.begun, self.next = now.phase, moment if self.phase else self.begun, moment
         if self.line.terminal is None or moment < self.next:
             return
         self.next = moment + PAUSE

@@ -66,7 +66,10 @@ def report(tokenizer: Tokenizer, held_out: Any = (), *, input: str | None = None
     used: set[int] = set()
     for batch in batches(held_out, input=input, field=field):
         for text in batch.texts:
-            ids = tokenizer.encode_to_numpy(text, allowed_special=(), disallowed_special=())
+            try:
+                ids = tokenizer.encode_to_numpy(text, allowed_special=(), disallowed_special=())
+            except ValueError as error:  # of a byte that is no token
+                raise ValueError(f"held-out text: {error}") from None
             length += len(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else len(text)
             count += len(ids)
             used.update(set(ids.tolist()))

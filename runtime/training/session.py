@@ -14,13 +14,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..added_search import prepared
 from ..lexers import cores
 from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
-from .checkpoint import Checkpoint, CheckpointError
+from .checkpoint import Checkpoint, CheckpointError, check_origin
 from .counting import Counting, Runs
 from .growing import byte_counts, extensible, spelled, with_merges
 from .memory import mapped
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from .checkpoint import Keeper
     from .cutting import Cutting
+    from .source import Batch
 
 __all__ = ["Session", "Settings"]
 
@@ -111,7 +113,7 @@ class Session:
         path = keeper.runs if keeper is not None and self.origin is not None else None
         counting = Counting(self.cutting.lexer, threads=self.threads or cores(), memory=self.memory, folder=self.spill, path=path, before=runs)
         try:
-            for batch in batches(source, input=input, field=field, start=start):
+            for batch in map(self.prepared, batches(source, input=input, field=field, start=start)):
                 position = batch.position + batch.here.offset
                 for place, length in counting.add(batch):
                     self.length += length
@@ -127,6 +129,15 @@ class Session:
             raise
         finally:
             counting.close()
+
+    def prepared(self, batch: Batch) -> Batch:
+        """With texts as the vocabulary that is extended cuts them."""
+        if self.settings.base is None:
+            return batch
+        texts = [prepared(self.settings.base, text) for text in batch.texts]
+        if all(ours is theirs for ours, theirs in zip(texts, batch.texts, strict=True)):
+            return batch
+        return batch._replace(texts=texts, mapped=False, position=batch.position + (len(batch.texts[0]) if batch.mapped else 0))
 
     def counting_checkpoint(self, counting: Counting, place: Place) -> Checkpoint:
         runs = counting.keep()
@@ -259,28 +270,21 @@ class Session:
                 added[content] = following
                 following += 1
         check_special(vocabulary, added)
-        tokens = tuple(AddedToken(number, content) for content, number in sorted(added.items(), key=lambda item: item[1]))
+        known = {} if settings.base is None else {token.content: token for token in settings.base.added}
+        made = [known.get(content) or AddedToken(number, content) for content, number in added.items()]
+        tokens = tuple(sorted(made, key=lambda token: token.id))
+        decoded = {token.id: token.content.encode() for token in tokens}
         digest = hashlib.sha256(vocabulary.blob + vocabulary.starts + (vocabulary.merges or b"") + repr(tokens).encode()).hexdigest()
+        if settings.base is not None:
+            return replace(
+                settings.base, vocabulary=vocabulary, added=tokens, decoded=decoded | dict(settings.base.decoded),
+                name=settings.name or digest[:12], digest=digest,
+            )  # fmt: skip
         return Description(
             vocabulary=vocabulary, pre_tokenizer=self.cutting.pre_tokenizer, dialect=self.cutting.dialect, unicode=self.cutting.unicode,
-            family=self.cutting.family, added=tokens, decoded={token.id: token.content.encode() for token in tokens},
+            family=self.cutting.family, added=tokens, decoded=decoded,
             convention=rule.convention, name=settings.name or digest[:12], format=rule.format, digest=digest,
         )  # fmt: skip
-
-
-def check_origin(known: dict[str, Any] | None, origin: dict[str, Any] | None, where: str) -> None:
-    """What is counted must be what was counted from: files as they were, read in the same way."""
-    if known is None:  # texts, of which nothing is known
-        return
-    before, now = ([tuple(file) for file in one["files"]] if one is not None else [] for one in (known, origin))
-    if before != now:
-        changed = [file[0] for file in before if file not in now] or [file[0] for file in now if file not in before]
-        raise CheckpointError(
-            f"{', '.join(changed[:3]) or 'the files'}: not what was counted from when the training was interrupted; begin it anew, without resume"
-        )
-    for name in ("input", "field"):
-        if origin is not None and known[name] != origin[name]:
-            raise CheckpointError(f"{where}: was made with {name} {known[name]!r}, not {origin[name]!r}")
 
 
 def place_in(counting: dict[str, Any]) -> tuple[Place, Runs]:

@@ -25,6 +25,7 @@ from ..vocabulary import AddedToken, Description, VocabularyError
 from .byte_alphabet import ALPHABET, to_bytes
 from .matching import UNICODE, matches_of
 from .minbpe import CHECKED, REGEX_UNICODE, VERSION, checksum_line, readable
+from .processing import PLAIN
 from .ranks import check_ranks, merges_by_rank
 
 __all__ = ["FORMATS", "contents", "format_of", "huggingface", "minbpe", "names", "ranks", "write"]
@@ -113,8 +114,8 @@ def pattern_for_minbpe(description: Description, any_text: bool) -> str:
 def huggingface(description: Description) -> bytes:
     """A tokenizer.json for Hugging Face tokenizers."""
     vocabulary = description.vocabulary
-    if description.prefix_space or (description.single, description.pair) != ((("A", 0),), (("A", 0), ("B", 1))):
-        raise VocabularyError(f"{description.name}: a space or special tokens that are put around texts are not written")
+    if description.prefix_space:
+        raise VocabularyError(f"{description.name}: a space that is put before texts is not written")
     texts = ["".join(map(ALPHABET.__getitem__, token)) for token in vocabulary.tokens()]
     tokens = model_tokens(description, texts)
     flat = memoryview(vocabulary.merges if vocabulary.merges is not None else merges_by_rank(vocabulary)).cast("I").tolist()
@@ -127,7 +128,7 @@ def huggingface(description: Description) -> bytes:
     made = {
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": added,
         "normalizer": None if description.normalizer is None else {"type": description.normalizer},
-        "pre_tokenizer": split_for_huggingface(description, level), "post_processor": None, "decoder": level | {"use_regex": True},
+        "pre_tokenizer": split_for_huggingface(description, level), "post_processor": template(description), "decoder": level | {"use_regex": True},
         "model": {
             "type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
             "fuse_unk": False, "byte_fallback": False, "ignore_merges": vocabulary.whole, "vocab": tokens,
@@ -166,6 +167,23 @@ def is_met(token: AddedToken, description: Description) -> bool:
         return False
     hidden = token.single_word or description.normalizer is not None or spelled != token.content.encode()
     return len(spelled) == 1 or (description.vocabulary.whole and hidden)
+
+
+def template(description: Description) -> dict[str, Any] | None:
+    """The post_processor that puts special tokens around texts, if any are."""
+    if (description.single, description.pair) == PLAIN:
+        return None
+    names = {what: str(what) for items in (description.single, description.pair) for what, _ in items if isinstance(what, int)}
+    names |= {token.id: token.content for token in description.added if token.id in names}
+    single, pair = (
+        [
+            {"Sequence": {"id": what, "type_id": kind}} if isinstance(what, str) else {"SpecialToken": {"id": names[what], "type_id": kind}}
+            for what, kind in items
+        ]
+        for items in (description.single, description.pair)
+    )  # fmt: skip
+    special = {name: {"id": name, "ids": [number], "tokens": [name]} for number, name in names.items()}
+    return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special}
 
 
 def split_for_huggingface(description: Description, level: dict[str, Any]) -> dict[str, Any]:
