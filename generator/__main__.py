@@ -71,7 +71,8 @@ def main(arguments: list[str] | None = None, prog: str = "python -m generator") 
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (PatternError, LimitError, ValueError, ImportError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        told = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
+        print(f"error: {told}", file=sys.stderr)
         return 1
 
 

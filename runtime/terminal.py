@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ class Line:
 
     def show(self, text: str) -> None:
         if self.terminal is not None:
+            if not text.endswith("\n"):  # what reached the next line could not be wiped
+                with suppress(OSError, ValueError):
+                    columns = os.get_terminal_size(self.terminal.fileno()).columns
+                    text = text[: columns - 1] if columns > 1 else text
             self.terminal.write(f"\r\x1b[K{text}")
             self.terminal.flush()
 

@@ -85,6 +85,8 @@ class IdFile:
 
         if self.path == STANDARD_INPUT:
             raise InputError(f"{self.path}: {self.format} is read from a file, not from standard input")
+        if PurePath(self.path).suffix in COMPRESSED:
+            raise InputError(f"{self.path}: {self.format} is mapped into memory, and so must not be compressed")
         if is_index(self.path):
             raise InputError(f"{self.path}: this is an index, which says where documents begin in the file of the same name without .idx")
         ids = array_of(self.path) if self.format == "npy" else self.numbers(index)
@@ -130,6 +132,8 @@ class IdFile:
             if line is None:
                 continue
             number, data = line
+            if self.format == "jsonl" and not data.strip():  # as where texts are read
+                continue
             ids = self.of_json(number, data) if self.format == "jsonl" else self.of_digits(number, data)
             for at in range(0, max(len(ids), 1), MOST):
                 yield Part(numpy.array(ids[at : at + MOST], numpy.int64), at, number - 1, at + MOST >= len(ids))

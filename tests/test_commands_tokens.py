@@ -702,6 +702,44 @@ def test_a_folder_that_is_gone(tmp_path: Path, ranks: tuple[str, ...]) -> None:
         assert done.stderr == b"bitlex: x.txt: No such file or directory\n" and done.returncode == 1
 
 
+def test_names_of_compressed_files(folder: Path, ranks: tuple[str, ...]) -> None:
+    """What is written is not compressed, and arrays are not decompressed."""
+    (folder / "a").write_text("hello")
+    told = "what is written is not compressed; give it a name without "
+    assert refusal("encode", *ranks, "a", "--format", "jsonl", "-o", "b.jsonl.gz") == f"b.jsonl.gz: {told}.gz"
+    assert refusal("decode", *ranks, "a", "-o", "b.xz") == f"b.xz: {told}.xz"
+    assert refusal("vocab", *ranks[1:], "--save", "b.bz2") == f"b.bz2: {told}.bz2"
+    assert refusal("show", *ranks, "a", "--html", "b.zst") == f"b.zst: {told}.zst"
+    assert refusal("train", "a", "--vocab-size", "256", "-o", "tokenizer.json.gz") == f"tokenizer.json.gz: {told}.gz"
+    for name in ("b.bin.gz", "b.npy.xz"):
+        (folder / name).write_bytes(bytes(8))
+        what = name[2:5]
+        assert refusal("decode", *ranks, name, "--dtype", "u16") == f"{name}: {what} is mapped into memory, and so must not be compressed"
+
+
+def test_empty_lines_are_passed_over(folder: Path, ranks: tuple[str, ...]) -> None:
+    (folder / "a.jsonl").write_text("[1]\n\n [2]\n")
+    assert output("decode", *ranks, "a.jsonl", "--format", "jsonl").count(b"\n") == 2
+
+
+def test_options_that_contradict_each_other(ranks: tuple[str, ...]) -> None:
+    assert "'none' is no special token" in refusal("count", *ranks, "--allow-special", "all", "--allow-special", "none", input=b"x")
+    assert "--pattern goes without families" in refusal("prove", "gpt2", "--pattern", "a", "--k", "0", code=2)
+
+
+@POSIX
+def test_a_special_token_without_utf_8(folder: Path) -> None:
+    told = refusal("train", "-", "--vocab-size", "300", "--special", os.fsdecode(b"\xff"), "-o", "a", input=b"x")
+    assert told == "special_tokens: '\\udcff' has a lone surrogate, and so no UTF-8"
+
+
+def test_a_file_that_is_no_checkpoint(folder: Path) -> None:
+    (folder / "a.checkpoint").write_text("precious")
+    told = refusal("train", "-", "--vocab-size", "256", "-o", "a", input=b"x")
+    assert told == "a.checkpoint: is there, and no checkpoint; move it away, or choose another output"
+    assert (folder / "a.checkpoint").read_text() == "precious"
+
+
 def test_a_number_of_threads_that_is_none(ranks: tuple[str, ...]) -> None:
     assert "threads is -1; it may be 0" in refusal("count", *ranks, "--threads=-1", input=b"x")
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from ..decompression import COMPRESSED
 from ..documents import Around
 from ..inputs import FORMS, STANDARD_INPUT, Found, Source, find
 from ..outputs import real_path
@@ -15,9 +17,8 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
 __all__ = [
-    "INPUTS", "TOKENIZER", "around", "refuse_device", "refuse_inputs", "sources", "special", "tokenizer", "tokenizer_files", "tokenizer_of",
-    "which_inputs", "which_special",
-    "which_tokenizer",
+    "INPUTS", "TOKENIZER", "around", "refuse_device", "refuse_outputs", "sources", "special", "tokenizer", "tokenizer_files", "tokenizer_of",
+    "which_inputs", "which_special", "which_tokenizer",
 ]  # fmt: skip
 
 TOKENIZER = """\
@@ -113,10 +114,11 @@ def special(options: argparse.Namespace, chosen: Tokenizer) -> dict[str, Any]:
         return {"allowed_special": (), "disallowed_special": ()}
     if options.allow_special is None:
         return {}
+    for name in options.allow_special:
+        if name != "all":
+            special_id("--allow-special", name, chosen)
     if "all" in options.allow_special:
         return {"allowed_special": "all"}
-    for name in options.allow_special:
-        special_id("--allow-special", name, chosen)
     return {"allowed_special": options.allow_special}
 
 
@@ -146,12 +148,15 @@ def sources(options: argparse.Namespace, found: list[Found] | None = None) -> li
     return [Source(one.path, options.input, options.field) for one in found]
 
 
-def refuse_inputs(inputs: Iterable[str], outputs: Iterable[str]) -> None:
-    """No output may take the place of an input."""
-    places = set(map(real_path, outputs))
+def refuse_outputs(inputs: Iterable[str], outputs: Iterable[str]) -> None:
+    """No output may take the place of an input, or be named as what is compressed, and is not."""
+    places = {real_path(path): PurePath(path) for path in outputs}
     for path in inputs:
         if path != STANDARD_INPUT and real_path(path) in places:
             raise ValueError(f"{path}: this is an input and an output")
+    for output in places.values():
+        if output.suffix in COMPRESSED:
+            raise ValueError(f"{output}: what is written is not compressed; give it a name without {output.suffix}")
 
 
 def refuse_device(path: str | None) -> None:

@@ -12,7 +12,7 @@ from ..inputs import STANDARD_INPUT, InputError, find
 from ..outputs import NUMBERS, index_of, whole_files
 from ..token_files import IdFile, Part, is_index
 from . import Commands
-from .choosing import TOKENIZER, refuse_device, refuse_inputs, tokenizer, tokenizer_files, which_tokenizer
+from .choosing import TOKENIZER, refuse_device, refuse_outputs, tokenizer, tokenizer_files, which_tokenizer
 from .console import complain
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def run_decode(options: argparse.Namespace) -> int:
     paths = [path for path in paths if path in options.files or not is_index(path)]  # which a glob finds beside its ids
     if options.output is not None:
         read = [name for path in paths for name in (path, index_of(path))]
-        refuse_inputs([*tokenizer_files(options.tokenizer), *read], [options.output])
+        refuse_outputs([*tokenizer_files(options.tokenizer), *read], [options.output])
     chosen = tokenizer(options)
     files = [IdFile(path, options.input, options.dtype, options.field, chosen.vocabulary_size - 1) for path in paths]
     try:

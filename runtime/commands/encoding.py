@@ -147,7 +147,7 @@ class Encoding:
         return self.ended(code)
 
     def to_file(self, path: str, format: str) -> int:
-        choosing.refuse_inputs(self.read, written(path, format))
+        choosing.refuse_outputs(self.read, written(path, format))
         try:
             with writing(path, format, self.options.dtype) as output:
                 for source in self.inputs:
@@ -162,7 +162,7 @@ class Encoding:
         outputs = [f"{one.name}.{format}" for one in found]
         refuse_collisions(found, outputs, format)
         names = [MANIFEST, *(name for output in outputs for name in written(output, format))]
-        choosing.refuse_inputs(self.read, [os.path.join(folder, name) for name in names])
+        choosing.refuse_outputs(self.read, [os.path.join(folder, name) for name in names])
         os.makedirs(folder, exist_ok=True)
         code = 0
         with Manifest.begin(folder, self.settings(format), resume=self.options.resume) as manifest:

@@ -94,6 +94,8 @@ def run_prove(options: argparse.Namespace) -> int:
         return complain("trying short texts needs regex: pip install 'bitlex[prove]'; the proof alone does not: --k 0")
     from ..proving import prove
 
+    if options.pattern is not None and (options.families or options.all):
+        options.misused("--pattern goes without families")
     if options.pattern is not None:
         from ..generator import compile_pattern
 

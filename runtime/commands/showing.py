@@ -10,7 +10,7 @@ from ..formats import BACKGROUNDS, RESET, chunks
 from ..opening import STANDARD_INPUT, opened
 from ..outputs import whole_files
 from . import Commands
-from .choosing import TOKENIZER, refuse_inputs, special, tokenizer, tokenizer_files, which_special, which_tokenizer
+from .choosing import TOKENIZER, refuse_outputs, special, tokenizer, tokenizer_files, which_special, which_tokenizer
 from .console import complain, write
 
 __all__ = ["add"]
@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
 
 def run_show(options: argparse.Namespace) -> int:
     if options.html is not None:
-        refuse_inputs(tokenizer_files(options.tokenizer), [options.html])
+        refuse_outputs(tokenizer_files(options.tokenizer), [options.html])
     chosen = tokenizer(options)
     if options.text is not None:
         text = os.fsencode(options.text)

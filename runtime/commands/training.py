@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..inputs import FORMS, STANDARD_INPUT, find
 from . import Commands
-from .choosing import INPUTS, refuse_inputs, tokenizer_files, tokenizer_of
+from .choosing import INPUTS, refuse_outputs, tokenizer_files, tokenizer_of
 from .console import complain, print_table
 
 if TYPE_CHECKING:
@@ -150,6 +150,7 @@ def refuse_places(options: argparse.Namespace) -> None:
     from importlib.util import find_spec
 
     from ..outputs import place_of
+    from ..training.checkpoint import refuse_other
     from ..vocabularies.writing import format_of, names
 
     folder = os.path.dirname(options.output) or os.curdir
@@ -167,7 +168,8 @@ def refuse_places(options: argparse.Namespace) -> None:
             os.stat(one.path)
     read = [one.path for one in find([*options.files, *options.held_out])]
     written = [*names(options.output, format_of(options.output)), options.output + SUFFIX, options.output + SUFFIX + ".runs"]
-    refuse_inputs([*read, *(() if options.extend is None else tokenizer_files(options.extend))], written)
+    refuse_outputs([*read, *(() if options.extend is None else tokenizer_files(options.extend))], written)
+    refuse_other(options.output + SUFFIX)
 
 
 def write(made: Tokenizer, path: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..formats import visible
 from . import Commands
-from .choosing import TOKENIZER, refuse_inputs, tokenizer, tokenizer_files, which_tokenizer
+from .choosing import TOKENIZER, refuse_outputs, tokenizer, tokenizer_files, which_tokenizer
 from .console import complain, print_table, write
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def add(commands: Commands) -> None:
 def run_vocab(options: argparse.Namespace) -> int:
     chosen = tokenizer(options)
     if options.save is not None:
-        refuse_inputs(tokenizer_files(options.tokenizer), [options.save])
+        refuse_outputs(tokenizer_files(options.tokenizer), [options.save])
         chosen.save(options.save)
     if options.id or options.token or options.list:
         return print_tokens(options, chosen)

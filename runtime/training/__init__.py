@@ -87,6 +87,9 @@ def train(
         raise ValueError("initial_alphabet and limit_alphabet go without extend, which has its bytes")
     if isinstance(special_tokens, str) or not all(isinstance(token, str) for token in special_tokens):
         raise TypeError(f"special_tokens is {special_tokens!r}; it may be a list of str")
+    for token in special_tokens:
+        if not is_unicode(token):
+            raise ValueError(f"special_tokens: {token!r} has a lone surrogate, and so no UTF-8")
     if len(set(special_tokens)) != len(special_tokens) or not all(special_tokens):
         raise ValueError(f"special_tokens are not distinct, or one is empty: {list(special_tokens)}")
     workers = workers_of(threads)
@@ -127,6 +130,14 @@ def train(
         learned = f"vocab_size is {vocab_size}, and {made.vocabulary_size} ids were learned: no pair is left to be merged{text}"
         warnings.warn(learned, stacklevel=2)
     return made
+
+
+def is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_path(source: Any) -> bool:

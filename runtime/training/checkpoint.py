@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = ["Checkpoint", "CheckpointError", "Keeper", "check_origin", "read", "write"]
+__all__ = ["Checkpoint", "CheckpointError", "Keeper", "check_origin", "read", "refuse_other", "write"]
 
-MAGIC = b"BITLEXT" + {"little": b"<", "big": b">"}[sys.byteorder]
+KIND = b"BITLEXT"
+MAGIC = KIND + {"little": b"<", "big": b">"}[sys.byteorder]
 NUMBER = struct.Struct("=Q")
 BEGINNING = 24  # bytes before the header
 ALIGNED = 8
@@ -110,6 +111,13 @@ def check_origin(known: dict[str, Any] | None, origin: dict[str, Any] | None, wh
     for name in ("input", "field"):
         if origin is not None and known[name] != origin[name]:
             raise CheckpointError(f"{where}: was made with {name} {known[name]!r}, not {origin[name]!r}")
+
+
+def refuse_other(path: str) -> None:
+    """What is there and is no checkpoint is not for a checkpoint to take the place of."""
+    with suppress(FileNotFoundError), open(path, "rb") as file:
+        if file.read(len(KIND)) not in (KIND, b""):
+            raise CheckpointError(f"{path}: is there, and no checkpoint; move it away, or choose another output")
 
 
 class Keeper:
