@@ -23,6 +23,9 @@ class PatternError(ValueError):
         self.reason, self.pattern, self.span, self.advice = reason, pattern, span, advice
         super().__init__(self._render())
 
+    def __reduce__(self) -> tuple[type[PatternError], tuple[str, str, tuple[int, int], str]]:
+        return type(self), (self.reason, self.pattern, self.span, self.advice)
+
     def _render(self) -> str:
         first, last = self.span
         # Long patterns are shown around the fault only, and control characters as one printable column each.

@@ -90,7 +90,7 @@ def load_saved(path: str | os.PathLike[str]) -> Tokenizer:
         raise VocabularyError(f"{path}: cut short, or not as it was saved")
     try:
         return read_saved(data)
-    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
         raise VocabularyError(f"{path}: saved by another version of bitlex: {type(error).__name__}: {error}") from None
 
 

@@ -260,24 +260,23 @@ class NativeTokenStream(TokenStream[Given]):
 class DecodeStream(Copyable):
     """Decodes ids that come in parts. Made by `tokenizer.decode_stream()`. Its state: at most three bytes of a character."""
 
-    __slots__ = ("_decoder", "_errors", "_skipped", "_tokenizer")
+    __slots__ = ("_decoder", "_errors", "_skips", "_tokenizer")
 
-    def __init__(self, tokenizer: Tokenizer, errors: str, skipped: frozenset[int]) -> None:
-        self._tokenizer, self._errors, self._skipped = tokenizer, errors, skipped
+    def __init__(self, tokenizer: Tokenizer, errors: str, skips: bool) -> None:
+        self._tokenizer, self._errors, self._skips = tokenizer, errors, skips
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def feed(self, ids: int | Ids, /) -> str:
         """The text of one id, or of several, up to the last character that is complete. KeyError for an id that is none."""
         wanted: Any = [ids] if hasattr(ids, "__index__") and not hasattr(ids, "__len__") else ids
-        if self._skipped:
-            wanted = [number for number in wanted if int(number) not in self._skipped]
-        return self._decoder.decode(self._tokenizer._encoder.decode(wanted))
+        return self._decoder.decode(self._tokenizer._encoder.decode(wanted, self._skips))
 
     def finish(self) -> str:
         """What becomes of bytes that are no complete character. The stream is then as new."""
-        rest = self._decoder.decode(b"", True)
-        self._decoder.reset()
-        return rest
+        try:
+            return self._decoder.decode(b"", True)
+        finally:
+            self._decoder.reset()
 
     def reset(self) -> None:
         """Begin another text."""
@@ -285,7 +284,7 @@ class DecodeStream(Copyable):
 
     def copy(self) -> DecodeStream:
         """Another stream of the same ids so far: for ids that may have to be taken back."""
-        twin = DecodeStream(self._tokenizer, self._errors, self._skipped)
+        twin = DecodeStream(self._tokenizer, self._errors, self._skips)
         twin._decoder.setstate(self._decoder.getstate())
         return twin
 

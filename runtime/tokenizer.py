@@ -110,7 +110,7 @@ class Tokenizer:
         from .saving import KIND, is_saved, load_saved
         from .vocabularies import load, read
 
-        path = os.fspath(path)  # a number would be a file that is open already, such as standard input
+        path = os.fsdecode(path)  # a number would be a file that is open already, such as standard input
         refuse_name(path)
         if may_wait(path):  # a pipe, which can be read but once
             with open(path, "rb") as file:
@@ -180,7 +180,7 @@ class Tokenizer:
         """One with other added tokens, and other ids that decode to something else; the lexer and the tables are this one's."""
         description = replace(self._description, added=tuple(added), decoded=decoded)
         image = None if isinstance(self._encoder, Pure) else self._encoder.image()  # type: ignore[attr-defined, unused-ignore]
-        return Tokenizer(description, encoder=make_encoder(description, self._lexer, image), lexer=self._lexer)
+        return type(self)(description, encoder=make_encoder(description, self._lexer, image), lexer=self._lexer)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all of it to one file, from which it loads in milliseconds, mapped into memory. The file appears when it is whole.
@@ -261,11 +261,15 @@ class Tokenizer:
         add_special_tokens: bool = False, threads: int = 0,
     ) -> list[list[int]]:  # fmt: skip
         """`[tokenizer.encode(text) for text in texts]`, on all cores. What is no text is named by its index."""
-        known, all_known = (texts, False) if add_special_tokens else self._all_ready(texts)
-        if not all_known:
-            special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
-            return each(known, lambda text: self.encode(text, add_special_tokens=add_special_tokens, **special))
-        return self._encoder.encode_batch(known, *self._policy(allowed_special, disallowed_special), workers_of(threads))
+        workers = workers_of(threads)
+        known, all_known = self._all_ready(texts)
+        if all_known:
+            found = self._encoder.encode_batch(known, *self._policy(allowed_special, disallowed_special), workers)
+        else:
+            found = each(known, lambda text: self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
+        if not add_special_tokens:
+            return found
+        return [[*self._description.prefix, *ids, *self._description.suffix] for ids in found]
 
     def encode_batch_to_numpy(
         self, texts: Iterable[str | Bytes], *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
@@ -353,8 +357,7 @@ class Tokenizer:
         """
         from .token_streams import DecodeStream
 
-        special = (token.id for token in self._description.added if token.special and skip_special_tokens)
-        return DecodeStream(self, errors, frozenset(special))
+        return DecodeStream(self, errors, bool(skip_special_tokens))
 
     def encode_files(
         self, paths: Iterable[str], *, input: str | None = None, field: str = "text", allowed_special: Special | None = None,
@@ -372,6 +375,10 @@ class Tokenizer:
         from .inputs import Source, find
 
         special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
+        workers_of(threads)  # what is wrong with an argument is not the fault of a file
+        self._policy(allowed_special, disallowed_special)
+        if not isinstance(field, str):
+            raise TypeError(f"field is {field!r}; it may be a str")
         for found in find(paths):
             documents = encode_documents(self, Source(found.path, input, field), threads=threads, **special)
             yield from (ids for ids in documents if ids is not None)
@@ -470,7 +477,7 @@ class Tokenizer:
         return f"<bitlex.Tokenizer {self.name}: {self.vocabulary_size:,} ids, {self._lexer.name}, {self._lexer.tier}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Tokenizer, (self._description,)
+        return type(self), (self._description,)
 
     # --- inside ---
 

@@ -551,6 +551,45 @@ def test_decode_stream(name: str, before: Any, steps: list[Any], skip: bool) -> 
         streams = [copy.copy(stream) for stream in streams]
 
 
+def test_numbers_of_other_types_in_settings() -> None:
+    for number in (np.int64(3), True):
+        pair = [kind.Tokenizer.from_str(PAIRS["plain"][1].to_str()) for kind in (ours, tokenizers)]
+        for one in pair:
+            one.enable_truncation(number)
+            one.enable_padding(length=np.int64(9), pad_id=number, pad_type_id=number)
+        assert pair[0].encode("hello hello hello").ids == pair[1].encode("hello hello hello").ids
+        assert pickle.loads(pickle.dumps(pair[0])).to_str() == pair[0].to_str()
+        assert json.loads(pair[0].to_str())["padding"] == json.loads(pair[1].to_str())["padding"]
+
+
+def test_one_encoding_is_read_by_several_threads() -> None:
+    one = PAIRS["plain"][0]
+    failed: list[BaseException] = []
+
+    def read(encoding: Any, expected: Any, barrier: threading.Barrier) -> None:
+        barrier.wait()
+        try:
+            assert (encoding.offsets, encoding.overflowing, encoding.tokens) == expected
+        except BaseException as error:
+            failed.append(error)
+
+    for _ in range(100):
+        encoding, again = one.encode_batch(["hello hello hello"] * 2)
+        expected = (again.offsets, again.overflowing, again.tokens)
+        barrier = threading.Barrier(4)
+        readers = [threading.Thread(target=read, args=(encoding, expected, barrier)) for _ in range(4)]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join()
+    assert failed == []
+
+
+def test_a_decode_stream_of_an_array() -> None:
+    ids = PAIRS["plain"][1].encode("hello").ids
+    assert ours.DecodeStream(np.array(ids)).step(PAIRS["plain"][0], ids) == ours.DecodeStream(ids).step(PAIRS["plain"][0], ids)  # type: ignore[arg-type]
+
+
 # --- added tokens ---------------------------------------------------------------------------------------------------------------
 
 

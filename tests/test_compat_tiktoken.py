@@ -119,6 +119,15 @@ def test_other_kinds_of_choices(allowed: Any, disallowed: Any) -> None:
     alike("encode_batch", [text], allowed_special=allowed, disallowed_special=disallowed)
 
 
+def test_none_and_iterators_are_choices_too() -> None:
+    for text in ("ab", "a<|a|>"):
+        for method in ("encode", "encode_to_numpy"):
+            alike(method, text, disallowed_special=None)
+            outcomes = [outcome(one, method, text, disallowed_special=iter(["<|a|>"])) for one in (OURS, THEIRS)]
+            assert outcomes[0] == outcomes[1]
+    alike("encode_batch", ["ab"] * 3, num_threads=None)
+
+
 def test_the_error_says_which_token() -> None:
     with pytest.raises(ValueError, match=r"'<\|a\|>', a disallowed special token.*allowed_special=.*disallowed_special=\(\)"):
         OURS.encode("x <|a|> <|endoftext|>")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
 import warnings
 from importlib.machinery import ModuleSpec
@@ -99,6 +101,37 @@ def test_a_tokenizer_to_be_extended_is_found_by_name(monkeypatch: pytest.MonkeyP
     Path("book.txt").write_text("ab ab ab")
     assert main(["train", "book.txt", "--extend", "cl100k_base", "--vocab-size", "257", "--quiet", "-o", "mine.bitlex"]) == 0
     assert asked == ["cl100k_base"]
+
+
+def test_arguments_of_training_of_another_type() -> None:
+    for argument in ("min_frequency", "max_token_length", "limit_alphabet"):
+        for wrong in (1.5, "2"):
+            with pytest.raises(TypeError, match=rf"^{argument} is {wrong!r}; it may be an int$"):
+                bitlex.train("text", 256, tie_break="huggingface", **{argument: wrong})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^initial_alphabet is 'abc'; it may be bytes$"):
+        bitlex.train("text", 256, tie_break="huggingface", initial_alphabet="abc")  # type: ignore[arg-type]
+    for special in (None, "<s>", ["<s>", 1]):
+        with pytest.raises(TypeError, match=r"it may be a list of str$"):
+            bitlex.train("text", 258, special_tokens=special)  # type: ignore[arg-type]
+    assert bitlex.train("", 257, special_tokens=iter(["<s>"])).special_tokens == {"<s>": 256}  # type: ignore[arg-type]
+
+
+def test_arguments_of_files_are_not_blamed_on_files() -> None:
+    Path("book.txt").write_text("text")
+    tokenizer = bitlex.train("text", 256)
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"threads": -1}, "^threads is -1"), ({"disallowed_special": ["<s>"]}, "^disallowed_special: '<s>'"), ({"field": 5}, "^field is 5"),
+    ]  # fmt: skip
+    for options, message in wrong:
+        with pytest.raises((TypeError, ValueError), match=message):
+            next(tokenizer.encode_files(["book.txt"], **options))
+
+
+def test_an_error_about_a_pattern_is_copied() -> None:
+    with pytest.raises(bitlex.PatternError) as raised:
+        bitlex.compile("a(")
+    for again in (pickle.loads(pickle.dumps(raised.value)), copy.copy(raised.value)):
+        assert str(again) == str(raised.value) and again.span == raised.value.span
 
 
 @pytest.mark.parametrize("argument", ["min_frequency", "max_token_length", "limit_alphabet"])

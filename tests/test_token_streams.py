@@ -521,6 +521,21 @@ def test_decoding_without_special_tokens(tier: str, tmp_path: Path) -> None:
     stream = tokenizer.decode_stream(skip_special_tokens=True)
     ids = tokenizer.encode("hello<s> you")
     assert "".join(map(stream.feed, ids)) + stream.finish() == "hello you"
+    special = tokenizer.special_tokens["<s>"]
+    for wrong in (b"ab", [str(special)], [special + 0.5]):
+        with pytest.raises(TypeError):
+            stream.feed(wrong)  # type: ignore[arg-type]
+    with pytest.raises(KeyError, match=r"ids\[2\] is 10000000"):
+        stream.feed([special, special, 10_000_000])
+
+
+def test_a_stream_is_as_new_after_an_end_that_is_an_error(tmp_path: Path) -> None:
+    stream = Tokenizer.from_file(huggingface(tmp_path)).decode_stream(errors="strict")
+    ids = Tokenizer.from_file(huggingface(tmp_path)).encode("\u4e2d")
+    assert stream.feed(ids[:1]) == ""
+    with pytest.raises(UnicodeDecodeError):
+        stream.finish()
+    assert stream.feed(ids) + stream.finish() == "\u4e2d"
 
 
 # --- published vocabularies -----------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 import inspect
@@ -201,6 +202,8 @@ def test_pickle(trained: tuple[Tokenizer, tiktoken.Encoding], normalized: tuple[
         for text in ("the thing é", "", "e\u0301 wörd"):
             assert again.encode(text) == ours.encode(text)
         assert again.description == ours.description and repr(again) == repr(ours)
+        mine = type("Mine", (Tokenizer,), {})(ours.description)
+        assert type(copy.copy(mine)) is type(copy.deepcopy(mine)) is type(mine.with_added_tokens((), {})) is type(mine)
         seen = weakref.ref(again)
         assert seen() is again
         del again

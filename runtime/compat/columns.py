@@ -68,11 +68,13 @@ class Columns:
         """Makes what is missing. Only called for what is not there."""
         if name not in COLUMNS and name not in ("_overflowing", "_ranges"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        assert self._make is not None
-        made = self._make()
-        for slot in Columns.__slots__:
-            setattr(self, slot, getattr(made, slot))
-        return getattr(self, name)
+        make = self._make
+        if make is not None:
+            made = make()
+            for slot in (*COLUMNS, "_overflowing", "_ranges"):
+                setattr(self, slot, getattr(made, slot))
+            self._make = None  # last: another thread that sees it takes the rest to be there
+        return object.__getattribute__(self, name)
 
     def copy(self) -> Self:
         """One that changes by itself."""

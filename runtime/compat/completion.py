@@ -65,7 +65,13 @@ class Steps:
 
     def encode_ids(self, batch: Sequence[Texts], around: bool) -> list[Encoding]:
         """The same with little but the ids."""
-        return self.filled([self.finish([self.bare(text) for text in texts], around) for texts in batch])
+        if self.are_plain and all(len(texts) == 1 and isinstance(texts[0], str) for texts in batch):
+            found = self.tokenizer.encode_batch([texts[0] for texts in batch], add_special_tokens=around)  # type: ignore[misc]
+            return [Encoding.later(ids, partial(self.bare_of, texts, around)) for ids, texts in zip(found, batch, strict=True)]
+        return self.filled([self.bare_of(texts, around) for texts in batch])
+
+    def bare_of(self, texts: Texts, around: bool) -> Encoding:
+        return self.finish([self.bare(text) for text in texts], around)
 
     def complete(self, texts: Texts, around: bool) -> Encoding:
         """All of the encoding of one text or two."""

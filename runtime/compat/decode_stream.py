@@ -28,7 +28,7 @@ class DecodeStream:
     """`ids`: those that came before."""
 
     def __init__(self, ids: Sequence[int] | None = None, skip_special_tokens: bool = False) -> None:
-        self._ids = [natural(number, 32) for number in ids or ()]
+        self._ids = [natural(number, 32) for number in (() if ids is None else ids)]
         self._skip = skip_special_tokens
         self._text, self._known = "", 0  # what has come out of the first ids, and how many these are
 

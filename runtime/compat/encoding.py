@@ -207,7 +207,7 @@ class Encoding(Columns):
 
 def natural(number: int, bits: int = 64) -> int:
     """The number, if it can be one of so many bits without a sign."""
-    found = index(number)
+    found = int(index(number))  # of a bool, index is the bool
     if not 0 <= found < 1 << bits:
         raise OverflowError(f"{found} is not between 0 and 2**{bits}")
     return found

@@ -36,6 +36,10 @@ class Options:
             warnings.warn(f"{name}= is no option here, and is ignored", stacklevel=3)
         return cls(**{name: value for name, value in options.items() if name in known})
 
+    def make_natural(self, name: str, bits: int = 64) -> None:
+        """Have a plain int, of whatever stands for one (numpy's, a bool)."""
+        object.__setattr__(self, name, natural(getattr(self, name), bits))
+
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -50,7 +54,8 @@ class Truncation(Options):
     direction: str = "right"
 
     def __post_init__(self) -> None:
-        natural(self.max_length), natural(self.stride)
+        self.make_natural("max_length")
+        self.make_natural("stride")
         one_of("strategy", self.strategy, STRATEGIES)
         one_of("direction", self.direction, DIRECTIONS)
 
@@ -120,9 +125,9 @@ class Padding(Options):
     direction: str = "right"
 
     def __post_init__(self) -> None:
-        for number, bits in ((self.length, 64), (self.pad_to_multiple_of, 64), (self.pad_id, 32), (self.pad_type_id, 32)):
-            if number is not None or bits == 32:
-                natural(number, bits)  # type: ignore[arg-type]
+        for name, bits in (("length", 64), ("pad_to_multiple_of", 64), ("pad_id", 32), ("pad_type_id", 32)):
+            if getattr(self, name) is not None or bits == 32:
+                self.make_natural(name, bits)
         if not isinstance(self.pad_token, str):
             raise TypeError(f"pad_token is {type(self.pad_token).__name__}, not str")
         one_of("direction", self.direction, DIRECTIONS)

@@ -235,7 +235,7 @@ class Encoding:
             raise TypeError("allowed_special is 'all' or a set of str")
         if isinstance(disallowed, str) and disallowed == "all":
             disallowed = self.special_tokens_set - allowed
-        return self.special_tokens_set.intersection(allowed), frozenset(disallowed)
+        return self.special_tokens_set.intersection(allowed), frozenset(disallowed or ())
 
     def _encoded(self, encode: Any, text: str, allowed_special: Any, disallowed_special: Any) -> Any:
         """What `encode` makes of a text, or the error that tiktoken raises."""
@@ -248,7 +248,8 @@ class Encoding:
                 return encode(text, allowed_special=allowed, disallowed_special=refused)
             except ValueError:
                 pass  # whether tiktoken would mind is found out below: it looks into surrogates as they are
-        allowed, refused = self._special(allowed_special, disallowed_special)
+        if refused is None:
+            allowed, refused = self._special(allowed_special, disallowed_special)
         refuse(text, refused)
         return encode(text, allowed_special=allowed, disallowed_special=())
 

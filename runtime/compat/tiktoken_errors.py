@@ -23,7 +23,9 @@ def checked(text: str) -> str:
     return text
 
 
-def workers(threads: int) -> int:
+def workers(threads: int | None) -> int:
+    if threads is None:  # as many as ThreadPoolExecutor has then
+        return cores()
     if threads <= 0:
         raise ValueError(f"num_threads is {threads}, not positive")
     return min(threads, cores())

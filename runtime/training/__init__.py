@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .progress import Progress
@@ -77,15 +77,22 @@ def train(
         raise ValueError(f"initial_alphabet and limit_alphabet go with tie_break='huggingface', not {tie_break!r}")
     numbers = {"min_frequency": min_frequency, "max_token_length": max_token_length, "limit_alphabet": limit_alphabet}
     for argument, number in numbers.items():
+        if number is not None and not hasattr(number, "__index__"):
+            raise TypeError(f"{argument} is {number!r}; it may be an int")
         if number is not None and number < 0:
             raise ValueError(f"{argument} is {number}; it may be 0 or more")
+    if not isinstance(initial_alphabet, bytes | bytearray | None):
+        raise TypeError(f"initial_alphabet is {initial_alphabet!r:.80}; it may be bytes")
     if not isinstance(extend, Tokenizer | None):
         raise TypeError(f"extend is {extend!r:.80}; it may be a Tokenizer, which Tokenizer.from_file reads")
     if extend is not None and pattern is not None:
         raise ValueError("pattern goes without extend, which has its own")
     if extend is not None and (initial_alphabet is not None or limit_alphabet is not None):
         raise ValueError("initial_alphabet and limit_alphabet go without extend, which has its bytes")
-    if isinstance(special_tokens, str) or not all(isinstance(token, str) for token in special_tokens):
+    if isinstance(special_tokens, str) or not isinstance(special_tokens, Iterable):
+        raise TypeError(f"special_tokens is {special_tokens!r}; it may be a list of str")
+    special_tokens = list(special_tokens)
+    if not all(isinstance(token, str) for token in special_tokens):
         raise TypeError(f"special_tokens is {special_tokens!r}; it may be a list of str")
     for token in special_tokens:
         if not is_unicode(token):
