@@ -15,6 +15,7 @@ text, and their places what `encode_with_offsets` gives; decoded text is what `d
 from __future__ import annotations
 
 import codecs
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from .encoders import mended
@@ -167,18 +168,38 @@ class Characters:
         return twin
 
 
+class User:
+    """Whoever uses a stream, of whom there may be one at a time: two would each see half of what the other does."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError("another thread is using this stream: it has one user at a time")
+
+    def __exit__(self, *raised: object) -> None:
+        self._lock.release()
+
+
 class TokenStream(Fed[Given]):
     """Encodes a text that comes in parts. Made by `tokenizer.stream()`, which says what it gives."""
 
-    __slots__ = ("_characters", "_high", "_result", "_stream")
+    __slots__ = ("_characters", "_high", "_result", "_stream", "_user")
 
     def __init__(self, stream: Any, result: int) -> None:
-        self._stream, self._result = stream, result
+        self._stream, self._result, self._user = stream, result, User()
         self._high = ""  # a surrogate that the next part may have the other half of
         self._characters: Characters | None = None
 
     def feed(self, part: str | Bytes, /) -> Given:
         """The ids that are settled."""
+        with self._user:
+            return self._fed(part)
+
+    def _fed(self, part: str | Bytes) -> Given:
         if isinstance(part, str):
             if self._high or "\ud800" <= part[-1:] <= "\udbff":
                 part = self._high + part
@@ -195,6 +216,10 @@ class TokenStream(Fed[Given]):
 
     def finish(self) -> Given:
         """The rest. The stream is then as new."""
+        with self._user:
+            return self._finished()
+
+    def _finished(self) -> Given:
         rest, self._high = self._high, ""
         first = self._alone() if rest else None
         found = self._stream.finish()
@@ -217,8 +242,8 @@ class TokenStream(Fed[Given]):
 
     def reset(self) -> None:
         """Begin another text."""
-        self._stream.reset()
-        self._high, self._characters = "", None
+        self._stream.reset()  # which says so where another thread uses it
+        self._high, self._characters, self._user = "", None, User()
 
     def copy(self) -> TokenStream[Given]:
         """Another stream of the same text so far: for text that may have to be taken back."""

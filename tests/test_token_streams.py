@@ -13,6 +13,8 @@ import os
 import random
 import re
 import socket
+import sys
+import threading
 import unicodedata
 from base64 import b64encode
 from collections.abc import Callable
@@ -514,6 +516,33 @@ def test_no_part_of_a_character_comes_out(tier: str, tmp_path: Path) -> None:
         stream.feed(299)
     with pytest.raises(UnicodeDecodeError):
         tokenizer.decode_stream(errors="strict").feed([0xF0, 0x41])
+
+
+def test_places_have_one_user_at_a_time(tmp_path: Path) -> None:
+    """Of what is done in Python, too, another thread sees all or nothing."""
+    tokenizer = Tokenizer.from_file(huggingface(tmp_path))
+    stream = tokenizer.stream(result="offsets")
+    failed: list[BaseException] = []
+
+    def feed() -> None:
+        for _ in range(300):
+            try:
+                stream.feed("e\u0301 hello " * 20)
+                stream.finish()
+            except BaseException as error:
+                failed.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=feed) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert {f"{type(error).__name__}: {error}" for error in failed} <= {"RuntimeError: another thread is using this stream: it has one user at a time"}
 
 
 def test_decoding_without_special_tokens(tier: str, tmp_path: Path) -> None:

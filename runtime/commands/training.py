@@ -159,10 +159,10 @@ def refuse_places(options: argparse.Namespace) -> None:
     place_of(options.output)
     if not os.access(folder, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), options.output)
-    if options.plots is not None and find_spec("matplotlib") is None:
-        raise ValueError("plots need matplotlib: pip install matplotlib")
     if options.plots is not None and os.path.exists(options.plots) and not os.path.isdir(options.plots):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), options.plots)
+    if options.plots is not None and find_spec("matplotlib") is None:
+        raise ValueError("plots need matplotlib: pip install matplotlib")
     for one in find(options.held_out):
         if one.path != STANDARD_INPUT:
             os.stat(one.path)
