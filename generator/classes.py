@@ -80,6 +80,8 @@ def escape(pattern: str, at: int, dialect: Dialect, in_class: bool) -> tuple[Exp
         if name.startswith("^"):
             name, negated = name[1:], not negated
         return Named("property", name, negated, (at, close + 1)), close + 1
+    if c in "pP" and dialect.name == "python" and pattern[at + 2 : at + 3] not in tuple("CLMNPSZ"):  # to the module, a letter p
+        fail("a property needs a name", pattern, at, at + 2, "write \\p{L}, or \\pL with a capital letter")
     if c in "pP" and dialect.bare_property and pattern[at + 2 : at + 3].isalpha():
         return Named("property", pattern[at + 2], c == "P", (at, at + 3)), at + 3
     if c in "pP":
@@ -91,6 +93,8 @@ def escape(pattern: str, at: int, dialect: Dialect, in_class: bool) -> tuple[Exp
         return Named(kind, c.lower(), c.isupper(), (at, at + 2)), at + 2
     if c in CONTROLS:
         return literal(CONTROLS[c]), at + 2
+    if c == "U" and dialect.name == "oniguruma":
+        return literal(ord(c)), at + 2
     if c in "xuU":
         return hexadecimal(pattern, at, c)
     if c == "b" and in_class:

@@ -10,6 +10,7 @@ Rejected: Python's `re._parser` (no spans, no properties, no class sets, another
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -21,6 +22,7 @@ from .tree import Alternate, Anchor, Atomic, Concat, Leaf, Look, Node, Repeat
 __all__ = ["parse"]
 
 NESTING = 150  # deeper groups than this would only exhaust the interpreter's stack
+FUZZY = re.compile(r"\{[\d\s<=+,]*[isde][\d\s<=+,isde]*[:}]")  # how many mistakes the regex module may pass over: {e<=1}, {2i+1d<=3:[a-z]}
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class Reader:
 
     def flags(self, letters: str, flags: Flags, start: int) -> Flags:
         on, _, off = letters.partition("-")
+        if set(on) & set(off):
+            self.fail("a flag is turned on and off at once", start, self.at, "engines read that differently; say which it is")
         for letter in on + off:
             value = letter in on
             if letter == "i":
@@ -194,6 +198,8 @@ class Reader:
                 if high is not None and high < low:
                     self.fail("the upper bound is below the lower one", start, self.at)
             else:
+                if self.dialect.name == "python" and FUZZY.match(self.pattern, self.at):
+                    self.fail("this asks for approximate matches", start, self.at + 1, "write \\{ for the character")
                 break
             if quantified and self.dialect.name != "oniguruma":
                 self.fail("two quantifiers in a row", start, self.at, "put a group around the first: (?:...)")
