@@ -20,7 +20,7 @@ import jinja2
 from . import Program
 from .codeset import CodeSet
 from .families import Family, Step, step_fields
-from .nfc import FIRST, LIMIT, MAYBE, NO, SHIFT, nfc_tables
+from .nfc import BORDER, FIRST, LIMIT, MAYBE, NO, SHIFT, nfc_tables
 from .pack import Tables, pack
 
 __all__ = ["LOOPS", "emit", "emit_catalogue"]
@@ -113,7 +113,7 @@ def emit_catalogue(families: dict[str, Family], command: str = "python -m genera
     tables = nfc_tables()
     values = {
         "command": command, "tables": tables, "words": b"".join(word.to_bytes(2, "little") for word in tables.words),
-        "shift": SHIFT, "limit": LIMIT, "maybe": MAYBE, "no": NO, "first": FIRST,
+        "shift": SHIFT, "limit": LIMIT, "maybe": MAYBE, "no": NO, "first": FIRST, "border": BORDER,
         "newer": in_brackets(tables.newer), "taken_in": in_brackets(tables.taken_in),
     }  # fmt: skip
     files["c/nfc.h"] = environment().get_template("nfc.h.jinja").render(values)

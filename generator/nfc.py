@@ -7,8 +7,9 @@ In: the canonical decompositions and combining classes of Unicode 9.0, which is 
     word & 255, word & MAYBE, word & NO, word & FIRST
 
 The low byte is the combining class; MAYBE, that a character before may take it in (NFC_Quick_Check, UAX #15 section 9); NO, that it stands
-in no text in NFC (surrogates count as such, since two of them may spell a character); FIRST, that it takes others in, or has parts. The
-numbers 0 and 1 are those of borders, of which nothing goes to what is before them: of nearly all it is 0, and 1 if they are FIRST.
+in no text in NFC (surrogates count as such, since two of them may spell a character); FIRST, that it takes others in, or has parts; BORDER,
+that it stands in none, but nothing of what takes its place goes to what is before it. The numbers 0 and 1 are those of borders, of which
+nothing goes to what is before them: of nearly all it is 0, and 1 if they are FIRST.
 
 Invariant: the same under every Python from Unicode 9.0 up to that of `newer_than_nfc` in tables/classes.toml: normalization is stable, so a
 later version adds characters and changes none, and those that it may add are left out by that list. So the tables are read off the
@@ -24,9 +25,9 @@ from typing import NamedTuple
 from .codeset import CodeSet
 from .properties import special_class
 
-__all__ = ["FIRST", "LIMIT", "MAYBE", "NO", "SHIFT", "NfcTables", "nfc_tables"]
+__all__ = ["BORDER", "FIRST", "LIMIT", "MAYBE", "NO", "SHIFT", "NfcTables", "nfc_tables"]
 
-MAYBE, NO, FIRST = 1 << 8, 1 << 9, 1 << 10
+MAYBE, NO, FIRST, BORDER = 1 << 8, 1 << 9, 1 << 10, 1 << 11
 SHIFT = 7
 LIMIT = 0x30000  # nothing from there on is normalized
 HANGUL = range(0x1100, 0x1113), range(0x1161, 0x1176), range(0x11A8, 0x11C3)  # leading consonants, vowels, final consonants
@@ -61,6 +62,10 @@ def nfc_tables() -> NfcTables:
     for point in (*leading, *range(0xAC00, 0xD7A4)):
         words[point] = FIRST
     words |= dict.fromkeys((*vowels, *finals), MAYBE) | dict.fromkeys(SURROGATES, NO)
+    behind = {point for point, word in words.items() if word & (MAYBE | 255)}
+    for point, word in words.items():
+        if word & NO and point not in SURROGATES and ord(unicodedata.normalize("NFD", chr(point))[0]) not in behind:
+            words[point] |= BORDER
     distinct = (0, FIRST, *sorted(set(words.values()) - {FIRST}))
     blocks = {bytes(1 << SHIFT): 0}
     stage1 = bytearray()

@@ -195,28 +195,18 @@ PyObject *bitlex_py_is_in_nfc(PyObject *module, PyObject *text)
     return PyBool_FromLong(bitlex_py_in_nfc(text));
 }
 
-/* How many bytes at the end of a text may be the beginning of a character. */
-static size_t begun(const uint8_t *bytes, size_t length)
-{
-    size_t back;
-    for (back = 1; back <= 3 && back <= length; back++) {
-        const uint8_t byte = bytes[length - back];
-        if ((byte & 0xC0) == 0x80) continue;
-        return byte >= 0xC2 && byte <= 0xF4 && back < (byte < 0xE0 ? 2u : byte < 0xF0 ? 3u : 4u) ? back : 0;
-    }
-    return 0;
-}
-
 size_t bitlex_py_last_border(const uint8_t *bytes, size_t length, size_t *bare)
 {
     Units u = {bytes, length, 0};
-    size_t at, used;
-    u.length -= begun(bytes, length);
+    size_t at;
+    uint32_t used;
+    u.length -= bitlex_unfinished(bytes, length);
     for (at = u.length; at > *bare;) {
-        size_t start = step_back(&u, at);
-        const uint32_t number = number_of(point_at(&u, start, &used));
-        if (start + used != at && at > 1) return at - 1; /* a byte that is no UTF-8 */
-        if (number <= 1 && start > 0) return start;
+        const size_t start = step_back(&u, at);
+        const uint32_t point = bitlex_decode(bytes + start, bytes + at, &used), number = number_of(point);
+        const int wrong = start + used != at || (point == 0xFFFD && !(used == 3 && bytes[start] == 0xEF));
+        if (wrong && at > 1) return at - 1; /* a byte that is no UTF-8 */
+        if ((number <= 1 || (bitlex_nfc_words[number] & BITLEX_NFC_BORDER) != 0) && start > 0) return start;
         at = start;
     }
     *bare = u.length;

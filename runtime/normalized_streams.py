@@ -15,14 +15,13 @@ token_streams.py. Rejected: normalizing before the tokens are looked for (a mark
 
 from __future__ import annotations
 
-import codecs
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from .added import WHITE_SPACE, searches
 from .added_streams import AddedStream, Taken
 from .normalization import changes, last_border, nfc
-from .pure_stream import Copyable, too_much
+from .pure_stream import Copyable, too_much, unfinished
 from .pure_token_stream import Specials, special_error
 from .token_streams import LISTS, PLACED, Adapted, make_token_stream, native_token_stream
 
@@ -70,7 +69,7 @@ class NormalizedStream(Copyable):
         self.broken = False
         for stream in (self.stream, self.first, self.second):
             stream.reset()
-        self.decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self.undecoded = b""  # the beginning of a character
         self.unchecked, self.checked = b"", 0  # what may begin a disallowed token, and where that is
         self.idle = True  # whether nothing waits but there
         self.open: list[str] = []  # of a stretch: what is not normalized yet
@@ -85,8 +84,6 @@ class NormalizedStream(Copyable):
         twin.__dict__.update(self.__dict__)
         twin.stream, twin.first, twin.second = self.stream.copy(), self.first.copy(), self.second.copy()
         twin.open, twin.places = list(self.open), self.places.copy()
-        twin.decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        twin.decoder.setstate(self.decoder.getstate())
         return twin
 
     def feed(self, data: bytes) -> tuple[Any, Any]:
@@ -128,7 +125,7 @@ class NormalizedStream(Copyable):
         return numpy.concatenate(parts)
 
     def read_tokens(self, data: bytes, ends: bool) -> None:
-        for text, what in self.first.feed(self.decoder.decode(self.allowed(data, ends), ends), ends):
+        for text, what in self.first.feed(self.decoded(self.allowed(data, ends), ends), ends):
             if what is None:
                 self.normalize(text, False)
                 continue
@@ -140,7 +137,14 @@ class NormalizedStream(Copyable):
             self.normalize("", True)
         if ends or not (self.first.taking or self.second.taking):
             self.settle()
-        self.idle = not (self.unchecked or self.first.held or self.first.taking or self.decoder.getstate()[0])
+        self.idle = not (self.unchecked or self.first.held or self.first.taking or self.undecoded)
+
+    def decoded(self, data: bytes, ends: bool) -> str:
+        """Up to the last character that is complete. The codec's own would wait at what begins a surrogate, and no other stream does."""
+        data = self.undecoded + data
+        size = len(data) - (0 if ends else unfinished(data))
+        self.undecoded = data[size:]
+        return decoded(data[:size])
 
     def allowed(self, data: bytes, ends: bool) -> bytes:
         """The text up to where a disallowed token may begin."""
@@ -230,6 +234,10 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+def decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
 class Places:
     """Places in a normalized text, in bytes -> those in the raw one."""
 
@@ -301,7 +309,7 @@ class Changed:
     @staticmethod
     def read(data: bytes, ends: bool) -> tuple[str, str]:
         """What of it can be cut off, as it is and in NFC."""
-        text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(data, bool(ends))
+        text = decoded(data if ends else data[: len(data) - unfinished(data)])
         text = text if ends else text[: max(0, last_border(text))]
         return text, nfc(text)
 

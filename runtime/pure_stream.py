@@ -50,13 +50,13 @@ def too_much(hold: int, what: str) -> ValueError:
 
 
 def unfinished(data: bytes) -> int:
-    """How many bytes at the end are a character that is not complete."""
+    """How many bytes at the end are the beginning of a character: with other bytes behind them they are one."""
     for back in range(1, min(3, len(data)) + 1):
-        byte = data[-back]
-        if byte < 0x80:
+        if data[-back] < 0x80:
             return 0
-        if byte >= 0xC0:
-            return back if codecs.utf_8_decode(data[-back:], "replace", False)[1] == 0 else 0
+        if data[-back] >= 0xC0:
+            surrogate = data[-back] == 0xED and back > 1 and data[1 - back] >= 0xA0  # which the codec waits for, so as to say what it is
+            return back if not surrogate and codecs.utf_8_decode(data[-back:], "replace", False)[1] == 0 else 0
     return 0
 
 

@@ -54,13 +54,14 @@ def symbols(name: str, every: bool = False) -> list[str]:
 def program(
     name: str, folder: Path, *, small: bool = True, vectors: bool = False, mistake: tuple[str, str] | None = None, level: str = "-O2"
 ) -> Path:
-    """The program for a family, with changes to the text of bitlex_stream.c, each of which must be there once."""
-    text = (C / "bitlex_stream.c").read_text(encoding="utf-8")
+    """The program for a family, with changes to the texts of bitlex_stream.c and bitlex.c, each of which must be there once."""
+    texts = {one: (C / one).read_text(encoding="utf-8") for one in ("bitlex_stream.c", "bitlex.c")}
     for old, new in [*(SMALL.items() if small else ()), *(VECTORS.items() if vectors else ()), *([mistake] if mistake else ())]:
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    (folder / "bitlex_stream.c").write_text(text, encoding="utf-8")
-    sources = [ROOT / "tests/stream_exhaustive.c", folder / "bitlex_stream.c", *(C / f"{one}.c" for one in ("bitlex", "bitlex_lanes", name))]
+        assert sum(text.count(old) for text in texts.values()) == 1, old
+        texts = {one: text.replace(old, new) for one, text in texts.items()}
+    for one, text in texts.items():
+        (folder / one).write_text(text, encoding="utf-8")
+    sources = [ROOT / "tests/stream_exhaustive.c", *(folder / one for one in texts), *(C / f"{one}.c" for one in ("bitlex_lanes", name))]
     block = ["-DBITLEX_BLOCK=8"] if small else []
     block += ["-DVECTORS=1", "-DBITLEX_LANES_FROM=1"] if vectors else ["-DBITLEX_NO_VECTORS"]
     return build(folder / f"cuts-{name}", sources, level, "-Wpedantic", f"-I{C}", f"-DMACHINE=bitlex_{name}", *block)

@@ -254,7 +254,7 @@ static size_t walk_slowly(const bitlex_walk *walk, const bitlex_lanes *lanes, co
     size_t n = 0, at = 0;
     while (at < length) {
         uint32_t taken, point, cell, column, index, does, next;
-        if (unfinished(text + at, length - at) == length - at) break;
+        if (bitlex_unfinished(text + at, length - at) == length - at) break;
         point = bitlex_decode(text + at, text + length, &taken);
         cell = m->stage2[((uint32_t)m->stage1[point >> m->shift] << m->shift) + (point & ((1u << m->shift) - 1))];
         column = walk->column[BITLEX_CODES][lanes->cell_code[cell]];
@@ -307,7 +307,7 @@ static void check_walk(uint32_t turns)
                                narrow ? ends + 3 * length + 8 : NULL, origin, 0, 0}, slow = w;
             size_t expected, have, i, kept = random_below(4);
             uint32_t taken;
-            while (kept > 0 && (kept >= length || unfinished(text, kept) != kept)) kept--; /* what the part before left of a character */
+            while (kept > 0 && (kept >= length || bitlex_unfinished(text, kept) != kept)) kept--; /* what the part before left of a character */
             stream.length = begin;
             stream.open[0] = 3 << 6;
             stream.open[1] = 5 << 6;

@@ -7,6 +7,7 @@ import random
 import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 import tokenizers
@@ -19,7 +20,7 @@ from bitlex.encoders import as_text
 from bitlex.normalization import LISTED, NEWER, TAKEN_IN, changes, combining, doubtful, in_nfc, is_border, last_border, nfc
 from bitlex.vocabularies import VocabularyError
 from generator import nfc as nfc_module
-from generator.nfc import nfc_tables
+from generator.nfc import BORDER, FIRST, LIMIT, NO, SHIFT, nfc_tables
 from texts import EVERY, THOROUGH
 from tokenizing import added, tokenizer_json
 
@@ -154,6 +155,19 @@ def test_the_tables_are_those_of_any_unicode_version(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(nfc_module, "unicodedata", unicodedata2)
     assert nfc_tables() == here
     assert set(here.taken_in) == set(map(ord, TAKEN_IN.findall("".join(EVERY))))
+
+
+def test_borders_are_where_nothing_goes_to_what_is_before() -> None:
+    """Behind whatever takes others in, and behind marks of all classes: each side is put in NFC by itself."""
+    tables = nfc_tables()
+    words = [tables.words[tables.stage2[tables.stage1[point >> SHIFT] << SHIFT | point & 127]] for point in range(LIMIT)]
+    before = [chr(point) for point in range(LIMIT) if words[point] & FIRST and not words[point] & NO and not 0xAC00 < point < 0xD700]
+    before += [chr(words.index(mark)) for mark in sorted({word for word in words if 0 < word & 255 and not word & NO})]
+    borders = [chr(point) for point in range(LIMIT) if words[point] & BORDER]
+    assert all(normalize("NFC", one) != one for one in borders) and len(borders) > 1000
+    for one in borders:
+        put = normalize("NFC", one)
+        assert normalize("NFC", "\n".join(first + one for first in before)) == "\n".join(normalize("NFC", first) + put for first in before), ascii(one)
 
 
 # Of which some are nothing but borders, some take others in, and some are taken in, go before others or are never there.

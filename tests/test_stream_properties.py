@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import random
+import unicodedata
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from hypothesis import strategies as st
 import bitlex
 from bitlex import Tokenizer
 from bitlex.lexers import Lexer
+from bitlex.pure_stream import unfinished
 from hard_strings import HardStrings
 from small_tokenizers import RANKS, rank_file
 from streaming import parts_between
@@ -115,22 +118,57 @@ def test_tokens(case: tuple[Any, list[Any], list[str]], which: int, result: Any,
         assert b"".join(text[start:end] for start, end in places.tolist()) == text
 
 
+def native_and_pure(which: int, folder: Path) -> list[Tokenizer]:
+    with pytest.MonkeyPatch.context() as patch:
+        native = tokenizers(folder, "native")[which]
+        patch.setenv("BITLEX_TIER", "pure")
+        return [native, tokenizers(folder, "pure")[which]]
+
+
+def same_of_each_part(both: list[Tokenizer], parts: list[Any]) -> None:
+    streams = [one.stream(result="offsets", allowed_special="all") for one in both]
+    for part in [*parts, None]:
+        a, b = (stream.finish() if part is None else stream.feed(part) for stream in streams)
+        assert (a[0].tolist(), a[1].tolist()) == (b[0].tolist(), b[1].tolist()), (part, parts)
+
+
 @COMMON
 @given(case=cases(surrogates=True), which=st.integers(0, 3))
 def test_native_and_pure_give_the_same_for_each_part(
     case: tuple[Any, list[Any], list[str]], which: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    folder = tmp_path_factory.getbasetemp()
-    with pytest.MonkeyPatch.context() as patch:
-        native = tokenizers(folder, "native")[which]
-        patch.setenv("BITLEX_TIER", "pure")
-        pure = tokenizers(folder, "pure")[which]
-    streams = [one.stream(result="offsets", allowed_special="all") for one in (native, pure)]
-    for part in case[1]:
-        a, b = (stream.feed(part) for stream in streams)
-        assert (a[0].tolist(), a[1].tolist()) == (b[0].tolist(), b[1].tolist()), part
-    a, b = (stream.finish() for stream in streams)
-    assert (a[0].tolist(), a[1].tolist()) == (b[0].tolist(), b[1].tolist())
+    same_of_each_part(native_and_pure(which, tmp_path_factory.getbasetemp()), case[1])
+
+
+LEADS = [0x41, 0x80, 0xC1, 0xC3, 0xE0, 0xE1, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5]
+FOLLOWING = [0x41, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xE4]
+TAILS = [bytes((lead, *behind)) for lead in LEADS for size in range(4) for behind in product(FOLLOWING, repeat=size)]
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_native_and_pure_wait_for_the_same_bytes(which: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Behind a character that nothing is put to, and one with a mark, which NFC makes one of: what is no beginning of a character settles it."""
+    both = native_and_pure(which, tmp_path_factory.getbasetemp())
+    for number, tail in enumerate(TAILS):
+        same_of_each_part(both, [("b e\u0301", "b \u0915", "\ufffd")[number % 3].encode() + tail, tail[-1:] + b"\xcc\x81", b" x"])
+
+
+def test_native_and_pure_cut_before_the_same_characters(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whether "ab" is settled says whether what is behind the line feed was cut off: of what NFC knows, and of some more."""
+    native, pure = (one.stream(result="numpy") for one in native_and_pure(3, tmp_path_factory.getbasetemp()))
+    for point in range(0x80, 0x30000):
+        one = chr(point)
+        known = unicodedata.combining(one) or unicodedata.decomposition(one) or 0x1100 <= point < 0x1200
+        if (known or point % 97 == 0) and not 0xD800 <= point < 0xE000:
+            assert native.feed("ab\n" + one).tolist() == pure.feed("ab\n" + one).tolist(), hex(point)
+            assert native.finish().tolist() == pure.finish().tolist(), hex(point)
+
+
+def test_what_begins_a_character() -> None:
+    """By definition: with some bytes behind them they are one."""
+    begun = {one[:size] for one in (chr(point).encode() for point in range(0x80, 0x110000, 64) if not 0xD800 <= point < 0xE000) for size in range(1, len(one))}
+    for tail in [b"", *TAILS]:
+        assert unfinished(tail) == max((size for size in range(1, len(tail) + 1) if tail[-size:] in begun), default=0), tail
 
 
 @COMMON

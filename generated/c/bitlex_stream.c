@@ -535,20 +535,6 @@ static size_t step_character(bitlex_stream *s, const uint8_t *p, const uint8_t *
     return n;
 }
 
-/* How many bytes at the end are a character that is not complete. */
-static uint32_t unfinished(const uint8_t *text, size_t length)
-{
-    uint32_t back, taken;
-    for (back = 1; back <= 3 && back <= length; back++) {
-        const uint8_t byte = text[length - back];
-        if (byte < 0x80) return 0;
-        if (byte < 0xC0) continue;
-        bitlex_decode(text + length - back, text + length, &taken);
-        return taken == back && back < (byte < 0xC2 ? 1u : byte < 0xE0 ? 2u : byte < 0xF0 ? 3u : byte < 0xF5 ? 4u : 1u) ? back : 0;
-    }
-    return 0;
-}
-
 /* Complete the character that the part before left, with what there is: how many bytes are taken of the part. */
 static size_t finish_character(bitlex_stream *s, const uint8_t *text, size_t length, uint64_t *out, size_t *stored)
 {
@@ -558,7 +544,7 @@ static size_t finish_character(bitlex_stream *s, const uint8_t *text, size_t len
     *stored = 0;
     memcpy(both, s->tail, have);
     memcpy(both + have, text, fresh);
-    if (unfinished(both, have + fresh) == have + fresh) {
+    if (bitlex_unfinished(both, have + fresh) == have + fresh) {
         memcpy(s->tail, both, have + fresh);
         s->tail_length = (uint8_t)(have + fresh);
         return fresh;
@@ -843,7 +829,7 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
             size_t block = length - done < most ? length - done : most, units, told;
             bitlex_tail tail;
             tail.state = 0;
-            if (block < length - done && encoding == BITLEX_UTF8) block -= unfinished(p + done, block);
+            if (block < length - done && encoding == BITLEX_UTF8) block -= bitlex_unfinished(p + done, block);
             told = tabled ? find_tail(s, cursor, p + done * width, block, encoding, &tail) : 0;
             if (tabled && told == 0 && width == 1) { /* a run of blanks, before which may be what tells */
                 const size_t run = last_run(p + done, block);
@@ -867,7 +853,7 @@ static size_t read_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
         if (tabled && !is_little(p + done, length - done, encoding) && (length - done < LONG_RUN || !is_run(p + done, width))) {
             const int pause = length - done > TABLED && done >= (s->count > 0 ? slow_open : slow);
             size_t units = length - done < WALKED ? length - done : WALKED;
-            if (units < length - done && encoding == BITLEX_UTF8) units -= unfinished(p + done, units);
+            if (units < length - done && encoding == BITLEX_UTF8) units -= bitlex_unfinished(p + done, units);
             if (!pause && walks(s, units, WALK_REST, room - n)) {
                 units = walk(s, cursor, scratch, p + done * width, units, encoding, 0, NULL, out + n, room - n, stored) - s->tail_length;
                 s->tail_length = 0; /* a character is left only if somebody is writing to the part: it is read again */
@@ -909,10 +895,10 @@ static NOT_INLINE size_t feed_rest(bitlex_stream *s, bitlex_cursor *cursor, void
         n = put(narrow, out, n, stored);
     }
     if (done < length && s->tail_length == 0) {
-        if (encoding == BITLEX_UTF8) tail = unfinished(p + done, length - done);
+        if (encoding == BITLEX_UTF8) tail = bitlex_unfinished(p + done, length - done);
         if (tail > 0) {
             memcpy(last, p + length - tail, tail);
-            if (unfinished(last, tail) != tail) tail = 0; /* somebody is writing to the part: what is kept must be what was looked at */
+            if (bitlex_unfinished(last, tail) != tail) tail = 0; /* somebody is writing to the part: what is kept must be what was looked at */
         }
         body = length - done - tail;
         done += read_part(s, cursor, scratch, p + done * width, body, encoding, out + n, room - n / (s->machine->drops ? 2 : 1), narrow,

@@ -81,6 +81,20 @@ uint32_t bitlex_decode(const uint8_t *p, const uint8_t *end, uint32_t *length)
     return point;
 }
 
+/* How many bytes at the end are the beginning of a character: with other bytes behind them they are one. */
+uint32_t bitlex_unfinished(const uint8_t *text, size_t length)
+{
+    uint32_t back, taken;
+    for (back = 1; back <= 3 && back <= length; back++) {
+        const uint8_t byte = text[length - back];
+        if (byte < 0x80) return 0;
+        if (byte < 0xC0) continue;
+        bitlex_decode(text + length - back, text + length, &taken);
+        return taken == back && back < (byte < 0xC2 ? 1u : byte < 0xE0 ? 2u : byte < 0xF0 ? 3u : byte < 0xF5 ? 4u : 1u) ? back : 0;
+    }
+    return 0;
+}
+
 /* The first start of a code point at or after `offset`. Only a continuation byte can be inside one, and its lead byte,
  * being no continuation, surely starts one: so three bytes of context decide, wherever in the text we are. */
 static uint64_t border(const bitlex_cursor *c, uint64_t offset)

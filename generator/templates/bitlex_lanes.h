@@ -230,6 +230,9 @@ static inline bitlex_lane_memory *bitlex_memory_in(void *scratch)
 /* Decode the unit at p < end: its code point, or U+FFFD for a maximal ill-formed subsequence. Stores the length. */
 uint32_t bitlex_decode(const uint8_t *p, const uint8_t *end, uint32_t *length);
 
+/* How many bytes at the end are the beginning of a character: those with which a part of a text waits for the next. */
+uint32_t bitlex_unfinished(const uint8_t *text, size_t length);
+
 /* Make the tables for two code points a step: 0 if the machine has none, or too large ones. */
 int bitlex_fill_pairs(bitlex_pairs *pairs, const bitlex_machine *m);
 
