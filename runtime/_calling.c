@@ -110,6 +110,13 @@ static PyObject *direct_get(PyObject *self, PyObject *object, PyObject *type)
 
 static PyObject *of_function(DirectMethod *self, void *name) { return PyObject_GetAttrString(self->function, name); }
 
+/* Pickled by its name, as a function is. */
+static PyObject *direct_reduce(DirectMethod *self, PyObject *unused)
+{
+    (void)unused;
+    return of_function(self, "__qualname__");
+}
+
 static int direct_traverse(DirectMethod *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
@@ -144,6 +151,7 @@ static PyMemberDef direct_members[] = {
     {NULL, 0, 0, 0, NULL}};
 static PyMethodDef direct_methods[] = {
     {"__set_name__", (PyCFunction)(void (*)(void))direct_set_name, METH_FASTCALL, "__set_name__(class, name): called when the class is made"},
+    {"__reduce__", (PyCFunction)(void (*)(void))direct_reduce, METH_NOARGS, "__reduce__(): its name"},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot direct_slots[] = {
     {Py_tp_new, direct_new},

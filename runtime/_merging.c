@@ -5,6 +5,9 @@
 static const char *const METHODS[] = {"automatic", "sweep", "heap", "windows", "backtrack", "prefixes"};
 enum { BACKTRACK = BPE_METHODS, PREFIXES, METHOD_COUNT };
 
+#define SWEPT 65536 /* bytes of a piece that may be swept, which takes quadratic time: a second at most */
+#define ALONE 4096  /* ... while nobody else runs */
+
 /* What tells which tokens may stand side by side, made when it is first needed: NULL with an exception set. */
 static const bpe_neighbours *neighbours_of(Encoder *self)
 {
@@ -16,11 +19,9 @@ static const bpe_neighbours *neighbours_of(Encoder *self)
     return failed ? NULL : &self->neighbours;
 }
 
-/* The number of ids, or an error of bpe_merge; an exception may be set besides. */
-static size_t merge_by(Encoder *self, int method, const Utf8 *u, uint32_t *out)
+/* The number of ids, or an error of bpe_merge. */
+static size_t merge_by(Encoder *self, const bpe_neighbours *n, int method, const Utf8 *u, uint32_t *out)
 {
-    const bpe_neighbours *n = method >= BACKTRACK ? neighbours_of(self) : NULL;
-    if (method >= BACKTRACK && n == NULL) return BPE_NO_MEMORY;
     if (method == BACKTRACK && n->ordered) return bpe_merge_backtrack(n, u->bytes, (size_t)u->length, out);
     if (method == PREFIXES && n->ordered) return bpe_merge_prefixes(n, u->bytes, (size_t)u->length, out);
     return bpe_merge(&self->vocabulary, method >= BACKTRACK ? BPE_HEAP : (bpe_method)method, u->bytes, (size_t)u->length, out);
@@ -29,6 +30,7 @@ static size_t merge_by(Encoder *self, int method, const Utf8 *u, uint32_t *out)
 PyObject *bitlex_py_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
     Ids ids = {.data = NULL};
+    const bpe_neighbours *n = NULL;
     PyObject *list = NULL;
     Utf8 u;
     size_t made;
@@ -43,10 +45,16 @@ PyObject *bitlex_py_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t 
         return NULL;
     }
     if (bitlex_py_utf8_hold(&u, arguments[0]) < 0) return NULL;
-    if (bitlex_py_reserve(&ids, (size_t)u.length + BPE_PADDING) < 0) {
+    if (method == BPE_SWEEP && u.length > SWEPT) {
+        PyErr_Format(PyExc_ValueError, "a piece of %zd bytes; 'sweep' takes quadratic time, and pieces of up to 65,536: take another method", u.length);
+    } else if (bitlex_py_reserve(&ids, (size_t)u.length + BPE_PADDING) < 0) {
         PyErr_NoMemory();
-    } else {
-        made = merge_by(self, method, &u, ids.data);
+    } else if (method < BACKTRACK || (n = neighbours_of(self)) != NULL) {
+        /* Some bytes are read more than once, so nobody else may run while they may be written. */
+        const int constant = PyUnicode_Check(arguments[0]) || PyBytes_Check(arguments[0]);
+        PyThreadState *released = constant && u.length > ALONE ? PyEval_SaveThread() : NULL;
+        made = merge_by(self, n, method, &u, ids.data);
+        if (released != NULL) PyEval_RestoreThread(released);
         if (made == BPE_NO_MEMORY) {
             PyErr_NoMemory();
         } else if (made == BPE_NO_TOKEN) {

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "Encoder", "make_encoder", "tokens_in_place"]
 
 SURROGATES = re.compile("[\ud800-\udfff]")
+SWEPT = 65536  # bytes of a piece that may be swept
 METHODS = ("automatic", "sweep", "heap", "windows", "backtrack", "prefixes")  # of merging a piece
 
 
@@ -217,6 +218,8 @@ class Pure:
             if data[at : at + 1] not in known.ids:
                 raise ValueError(f"byte 0x{data[at]:02x} at {at} is no token of this vocabulary")
         if method == "sweep":
+            if len(data) > SWEPT:
+                raise ValueError(f"a piece of {len(data)} bytes; 'sweep' takes quadratic time, and pieces of up to {SWEPT:,}: take another method")
             return merge(Vocabulary(known.blob, known.starts, known.merges, False), data)
         return self.pieces.merged(data)
 

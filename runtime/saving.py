@@ -114,6 +114,8 @@ def read_saved(data: memoryview) -> Tokenizer:
         single=tuple((what, kind) for what, kind in header["single"]), pair=tuple((what, kind) for what, kind in header["pair"]),
         **{name: header[name] for name in PLAIN},
     )  # fmt: skip
+    if not any(what == "A" for what, _ in description.single):
+        raise ValueError("a template without its text")
     lexer = description.lexer()
     if lexer.tier == "pure":
         return Tokenizer(description)

@@ -201,7 +201,7 @@ class Tokenizer:
         """The ids of a text. `add_special_tokens`: with those that the model's template puts around it."""
         known = self._ready(text)
         if known is None:
-            found = self._encode_slowly(text, allowed_special, disallowed_special, "list")
+            found = self._encode_slowly(text, allowed_special, disallowed_special, "list", threads)
         else:
             allowed, disallowed = self._policy(allowed_special, disallowed_special)
             found = self._encoder.encode(known, allowed, disallowed, workers_of(threads))
@@ -234,7 +234,7 @@ class Tokenizer:
         """The ids as an array of uint32, or of `dtype`, into which all ids of the vocabulary must fit."""
         known = self._ready(text)
         if known is None:
-            found = self._encode_slowly(text, allowed_special, disallowed_special, "numpy")
+            found = self._encode_slowly(text, allowed_special, disallowed_special, "numpy", threads)
         else:
             allowed, disallowed = self._policy(allowed_special, disallowed_special)
             found = self._encoder.encode_to_numpy(known, allowed, disallowed, workers_of(threads))
@@ -276,12 +276,13 @@ class Tokenizer:
         threads: int = 0,
     ) -> list[npt.NDArray[np.uint32]]:  # fmt: skip
         """An array of ids for each text."""
+        workers = workers_of(threads)
         known, all_known = self._all_ready(texts)
         if not all_known:
             return each(
                 known, lambda text: self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
             )
-        return self._encoder.encode_batch_to_numpy(known, *self._policy(allowed_special, disallowed_special), workers_of(threads))
+        return self._encoder.encode_batch_to_numpy(known, *self._policy(allowed_special, disallowed_special), workers)
 
     @direct
     def count(
@@ -290,7 +291,7 @@ class Tokenizer:
         """How many ids a text has."""
         known = self._ready(text)
         if known is None:
-            return len(self._encode_slowly(text, allowed_special, disallowed_special, "list"))
+            return len(self._encode_slowly(text, allowed_special, disallowed_special, "list", threads))
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
         return self._encoder.count(known, allowed, disallowed, workers_of(threads))
 
@@ -299,10 +300,11 @@ class Tokenizer:
         threads: int = 0,
     ) -> list[int]:  # fmt: skip
         """How many ids each text has."""
+        workers = workers_of(threads)
         known, all_known = self._all_ready(texts)
         if not all_known:
             return each(known, lambda text: self.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
-        return self._encoder.count_batch(known, *self._policy(allowed_special, disallowed_special), workers_of(threads))
+        return self._encoder.count_batch(known, *self._policy(allowed_special, disallowed_special), workers)
 
     @overload
     def stream(
@@ -390,7 +392,7 @@ class Tokenizer:
 
         All methods give the same; they are there to be compared.
 
-        sweep      looks through all neighbours for each merge: quadratic
+        sweep      looks through all neighbours for each merge: quadratic, so it takes pieces of up to 65,536 bytes; ValueError, if longer
         heap       keeps what may merge in a heap: O(n log n)
         windows    merges short windows that overlap, many at a time, and joins them where they have a token in common
         backtrack  takes the longest token that may stand behind the one before, and goes back where none may: linear
@@ -558,10 +560,13 @@ class Tokenizer:
         stream = self.stream(allowed_special=allowed, disallowed_special=disallowed, result=result, hold=sys.maxsize)
         return joined(stream.feed(text), stream.finish())
 
-    def _encode_slowly(self, text: Any, allowed: Special | None, disallowed: Special | None, result: Literal["list", "numpy"]) -> Any:
-        """Where stretches of the text are encoded, each by itself."""
+    def _encode_slowly(
+        self, text: Any, allowed: Special | None, disallowed: Special | None, result: Literal["list", "numpy"], threads: int
+    ) -> Any:
+        """Where stretches of the text are encoded, each by itself: one after the other, whatever `threads` allows."""
         from .added_search import stretches
 
+        workers_of(threads)
         if self._streams_in_nfc() and isinstance(text, (str, bytes)) and len(text) < MOST_STREAMED:
             return self._stream_whole(text, allowed, disallowed, result)
         refused = self._policy(allowed, disallowed)[1]

@@ -178,7 +178,13 @@ def test_what_would_overwrite_is_refused(folder: Path, ranks: tuple[str, ...]) -
     for name in ("x/a", "y/a", "y/a.idx", "y/bitlex-manifest", "z/bitlex-manifest.jsonl"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("hello")
+    (folder / "there").mkdir()
+    for name in ("there.npy", "there/b.txt.bin"):
+        (folder / name).touch()
     before = left(folder)
+    message = "its index, there.idx.npy, would become that of there.bin; remove it, or take another name"
+    assert refusal("encode", *ranks, "x/a", "-o", "there.bin") == f"there.npy: {message}"
+    assert refusal("encode", *ranks, "b.txt", "-o", "there/").startswith("there/b.txt.bin: its index, there/b.txt.idx.npy, would become that of ")
     assert refusal("encode", *ranks, "x/a", "y/a", "-o", "out/") == "x/a and y/a would both go to a.idx.npy"
     assert refusal("encode", *ranks, "y/a", "y/a.idx", "-o", "out/") == "y/a and y/a.idx would both go to a.idx.npy"
     assert refusal("encode", *ranks, "y/*", "-o", "out/", "--format", "jsonl") == "the manifest and y/bitlex-manifest would both go to bitlex-manifest.jsonl"

@@ -141,7 +141,7 @@ def test_written_by_who_knows_the_sum(saved: Path, tmp_path: Path) -> None:
             write(packed(header | {name: wrong}))
             with suppress(VocabularyError):
                 loaded = Tokenizer.from_file(path)
-                loaded.encode("the<|end|>", disallowed_special=())
+                loaded.encode("the<|end|>", disallowed_special=(), add_special_tokens=True)
                 with suppress(ValueError):
                     loaded.description.vocabulary.check()
     text = packed(header)

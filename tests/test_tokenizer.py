@@ -20,7 +20,7 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitlex.encoders import METHODS
+from bitlex.encoders import METHODS, Pure
 from bitlex.tokenizer import Tokenizer
 from bitlex.vocabularies.byte_alphabet import ALPHABET
 from bitlex.vocabulary import AddedToken, Vocabulary, VocabularyError
@@ -149,6 +149,12 @@ def test_what_the_slow_way_refuses(normalized: tuple[Tokenizer, tokenizers.Token
         for one in ("the", b"the"):
             with pytest.raises(TypeError, match=r"^expected a list of texts, got one "):
                 batch(one)  # type: ignore[arg-type]
+    for call in (ours.encode, ours.count, ours.encode_to_numpy, ours.encode_ordinary):
+        with pytest.raises(ValueError, match=r"^threads is -1; it may be 0"):
+            call("e\u0301", threads=-1)
+    for batch in (ours.encode_batch, ours.count_batch, ours.encode_batch_to_numpy):
+        with pytest.raises(ValueError, match=r"^threads is -1; it may be 0"):
+            batch(["e\u0301"], threads=-1)
     assert ours.encode(b"the\xff<s> \xe4\xb8") == [*ours.encode("the"), 255, 260, 0xE4, 0xB8]
     assert ours.encode_with_offsets("e\u0301")[1].tolist() == [[0, 2]]
     pair, lone = "e\ud834\udd5e", "e\ud834"  # U+1D15E, which NFC takes apart
@@ -209,6 +215,9 @@ def test_pickle(trained: tuple[Tokenizer, tiktoken.Encoding], normalized: tuple[
         del again
         gc.collect()
         assert seen() is None
+    for name in ("encode", "encode_to_numpy", "count", "decode"):
+        assert pickle.loads(pickle.dumps(getattr(Tokenizer, name))) is getattr(Tokenizer, name)
+        assert pickle.loads(pickle.dumps(getattr(trained[0], name))).__self__.description == trained[0].description
 
 
 def test_wrong_arguments(trained: tuple[Tokenizer, tiktoken.Encoding], normalized: tuple[Tokenizer, tokenizers.Tokenizer]) -> None:
@@ -274,6 +283,11 @@ def test_merging_one_piece() -> None:
         assert tokenizer.merge(b"abcd", method=method) == list(b"abcd")  # type: ignore[arg-type]
         assert tokenizer.merge("", method=method) == []  # type: ignore[arg-type]
     assert tokenizer.encode("abcd") == [258]
+    message = "^a piece of 65537 bytes; 'sweep' takes quadratic time, and pieces of up to 65,536: take another method$"
+    for encoder in (tokenizer._encoder, Pure(tokenizer.description, tokenizer.lexer)):
+        assert encoder.merge("the" * 20_000, "sweep" if encoder is tokenizer._encoder else "heap") == [257] * 20_000
+        with pytest.raises(ValueError, match=message):
+            encoder.merge(b"a" * 65537, "sweep")
 
 
 def test_merges_that_are_not_in_order() -> None:

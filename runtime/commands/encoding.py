@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..documents import encode_documents, encode_in_parts
 from ..inputs import STANDARD_INPUT, Found, InputError, Source, find
-from ..outputs import FORMATS, MANIFEST, NUMBERS, Output, writing, written
+from ..outputs import FORMATS, MANIFEST, NUMBERS, Output, index_of, writing, written
 from ..terminal import Progress
 from . import Commands, choosing
 from .console import complain
@@ -148,6 +148,7 @@ class Encoding:
 
     def to_file(self, path: str, format: str) -> int:
         choosing.refuse_outputs(self.read, written(path, format))
+        refuse_twin(path, format)
         try:
             with writing(path, format, self.options.dtype) as output:
                 for source in self.inputs:
@@ -163,6 +164,8 @@ class Encoding:
         refuse_collisions(found, outputs, format)
         names = [MANIFEST, *(name for output in outputs for name in written(output, format))]
         choosing.refuse_outputs(self.read, [os.path.join(folder, name) for name in names])
+        for output in outputs:
+            refuse_twin(os.path.join(folder, output), format)
         os.makedirs(folder, exist_ok=True)
         code = 0
         with Manifest.begin(folder, self.settings(format), resume=self.options.resume) as manifest:
@@ -222,3 +225,12 @@ def refuse_collisions(found: list[Found], outputs: list[str], format: str) -> No
             if path in taken:
                 raise ValueError(f"{taken[path]} and {one.path} would both go to {path}")
             taken[path] = one.path
+
+
+def refuse_twin(path: str, format: str) -> None:
+    """NAME.npy and NAME.bin would have one index: what is there must not lose its own to the other."""
+    other = {"npy": "bin", "bin": "npy"}.get(format)
+    if other is not None and path.endswith(f".{format}"):
+        twin = f"{path.removesuffix(format)}{other}"
+        if os.path.exists(twin):
+            raise ValueError(f"{twin}: its index, {index_of(path)}, would become that of {path}; remove it, or take another name")
