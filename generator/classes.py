@@ -8,6 +8,7 @@ Source for the syntax: the dialects' own documentation and measurements (see `di
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -48,6 +49,7 @@ Expression = Points | Named | Combine
 
 CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7, "e": 27}
 OPERATORS = {"&&": "intersection", "--": "difference", "~~": "symmetric difference"}
+QUALIFIED = re.compile(r"\[:\^?[\w &.-]*(?:[:=][\w &./-]*)?:\]", re.ASCII)  # what the regex module looks up as a property
 REFUSED = {
     "R": "a line break of one or two characters is not supported as an escape",
     "X": "grapheme clusters are not supported",
@@ -77,6 +79,8 @@ def escape(pattern: str, at: int, dialect: Dialect, in_class: bool) -> tuple[Exp
         if close < 0:
             fail("this property name is not closed", pattern, at, at + 3)
         name, negated = pattern[at + 3 : close], c == "P"
+        if "=" in name and dialect.name == "oniguruma":
+            fail("this engine knows properties by one name alone", pattern, at, close + 1, "write \\p{Lu} or \\p{Latin}")
         if name.startswith("^"):
             name, negated = name[1:], not negated
         return Named("property", name, negated, (at, close + 1)), close + 1
@@ -88,6 +92,8 @@ def escape(pattern: str, at: int, dialect: Dialect, in_class: bool) -> tuple[Exp
         if dialect.bare_property:
             fail("a property needs a name", pattern, at, at + 2, "write \\p{L}")
         return literal(ord(c)), at + 2
+    if c in "He" and dialect.name == "python":
+        fail(f"this engine knows no \\{c}", pattern, at, at + 2, f"write {c} for the character")
     if c in "sSdDwWhH":
         kind = "class escape" if in_class else "escape"
         return Named(kind, c.lower(), c.isupper(), (at, at + 2)), at + 2
@@ -95,8 +101,10 @@ def escape(pattern: str, at: int, dialect: Dialect, in_class: bool) -> tuple[Exp
         return literal(CONTROLS[c]), at + 2
     if c == "U" and dialect.name == "oniguruma":
         return literal(ord(c)), at + 2
+    if c in "xu" and c not in dialect.braced and pattern[at + 2 : at + 3] == "{":
+        fail(f"this engine knows no \\{c}{{...}}", pattern, at, at + 3, "write \\x41 or \\u0041")
     if c in "xuU":
-        return hexadecimal(pattern, at, c)
+        return hexadecimal(pattern, at, c, dialect)
     if c == "b" and in_class:
         return literal(8), at + 2
     if c.isdigit() and c != "0":
@@ -110,7 +118,7 @@ def escape(pattern: str, at: int, dialect: Dialect, in_class: bool) -> tuple[Exp
     return literal(ord(c)), at + 2
 
 
-def hexadecimal(pattern: str, at: int, c: str) -> tuple[Expression, int]:
+def hexadecimal(pattern: str, at: int, c: str, dialect: Dialect) -> tuple[Expression, int]:
     """\\\\xHH, \\\\x{H..}, \\\\uHHHH, \\\\u{H..}, \\\\UHHHHHHHH."""
     if pattern[at + 2 : at + 3] == "{":
         end = pattern.find("}", at)
@@ -126,6 +134,10 @@ def hexadecimal(pattern: str, at: int, c: str) -> tuple[Expression, int]:
         value = -1
     if not 0 <= value <= LAST:
         fail("this is not a code point in hexadecimal", pattern, at, max(after, at + 2), "write \\x41 or \\u0041")
+    if value > 0x7F and after == at + 4 and dialect.name == "oniguruma":
+        fail(f"to this engine, \\x{digits} is a byte of a character", pattern, at, after, f"write \\x{{{digits}}} for the code point")
+    if 0xD800 <= value < 0xE000 and dialect.name == "fancy":
+        fail("this engine knows no surrogates", pattern, at, after, "of a pair, write the character that it stands for")
     return literal(value), after
 
 
@@ -175,17 +187,19 @@ def union(members: list[Expression]) -> Expression:
 
 
 def class_member(pattern: str, at: int, dialect: Dialect, depth: int) -> tuple[Expression, int]:
-    if (close := posix_end(pattern, at)) > 0:
+    if (close := posix_end(pattern, at, dialect)) > 0:
         name = pattern[at + 2 : close]
-        return Named("posix", name.lstrip("^"), name.startswith("^"), (at, close + 2)), close + 2
+        refuse_range(pattern, at, close + 2, dialect, dialect.name == "oniguruma")
+        return Named("posix", name.removeprefix("^"), name.startswith("^"), (at, close + 2)), close + 2
     if pattern[at] == "[" and dialect.class_sets:
         return parse_class(pattern, at, dialect, depth + 1)
     low, after = class_point(pattern, at, dialect)
+    refuse_range(pattern, at, after, dialect, not single(low) and dialect.class_sets)
     if pattern[after : after + 1] != "-" or pattern[after + 1 : after + 2] in ("]", "") or not single(low):
         return low, after
     if dialect.class_sets and pattern[after + 1] == "[":
         fail("in front of [ this engine does not read - as itself", pattern, after, after + 2, "write \\- for the character, or put it first")
-    if posix_end(pattern, after + 1) > 0 or (pattern[after + 1] == "-" and dialect.class_difference):
+    if posix_end(pattern, after + 1, dialect) > 0 or pattern.startswith(dialect.class_ends, after + 1):
         return low, after
     high, end = class_point(pattern, after + 1, dialect)
     if not isinstance(low, Points) or not isinstance(high, Points) or not single(high):
@@ -196,10 +210,20 @@ def class_member(pattern: str, at: int, dialect: Dialect, depth: int) -> tuple[E
     return Points(CodeSet([(a, b)])), end
 
 
-def posix_end(pattern: str, at: int) -> int:
+def refuse_range(pattern: str, at: int, after: int, dialect: Dialect, refused: bool) -> None:
+    """A set of characters, if it is followed by what looks like the rest of a range."""
+    if refused and pattern[after : after + 1] == "-" and not pattern.startswith(("]", *dialect.class_ends), after + 1):
+        fail("a range needs a character at both ends", pattern, at, after + 1, "write \\- for the character")
+
+
+def posix_end(pattern: str, at: int, dialect: Dialect) -> int:
     """Where the name ends of a class such as [:alpha:] that begins here; 0 if none does."""
     close = pattern.find(":]", at)
-    return close if pattern.startswith("[:", at) and close > 0 and pattern[at + 2 : close].strip("^").isalpha() else 0
+    if pattern.startswith("[:", at) and close > 0 and pattern[at + 2 : close].removeprefix("^").isalpha():
+        return close
+    if dialect.name == "python" and (found := QUALIFIED.match(pattern, at)) is not None:
+        fail("this engine reads a property here", pattern, at, found.end(), "write \\p{...} for one, or \\[ for the character")
+    return 0
 
 
 def single(expression: Expression) -> bool:

@@ -23,8 +23,10 @@ class Dialect:
     passes_empty: bool  # an iteration of a loop over nothing, but the first, is passed over; otherwise it ends the loop
     class_sets: bool  # nested [a[bc]] and && inside classes
     class_difference: bool  # [a--b] and [a~~b]
+    class_ends: tuple[str, ...]  # what makes the - before it a character: [+-&&a] has + and -
     class_leading: bool  # [--a] has - and a, and []-k] has ], - and k; otherwise these are ranges
     bare_property: bool  # \pL is \p{L}; otherwise it is the letters "pL"
+    braced: str  # which of \x{41} and \u{41} there are
     bare_count: bool  # {,} is {0,}; otherwise it is literal text
     caret: str  # "start", or "line": also after each newline
     dollar: str  # "end", "final": also before a final newline, "line": also before each newline
@@ -48,24 +50,24 @@ class Dialect:
 DIALECTS = {
     "fancy": Dialect(
         name="fancy", possessive_counts=True, lazy_exact=True, counted_empty=True, passes_empty=True, class_sets=True,
-        class_difference=True, class_leading=True, bare_property=True, bare_count=True, caret="start", dollar="end", capital_z="finals",
-        small_z=True, word_edges=True, h="hex", multiline_flag="anchors", dotall_flag=True, posix_unicode=False, word_joiners=True,
-        word_latin1_numbers=False, fold_properties="closed", fold_dots=False, fold_members=True, fold_starts=False, fold_strings=False,
-        empty="advance",
+        class_difference=True, class_ends=("-",), class_leading=True, bare_property=True, braced="xu", bare_count=True, caret="start",
+        dollar="end", capital_z="finals", small_z=True, word_edges=True, h="hex", multiline_flag="anchors", dotall_flag=True,
+        posix_unicode=False, word_joiners=True, word_latin1_numbers=False, fold_properties="closed", fold_dots=False, fold_members=True,
+        fold_starts=False, fold_strings=False, empty="advance",
     ),
     "oniguruma": Dialect(
         name="oniguruma", possessive_counts=False, lazy_exact=False, counted_empty=False, passes_empty=False, class_sets=True,
-        class_difference=False, class_leading=False, bare_property=False, bare_count=False, caret="line", dollar="line",
-        capital_z="final", small_z=True, word_edges=False, h="hex", multiline_flag="dot", dotall_flag=False, posix_unicode=True,
-        word_joiners=False, word_latin1_numbers=True, fold_properties="same", fold_dots=False, fold_members=False, fold_starts=False,
-        fold_strings=True, empty="retry",
+        class_difference=False, class_ends=("&&",), class_leading=False, bare_property=False, braced="x", bare_count=False, caret="line",
+        dollar="line", capital_z="final", small_z=True, word_edges=False, h="hex", multiline_flag="dot", dotall_flag=False,
+        posix_unicode=True, word_joiners=False, word_latin1_numbers=True, fold_properties="same", fold_dots=False, fold_members=False,
+        fold_starts=False, fold_strings=True, empty="retry",
     ),
     "python": Dialect(
         name="python", possessive_counts=True, lazy_exact=True, counted_empty=True, passes_empty=False, class_sets=False,
-        class_difference=False, class_leading=False, bare_property=True, bare_count=True, caret="start", dollar="final", capital_z="end",
-        small_z=True, word_edges=False, h="horizontal", multiline_flag="anchors", dotall_flag=True, posix_unicode=True, word_joiners=True,
-        word_latin1_numbers=False, fold_properties="cased", fold_dots=True, fold_members=True, fold_starts=True, fold_strings=False,
-        empty="refuse",
+        class_difference=False, class_ends=(), class_leading=False, bare_property=True, braced="", bare_count=True, caret="start",
+        dollar="final", capital_z="end", small_z=True, word_edges=False, h="horizontal", multiline_flag="anchors", dotall_flag=True,
+        posix_unicode=True, word_joiners=True, word_latin1_numbers=False, fold_properties="cased", fold_dots=True, fold_members=True,
+        fold_starts=True, fold_strings=False, empty="refuse",
     ),
 }  # fmt: skip
 

@@ -44,6 +44,7 @@ def parse(pattern: str, dialect: Dialect) -> Node:
 class Reader:
     def __init__(self, pattern: str, dialect: Dialect) -> None:
         self.pattern, self.dialect, self.at = pattern, dialect, 0
+        self.captured = -1  # where the last group begins that is kept by number or name
 
     def fail(self, reason: str, first: int, last: int, advice: str = "") -> NoReturn:
         raise PatternError(reason, self.pattern, (first, min(last, len(self.pattern))), advice)
@@ -99,7 +100,7 @@ class Reader:
                 flags = replace(flags, dotall=value)
             elif letter == "m":
                 flags = replace(flags, multiline=value)
-            elif letter != "u" or not value:
+            elif letter != "u" or not value or self.dialect.name == "oniguruma":
                 self.fail(f"flag {letter!r} is not supported in the {self.dialect.name} dialect", start, self.at,
                           f"i{', m and s' if self.dialect.dotall_flag else ' and m'} are; write the pattern without the flag")  # fmt: skip
         return flags
@@ -138,25 +139,33 @@ class Reader:
         for opening, ahead, negative in (("(?=", True, False), ("(?!", True, True), ("(?<=", False, False), ("(?<!", False, True)):
             if self.ahead(opening):
                 self.at += len(opening)
-                return Look(self.closed(flags, depth, start), ahead, negative, (start, self.at))
+                body = self.closed(flags, depth, start)
+                if self.captured > start and opening == "(?<!" and self.dialect.name == "oniguruma":
+                    self.fail("this engine keeps no group of a negative lookbehind", self.captured, self.at, "write (?:...)")
+                return Look(body, ahead, negative, (start, self.at))
         if self.ahead("(?>"):
             self.at += 3
             return Atomic(self.closed(flags, depth, start), (start, self.at))
         if self.ahead("(*"):
             self.fail("backtracking verbs are not supported", start, start + 2, "write \\* for the character")
-        if self.ahead("(?"):
-            flags = self.group_opening(flags, start)
-        else:
+        captures = not self.ahead("(?")
+        if captures:
+            self.captured = start
             self.at += 1
-        return self.closed(flags, depth, start)
+        else:
+            flags, captures = self.group_opening(flags, start)
+        body = self.closed(flags, depth, start)
+        return Concat((body,), (start, self.at)) if captures and is_place(body, self.dialect) else body
 
-    def group_opening(self, flags: Flags, start: int) -> Flags:
-        """Reads "(?:", "(?i-s:" or "(?<name>"; a capturing group is a group, since a lexer only asks where matches end."""
+    def group_opening(self, flags: Flags, start: int) -> tuple[Flags, bool]:
+        """Reads "(?:", "(?i-s:" or "(?<name>". True if the engine keeps the group, so that it may be repeated whatever is in it."""
         for opening, close in (("(?P<", ">"), ("(?<", ">"), ("(?'", "'")):
             end = self.pattern.find(close, start + len(opening))
             if self.ahead(opening) and self.pattern[start + len(opening) : end].isidentifier():
-                self.at = end + 1
-                return flags
+                if opening == {"oniguruma": "(?P<", "python": "(?'"}.get(self.dialect.name):
+                    self.fail("this engine has another way to name a group", start, start + 3, "write (?<name>...), or (?:...)")
+                self.at, self.captured = end + 1, start
+                return flags, True
         colon = self.pattern.find(":", start)
         letters = self.pattern[start + 2 : colon] if colon >= 0 else "?"
         if letters.strip("imsuxna-"):
@@ -166,7 +175,7 @@ class Reader:
                           kind, "recursion is not supported" if kind.isdigit() else "this kind of group is not known")  # fmt: skip
             self.fail(reason, start, start + 3, "groups, (?:...), (?i:...), (?>...), lookahead and one-character lookbehind are supported")
         self.at = colon + 1
-        return self.flags(letters, flags, start)
+        return self.flags(letters, flags, start), bool(letters) and self.dialect.name == "oniguruma"
 
     def closed(self, flags: Flags, depth: int, start: int) -> Node:
         body = self.alternation(flags, depth + 1)
@@ -203,6 +212,8 @@ class Reader:
                 break
             if quantified and self.dialect.name != "oniguruma":
                 self.fail("two quantifiers in a row", start, self.at, "put a group around the first: (?:...)")
+            if is_place(item, self.dialect):
+                self.fail("this engine does not repeat what is but a place in the text", item.span[0], self.at, "leave the quantifier out")
             mode = "greedy"
             if self.ahead("?") and (self.dialect.lazy_exact or c != "{" or "," in self.pattern[start : self.at]):
                 mode, self.at = "lazy", self.at + 1
@@ -210,3 +221,17 @@ class Reader:
                 mode, self.at = "possessive", self.at + 1
             item, quantified = Repeat(item, low, high, mode, (item.span[0], self.at)), True
         return item
+
+
+def is_place(node: Node, dialect: Dialect) -> bool:
+    """What the engine has no quantifier for."""
+    match node:
+        case Look():
+            return dialect.name != "python"
+        case Anchor(what):
+            return dialect.name == "oniguruma" or (dialect.name == "fancy" and what == "G")
+        case Concat(()):
+            return dialect.name == "fancy"
+        case Alternate(branches):
+            return dialect.name == "oniguruma" and any(is_place(one, dialect) for one in branches)
+    return False

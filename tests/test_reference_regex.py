@@ -85,12 +85,13 @@ WITNESSES = {
     "lazy_exact": ("a{2}?", "xaab"), "bare_count": ("a{,}b", "xaab a{,}b"), "caret": ("^a", "a\na\n"), "dollar": ("a$", "ba\n", "ba\n\n"), "capital_z": (r"a\Z", "ba\n", "ba\n\n"),
     "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"), "dotall_flag": ("(?s:.)", "\n"), "posix_unicode": ("[[:alpha:]]", "a\u00e9"), "word_joiners": (r"\w", "a\u200c\u200d"),
     "word_latin1_numbers": (r"\w", "a\u00b2\u00bd"), "fold_properties": (r"(?i:\p{Lu})", "aA\u0131\u0138"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"), "fold_strings": ("(?i:ss)", "\u00dfss"),
-    "small_z": (r"a\z", "a\nza"), "word_edges": (r"\<a|a\>", "a <a>"), "class_leading": ("[]-k]", "]-k"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"),
+    "small_z": (r"a\z", "a\nza"), "word_edges": (r"\<a|a\>", "a <a>"), "class_leading": ("[]-k]", "]-k"), "class_ends": ("[+--]|[!-&&]", "+,-%"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"),
 }  # fmt: skip
 OTHERS: dict[str, tuple[object, ...]] = {
     "caret": ("line",), "dollar": ("end", "line"), "capital_z": ("final", "finals"), "h": ("hex",), "multiline_flag": ("dot",), "fold_properties": ("same", "closed"),
+    "class_ends": (("-",), ("&&",)),
 }  # fmt: skip
-ELSEWHERE = {"name", "class_difference", "fold_members", "empty"}  # version 0 has no operators between sets; test_errors has "refuse"
+ELSEWHERE = {"name", "class_difference", "fold_members", "braced", "empty"}  # version 0 has no operators between sets; what is refused is below
 
 
 def test_every_value_of_the_dialect_has_a_witness() -> None:
@@ -114,3 +115,31 @@ def test_the_dialect_value_by_value(field: str, monkeypatch: pytest.MonkeyPatch)
     for other in OTHERS.get(field, (not getattr(rules, field),)):
         monkeypatch.setitem(DIALECTS, "python", dataclasses.replace(rules, **{field: other}))  # type: ignore[arg-type]
         assert pieces() != wanted, f"{field}={other!r} would go unnoticed"
+
+
+# --- what is refused ------------------------------------------------------------------------------------------------------------------------
+
+REFUSED = (r"\x{41}", r"\u{41}", r"\e", r"[\H]", "(?'x'a)", "[[:foo bar:]]", "[[: :]]", "[[:^:]]", "[a[:1:]]")
+READ_AS_PROPERTIES = ("[[: alpha:]]", "[[:al-pha:]]", "[[:^ alpha:]]", "[[:L&:]]", "[[:sc=Greek:]]", "[a-[:script:latin:]]")
+
+
+@pytest.mark.parametrize("pattern", REFUSED)
+def test_what_the_module_refuses(pattern: str) -> None:
+    with pytest.raises(regex.error):
+        regex.compile(pattern, regex.V0)
+    with pytest.raises(PatternError):
+        compile_pattern(pattern, dialect="python")
+
+
+@pytest.mark.parametrize("pattern", READ_AS_PROPERTIES)
+def test_properties_in_places_where_we_read_none(pattern: str) -> None:
+    assert regex.compile(pattern, regex.V0).fullmatch("\u03b1" if "Greek" in pattern else "a") or "^" in pattern
+    with pytest.raises(PatternError, match="this engine reads a property here"):
+        compile_pattern(pattern, dialect="python")
+
+
+@pytest.mark.parametrize("pattern", ["[[:^^alpha:]]+", "[[:alpha]:]+", r"[\S-a]+", "[!-&&]+"])
+def test_what_looks_like_another_class(pattern: str) -> None:
+    engine = fastest(compile_pattern(pattern, dialect="python", unicode=UNICODE, behavior="removed", invert=True))
+    for text in random_texts("ab[]:^-&! ", 200, seed=4):
+        assert engine(text) == original(pattern, text, version=0), text

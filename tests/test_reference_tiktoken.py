@@ -148,14 +148,14 @@ WITNESSES = {
     "counted_empty": ("(?:a|b*){2}c", "xaabc"), "passes_empty": ("b(?:c||a)+", "bcac"),
     "possessive_counts": ("a{1,2}+a", "xaaaaax"), "class_sets": ("[a[b]]+", "ab]x"), "class_difference": ("[a-c--b]+", "abc-"), "bare_property": (r"\pL", "pLxp"),
     "lazy_exact": ("a{2}?", "xaab"), "bare_count": ("a{,}b", "xaab a{,}b"), "caret": ("^a", "a\na\n"), "dollar": ("a$", "a\na\n"), "capital_z": (r"a\Z", "ba\n", "ba\n\n"),
-    "small_z": (r"a\z", "a\nza"), "word_edges": (r"\<a|a\>", "aa aa"), "class_leading": ("[]-k]", "ab"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"),
+    "small_z": (r"a\z", "a\nza"), "word_edges": (r"\<a|a\>", "aa aa"), "class_leading": ("[]-k]", "ab"), "class_ends": ("[+--]", "+,-"), "braced": (r"\x{41}|\u{42}", "AB"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"),
     "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"), "dotall_flag": ("(?s:.)", "\n"), "posix_unicode": ("[[:alpha:]]", "a\u00e9"),
     "word_joiners": (r"\w", "a\u200c\u200d"), "word_latin1_numbers": (r"\w", "a\u00b2\u00bd"), "fold_properties": (r"(?i:\p{Lu})", "aA\u0131\u0138"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"),
     "fold_members": ("(?i:[a&&A])", "aA"), "fold_strings": ("(?i:ss)", "\u00dfss"), "empty": (r"a|(?=b)|\Gc", "abc"),
 }  # fmt: skip
 OTHERS: dict[str, tuple[object, ...]] = {
     "caret": ("line",), "dollar": ("final", "line"), "capital_z": ("end", "final"), "h": ("horizontal",), "multiline_flag": ("dot",), "fold_properties": ("same", "cased"),
-    "empty": ("retry",),
+    "empty": ("retry",), "class_ends": ((), ("&&",)), "braced": ("", "x", "u"),
 }  # fmt: skip
 
 
@@ -180,3 +180,22 @@ def test_the_dialect_value_by_value(field: str, monkeypatch: pytest.MonkeyPatch)
     for other in OTHERS.get(field, (not getattr(rules, field),)):
         monkeypatch.setitem(DIALECTS, "fancy", dataclasses.replace(rules, **{field: other}))  # type: ignore[arg-type]
         assert pieces() != [reference(text) for text in texts], f"{field}={other!r} would go unnoticed"
+
+
+# --- what is refused ------------------------------------------------------------------------------------------------------------------------
+
+REFUSED = ("a(?=a)*", "(?<!a){0}b", r"a\G{2}", "(?:)*a", "(?i:(?!a))?b", "(?:(?:(?=a)))+a", r"[\S-a]", r"[\p{L}-\d]", r"[\w-&&a]", r"\uD83D\uDE00", r"\x{DFFF}")
+REPEATED = ("^*a", "(?:^|b)*a", "()*a", "((?=a))*a", "(?:(?=a)(?=ab))*a", "(?:(?=a)|(?=b))*b", "(?>(?=a))+a", "[[:^^alpha:]]+", r"[\S-]+", r"[!-&&a]+")
+
+
+@pytest.mark.parametrize("pattern", REFUSED)
+def test_what_the_engine_refuses(pattern: str) -> None:
+    with pytest.raises(ValueError, match=r"Error compiling regex|Parsing error"):
+        encoding(pattern, BYTES)
+    with pytest.raises(PatternError):
+        compile_pattern(pattern)
+
+
+@pytest.mark.parametrize("pattern", REPEATED)
+def test_what_it_takes_that_looks_alike(pattern: str) -> None:
+    cut(compile_pattern(pattern, behavior="removed", invert=True), [*tuples("ab1", 4), *random_texts("ab[]:^-&!", 100, seed=4)])

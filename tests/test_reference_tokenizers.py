@@ -201,7 +201,7 @@ def test_strings_that_do_not_fold(pattern: str) -> None:
         assert engine(text) == reference(text), text
 
 
-@pytest.mark.parametrize("pattern", ["(?:a*b*){2}", "(?:a|){2,}b", "(?:(?=a)){3}", "(?:(?![ab])(?:[^a]){2}?){2}?"])
+@pytest.mark.parametrize("pattern", ["(?:a*b*){2}", "(?:a|){2,}b", "((?=a)){3}", "(?:(?![ab])(?:[^a]){2}?){2}?"])
 def test_counted_repetitions_of_what_can_be_empty_are_refused(pattern: str) -> None:
     with pytest.raises(PatternError, match="may end a counted repetition early"):
         compile_pattern(pattern, dialect="oniguruma")
@@ -233,15 +233,15 @@ def theirs_on(pattern: str, text: str) -> list[tuple[int, int]]:
 
 # For each field of Dialect, a pattern and texts that tokenizers reads as our table says, and as no other value of the field would.
 WITNESSES = {
-    "passes_empty": ("b(?:c||a)+", "bcac"), "possessive_counts": ("a{1,2}+", "xaaaaax"), "lazy_exact": ("a{2}?", "xab"), "class_sets": ("[a[b]]+", "ab]x"), "class_difference": ("[+--b]", "+-,b"),
+    "passes_empty": ("b(?:c||a)+", "bcac"), "possessive_counts": ("a{1,2}+", "xaaaaax"), "lazy_exact": ("a{2}?", "xab"), "class_sets": ("[a[b]]+", "ab]x"), "class_difference": ("[a~~b]+", "a~b"),
     "bare_property": (r"\pL", "pLxp"), "bare_count": ("a{,}b", "xaab a{,}b"), "caret": ("^", "a\nb\n"), "dollar": ("$", "a\nb\n"),
-    "capital_z": (r"a\Z", "ba\n", "ba\n\n"), "small_z": (r"a\z", "a\nza"), "word_edges": (r"\<a", "a <a"), "class_leading": ("[]-k]", "ab"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"), "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"),
+    "capital_z": (r"a\Z", "ba\n", "ba\n\n"), "small_z": (r"a\z", "a\nza"), "word_edges": (r"\<a", "a <a"), "class_leading": ("[]-k]", "ab"), "class_ends": ("[&-&&%-+]", "x%&x"), "braced": (r"\x{41}", "xAx"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"), "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"),
     "posix_unicode": ("[[:alpha:]]", "\u00e9\u00e9"), "word_joiners": (r"\w", "a\u200c\u200d"), "word_latin1_numbers": (r"\w", "a\u00b2\u00bd"),
     "fold_properties": (r"(?i:\p{Lu})", "aa"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"), "fold_members": ("(?i:[a&&A])", "aA"), "empty": (r"\Ga|(?=a)", "xab"),
 }  # fmt: skip
 OTHERS: dict[str, tuple[object, ...]] = {
     "caret": ("start",), "dollar": ("end", "final"), "capital_z": ("end", "finals"), "h": ("horizontal",), "multiline_flag": ("anchors",), "fold_properties": ("closed", "cased"),
-    "empty": ("advance",),
+    "empty": ("advance",), "class_ends": ((), ("-",)), "braced": ("", "u"),
 }  # fmt: skip
 ELSEWHERE = {"name", "dotall_flag", "fold_strings", "counted_empty"}  # see the tests of flags, folding strings and counted repetitions
 
@@ -268,6 +268,41 @@ def test_the_dialect_value_by_value(field: str, monkeypatch: pytest.MonkeyPatch)
     for other in OTHERS.get(field, (not getattr(rules, field),)):
         monkeypatch.setitem(DIALECTS, "oniguruma", dataclasses.replace(rules, **{field: other}))  # type: ignore[arg-type]
         assert pieces() != wanted, f"{field}={other!r} would go unnoticed"
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------------------------------
+
+REFUSED = (
+    "a(?=a)*", "(?<!a){0,1}?b", "^+", "$?", r"\Aa|\z*", r"\b??a", r"a\G+", "(?:^|a)+", "(?:(?:(?=a)))*a", r"\u{41}", r"\xE9", r"[\xE9]", "(?P<x>a)", "(?u:a)",
+    r"\p{gc=Lu}", r"[\S-a]", r"[\p{L}--]", "[[:alpha:]-z]", r"[a\w-\d]", "(?<!(a))b", "(?<!(?<n>a))b",
+)  # fmt: skip
+TAKEN = (
+    "((?=a))*a", "(?<x>^)*a", "(?>(?=a))+a", "(?i:(?=a))*a", "(?:(?=a)(?=ab))*a", "()*a", "[&-&&%-+]+", "[^]&-&&]+", "[[:^^alpha:]]+", r"[\S-]+", r"[\w-&&a]+", "[[b]-a]+", "(?<=(a))b",
+    "(?<!(?i:a))b",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", REFUSED)
+def test_what_the_engine_refuses(pattern: str) -> None:
+    with pytest.raises(ValueError, match="Oniguruma error"):
+        Tokenizers((Step("Split", regex=pattern),))
+    with pytest.raises(PatternError):
+        compile_pattern(pattern, dialect="oniguruma")
+
+
+@pytest.mark.parametrize("pattern", TAKEN)
+def test_what_it_takes_that_looks_alike(pattern: str) -> None:
+    program = compile_pattern(pattern, dialect="oniguruma", behavior="removed")
+    engine, reference = fastest(program), Tokenizers(program.steps)
+    for text in [*tuples("ab1", 4), *random_texts("ab[]:^-&!%+", 200, seed=4)]:
+        assert engine(text) == reference(text), text
+
+
+def test_bytes_of_a_character() -> None:
+    """Two escapes of the engine that are one character, and that we do not read."""
+    assert theirs_on(r"\xC3\xA9", "a\u00e9b") == theirs_on(r"\x{E9}", "a\u00e9b") == [(0, 1), (1, 2), (2, 3)]
+    with pytest.raises(PatternError, match=r"\\xC3 is a byte of a character"):
+        compile_pattern(r"\xC3\xA9", dialect="oniguruma")
 
 
 def test_flags() -> None:
