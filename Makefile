@@ -58,15 +58,16 @@ exhaustive: $(DEV) ## all texts of 1..K characters, PCRE2 against the emitted C;
 cuts: $(DEV) ## all texts of 1..K characters, cut in every way: streams in C against the whole text; FAMILY=o200k K=6
 	@$(PY) -m tests.stream_exhaustive $(or $(FAMILY),cl100k) --k $(K) $(ARGS)
 
-fuzz: $(DEV) ## a quarter of SECONDS each: libFuzzer (clang) on the C, with large and with small blocks and without lanes; pattern text; SECONDS=600
+fuzz: $(DEV) ## a fifth of SECONDS each: libFuzzer (clang) on the C, with large and small blocks and without lanes; pattern text twice; SECONDS=600
 	@mkdir -p build/fuzz/corpus
 	@for sizes in "6144 1" "16 1" "384 385"; do set -- $$sizes; \
 		$(CLANG) -std=c99 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DBITLEX_BLOCK=$$1 -DBITLEX_LANES_FROM=$$2 -DBITLEX_WHOLE_FROM=1 -Igenerated/c \
 		tests/fuzz.c $(FUZZED:%=generated/c/%.c) -o build/fuzz/fuzz$$1 && \
-		build/fuzz/fuzz$$1 -fork=$$(getconf _NPROCESSORS_ONLN) -max_total_time=$$(($(SECONDS) / 4)) -max_len=4096 \
+		build/fuzz/fuzz$$1 -fork=$$(getconf _NPROCESSORS_ONLN) -max_total_time=$$(($(SECONDS) / 5)) -max_len=4096 \
 		-artifact_prefix=build/fuzz/ build/fuzz/corpus || exit 1; \
 	done
-	@$(PY) -m tests.fuzz_patterns $$(($(SECONDS) / 4))
+	@$(PY) -m tests.fuzz_patterns $$(($(SECONDS) / 5))
+	@$(PY) -m tests.fuzz_references $$(($(SECONDS) / 5))
 
 strings: $(DEV) ## COUNT random and adversarial strings, bitlex against tiktoken and tokenizers; COUNT=10000000 SEED=2; needs BITLEX_DATA
 	@$(PY) -m tests.strings --count $(COUNT) --seed $(SEED) $(ARGS)

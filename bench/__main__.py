@@ -11,8 +11,9 @@
 A benchmark is a test, too: what every engine puts out is compared by number of pieces and by a digest of their offsets. One that
 differs is marked, with the place where it first does; if it is one of ours, the run fails. What the figures are biased towards:
 texts are in memory and long (--short is about the others), one process does nothing else, the garbage collector is off, and results
-are freed when the clock stands. Slow engines read the beginning of each text only. bitlex makes its arrays anew in each call, while
-the engines in C write into a buffer made beforehand. Made texts are not language; see bench/corpora.py.
+are freed when the clock stands (with --streams, while it runs: those of parts are). Slow engines read the beginning of each text
+only. bitlex makes its arrays anew in each call, while the engines in C write into a buffer made beforehand. Made texts are not
+language; see bench/corpora.py.
 """
 
 from __future__ import annotations

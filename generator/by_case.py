@@ -6,10 +6,10 @@
 A class of several members asks of each whether it has any case variant of a character, and of what is negated whether it has none. From such
 sets `regex` also tells where to try at all (its "firstset"): if one set that a match may begin with is under (?i), it asks all of them so. As
 that may leave out what the pattern matches when it is tried, a pattern is read as if it began with a lookahead for that set. And alternatives
-of one character each may become one class, where one that would be read otherwise alone is refused.
+of one character each may become one class, where one that would be read otherwise alone is refused: [^a]|[^b] is read as [^ab].
 
-Invariant: `starts` is None where the engine has no such set: where a match may be empty, or begin with a dot, [a-z] or [^a], which are no sets to it;
-where nothing that it begins with is under (?i); and where that is but one set.
+Invariant: `starts` is None where the engine has no such set: where a match may be empty, or begin with a dot, [a-z], [^a] or
+[\\s\\S], which are no sets to it; where nothing that it begins with is under (?i); and where that is but one set.
 Source: `SetUnion`, `Branch._reduce_to_set`, `_check_firstset` and `get_firstset` of regex 2026.11.15.
 """
 
@@ -22,7 +22,7 @@ from .classes import Combine, Expression, Named, Points, dot
 from .codeset import ALL, EMPTY, CodeSet
 from .tree import Alternate, Atomic, Concat, Leaf, Look, Node, Repeat
 
-__all__ = ["among", "by_case", "class_of_several", "starts"]
+__all__ = ["among", "by_case", "class_of_several", "misread", "starts"]
 
 Read: TypeAlias = Callable[[Expression], CodeSet]  # the set of an expression without (?i)
 Close: TypeAlias = Callable[[CodeSet], CodeSet]  # a set with all case variants
@@ -32,7 +32,7 @@ def starts(tree: Node, read: Read, close: Close) -> CodeSet | None:
     """Where a match may start, of a tree that is not resolved; None if anywhere."""
     leaves, empty = beginning(tree)
     written = {leaf.what for leaf in leaves}
-    if empty or len(written) < 2 or not any(leaf.fold for leaf in leaves) or any(map(is_open, written)):
+    if empty or len(written) < 2 or not any(leaf.fold for leaf in leaves) or any(is_open(what, read) for what in written):
         return None
     return union(by_case(what, read, close) for what in written)
 
@@ -53,13 +53,21 @@ def by_case(what: Expression, read: Read, close: Close) -> CodeSet:
 
 def class_of_several(members: tuple[Expression, ...], negated: bool, fold: bool, read: Read, close: Close) -> CodeSet:
     """A property next to its complement is every character, whether the class is negated or not."""
-    if len(members) == 1 and isinstance(members[0], Combine):
-        members = members[0].members
-    named = [(read(Named(one.kind, one.name, False, one.span)), one.negated) for one in members if isinstance(one, Named)]
-    if any((points, not lacking) in named for points, lacking in named):
+    members = unwrapped(members)
+    if has_complements(members, read):
         return ALL
     points = union(by_case(member, read, close) if fold else read(member) for member in members)
     return ~points if negated else points
+
+
+def unwrapped(members: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    return members[0].members if len(members) == 1 and isinstance(members[0], Combine) else members
+
+
+def has_complements(members: tuple[Expression, ...], read: Read) -> bool:
+    """Whether there is a property and, besides, its complement."""
+    named = [(read(Named(one.kind, one.name, False, one.span)), one.negated) for one in members if isinstance(one, Named)]
+    return any((points, not lacking) in named for points, lacking in named)
 
 
 def among(branches: tuple[Node, ...]) -> Iterator[Leaf]:
@@ -70,10 +78,49 @@ def among(branches: tuple[Node, ...]) -> Iterator[Leaf]:
             yield last
 
 
-def is_open(what: Expression) -> bool:
-    """A dot, or a range or what is not some character, alone in its class."""
+def misread(tree: Node) -> Leaf | None:
+    """An alternative such as [^a] if, joined with others to one class, it may not be read as what is not a: next to [^b] that is [^ab]."""
+    found, folds = [], False
+    for node in nodes(tree):
+        folds |= isinstance(node, Leaf) and node.fold
+        if isinstance(node, Alternate):
+            flat = list(flattened(node))
+            for several in ([one for one in flat if isinstance(one, Leaf)], [one.items[-1] for one in flat if isinstance(one, Concat) and one.items]):
+                found += [one for one in several if len(several) > 1 and isinstance(one, Leaf) and is_one(one.what, True)]
+    return found[-1] if len({leaf.what for leaf in found}) > (not folds) else None
+
+
+def flattened(node: Node) -> Iterator[Node]:
+    """The alternatives, with those of groups among them."""
+    if isinstance(node, Alternate):
+        for branch in node.branches:
+            yield from flattened(branch)
+    else:
+        yield node
+
+
+def is_one(what: Expression, negated: bool) -> bool:
+    """A class of one character, or of all but one."""
+    alone = what.members[0] if isinstance(what, Combine) and len(what.members) == 1 and what.negated == negated else None
+    return isinstance(alone, Points) and len(alone.points) == 1
+
+
+def nodes(tree: Node) -> Iterator[Node]:
+    """The tree and all that is in it."""
+    yield tree
+    match tree:
+        case Concat(items) | Alternate(items):
+            for item in items:
+                yield from nodes(item)
+        case Repeat(item) | Atomic(item) | Look(item):
+            yield from nodes(item)
+
+
+def is_open(what: Expression, read: Read) -> bool:
+    """A dot, a class that is read as one, or a range or what is not some character, alone in its class."""
     if isinstance(what, Combine):
-        return len(what.members) == 1 and isinstance(what.members[0], Points) and (what.negated or len(what.members[0].points) > 1)
+        alone = len(what.members) == 1 and isinstance(what.members[0], Points)
+        return (alone and not is_one(what, False)) or has_complements(unwrapped(what.members), read)
     return what in (dot(False), dot(True))
 
 

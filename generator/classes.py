@@ -221,6 +221,8 @@ def posix_end(pattern: str, at: int, dialect: Dialect) -> int:
     close = pattern.find(":]", at)
     if pattern.startswith("[:", at) and close > 0 and pattern[at + 2 : close].removeprefix("^").isalpha():
         return close
+    if dialect.name == "oniguruma" and pattern.startswith("[:^:]", at):
+        fail("this class has no name", pattern, at, at + 5, "write \\[ for the character")
     if dialect.name == "python" and (found := QUALIFIED.match(pattern, at)) is not None:
         fail("this engine reads a property here", pattern, at, found.end(), "write \\p{...} for one, or \\[ for the character")
     return 0

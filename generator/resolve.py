@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import cache
 
 from .anchors import anchor
-from .by_case import among, by_case, class_of_several, starts
+from .by_case import among, by_case, class_of_several, misread, starts
 from .classes import Combine, Expression, Named, Points
 from .codeset import EMPTY, CodeSet
 from .dialects import Dialect
@@ -33,6 +33,9 @@ Span = tuple[int, int]
 def resolve(tree: Node, properties: Properties, dialect: Dialect, pattern: str) -> Node:
     """The tree over sets; PatternError for a name that the version of Unicode does not have."""
     resolver = Resolver(properties, dialect, pattern, backtracks(tree))
+    if dialect.fold_starts and (leaf := misread(tree)) is not None:
+        raise PatternError("this engine may read this in another way among alternatives than alone", pattern, leaf.span,
+                           "write all alternatives of one character as one class")  # fmt: skip
     found = resolver.node(tree)
     first = starts(tree, resolver.unfolded, resolver.close) if dialect.fold_starts else None
     if first is None:

@@ -7,8 +7,7 @@ Text is put together from what patterns are made of, in any order, with arbitrar
 it is malformed, and the rest means odd things. What both `regex` and the python dialect take must be the same lexer. For the other two
 dialects the module runs the tree as it was read (generator/backtracking.py), so that all is checked but the reading, which the tests
 against their own engines check. test_arbitrary_patterns.py runs this for a while, always the same examples.
-Rejected: atheris (what it mutates are bytes, which are hardly ever patterns, and its failures do not shrink to something readable);
-giving arbitrary text to Oniguruma and fancy-regex (what hangs in there cannot be stopped).
+Rejected: atheris (what it mutates are bytes, which are hardly ever patterns, and its failures do not shrink to something readable).
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import sys
 import time
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -122,6 +122,11 @@ def check(pattern: str, dialect: str) -> str:
 
 def search(dialect: str, examples: int, seed_: int | None = None) -> Counter[str]:
     """Check so many patterns: always the same ones, or those of a seed. What became of them."""
+    return look_for(PATTERNS, lambda pattern: check(pattern, dialect), examples, seed_)
+
+
+def look_for(patterns: st.SearchStrategy[str], checked: Callable[[str], str], examples: int, seed_: int | None) -> Counter[str]:
+    """Give so many of these to `checked`: what it said of them. A pattern that it raises AssertionError for is made as short as can be."""
     became: Counter[str] = Counter()
     chosen = settings(
         max_examples=examples, derandomize=seed_ is None, database=None, deadline=None, print_blob=False,
@@ -130,11 +135,11 @@ def search(dialect: str, examples: int, seed_: int | None = None) -> Counter[str
     )  # fmt: skip
 
     @chosen
-    @given(pattern=PATTERNS)
-    def patterns(pattern: str) -> None:
-        became[check(pattern, dialect)] += 1
+    @given(pattern=patterns)
+    def examine(pattern: str) -> None:
+        became[checked(pattern)] += 1
 
-    (patterns if seed_ is None else seed(seed_)(patterns))()
+    (examine if seed_ is None else seed(seed_)(examine))()
     return became
 
 
@@ -147,8 +152,9 @@ def bound_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz_patterns", description="Arbitrary pattern text against the regex module.")
+def run(program: str, search: Callable[[str, int, int], Counter[str]]) -> int:
+    """The command of this file, and of fuzz_references.py."""
+    parser = argparse.ArgumentParser(prog=f"python -m tests.{program}", description="Arbitrary pattern text against engines.")
     parser.add_argument("seconds", type=float)
     parser.add_argument("--seed", type=int, help="where to begin (default: a fresh one)")
     chosen = parser.parse_args()
@@ -160,7 +166,7 @@ def main() -> int:
             try:
                 became += search(dialect, EXAMPLES, number)
             except BaseException:
-                print(f"with the {dialect} dialect; again: python -m tests.fuzz_patterns 1 --seed {number}", file=sys.stderr)
+                print(f"with the {dialect} dialect; again: python -m tests.{program} 1 --seed {number}", file=sys.stderr)
                 raise
         number += 1
     counts = ", ".join(f"{count:,} {what}" for what, count in sorted(became.items()))
@@ -169,4 +175,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run("fuzz_patterns", search))

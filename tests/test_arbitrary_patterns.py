@@ -1,10 +1,11 @@
-"""Arbitrary pattern text (fuzz_patterns.py), always the same examples; and what fuzzing has found.
+"""Arbitrary pattern text (fuzz_patterns.py, fuzz_references.py), always the same examples; and what fuzzing has found.
 
-BITLEX_PATTERNS says how many for each dialect (default 2,000, half a minute in all); `make fuzz` goes on from a fresh seed.
+BITLEX_PATTERNS says how many for each dialect (default 2,000, half a minute in all; of the engines themselves a quarter as many); `make fuzz` goes on from a fresh seed.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 pytest.importorskip("regex", reason="the regex module is the oracle here")
 
 import fuzz_patterns
+import fuzz_references
 from fuzz_patterns import check, search
 from generator import Program, compile_pattern
 from generator.dialects import DIALECTS
@@ -33,6 +35,39 @@ def test_arbitrary_pattern_text(dialect: str) -> None:
     became = search(dialect, COUNT)
     assert became.total() >= COUNT
     assert became["compared"] > COUNT // 4 and became["refused"] > COUNT // 4 and became["alone"] < COUNT // 100
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_engines_are_given_arbitrary_text(dialect: str) -> None:
+    if dialect != "python":
+        pytest.importorskip({"oniguruma": "tokenizers", "fancy": "tiktoken"}[dialect])
+    became = fuzz_references.search(dialect, COUNT // 4)
+    assert became["compared"] > COUNT // 20 and became["alone"] < COUNT // 50
+
+
+@pytest.mark.parametrize(("pattern", "field", "wrong"), [("[&-&&x]", "class_ends", ()), (r"\u{41}", "braced", "xu")], ids=["read", "taken"])
+def test_an_engine_that_differs_is_found(pattern: str, field: str, wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tokenizers")
+    engine = fuzz_references.Engine("oniguruma")
+    try:
+        assert fuzz_references.check(pattern, "oniguruma", engine) in ("compared", "refused")
+        monkeypatch.setitem(DIALECTS, "oniguruma", dataclasses.replace(DIALECTS["oniguruma"], **{field: wrong}))
+        with pytest.raises(AssertionError, match="the engine says"):
+            fuzz_references.check(pattern, "oniguruma", engine)
+    finally:
+        engine.close()
+
+
+def test_an_engine_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = fuzz_references.Engine("python")
+    try:
+        monkeypatch.setattr(fuzz_references, "PATIENCE", 0.0)
+        assert fuzz_references.check("a", "python", engine) == "alone"
+        assert engine.process is None
+        monkeypatch.undo()
+        assert fuzz_references.check("a", "python", engine) == "compared"
+    finally:
+        engine.close()
 
 
 @pytest.mark.parametrize("pattern", FOUND, ids=["place", "lookaheads", "ends"])
@@ -62,8 +97,9 @@ def test_a_wrong_machine_is_found_and_shrinks(monkeypatch: pytest.MonkeyPatch) -
     assert "+?" in pattern and len(pattern) <= 6
 
 
-def test_the_command_says_what_it_did_and_how_to_do_it_again() -> None:
-    command = [sys.executable, "-m", "tests.fuzz_patterns", "0.01", "--seed", "5"]
+@pytest.mark.parametrize("program", ["fuzz_patterns", "fuzz_references"])
+def test_the_command_says_what_it_did_and_how_to_do_it_again(program: str) -> None:
+    command = [sys.executable, "-m", f"tests.{program}", "0.01", "--seed", "5"]
     done = subprocess.run(command, cwd=Path(__file__).parent.parent, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("300 patterns: ") and done.stdout.endswith("no difference; seeds 5 to 5\n")

@@ -45,6 +45,7 @@ CASES: dict[str, tuple[str, str, Limits | None]] = {
     "surrogate": (r"\uD83D\uDE00", "fancy", None),
     "place_repeated": ("a(?=b)*", "fancy", None),
     "group_in_lookbehind": ("(?<!(a))b", "oniguruma", None),
+    "alternatives_joined": ("[^a]|[^b]", "python", None),
     "named_otherwise": ("(?P<x>a)", "oniguruma", None),
     "posix_property": ("[a[:sc=Greek:]]", "python", None),
     "range_of_a_class": (r"[\w-z]", "fancy", None),

@@ -33,7 +33,7 @@ def pattern(chance: random.Random, depth: int) -> str:
     if kind < 0.62:
         return f"(?:{inner}|{pattern(chance, depth - 1)})"
     if kind < 0.82:
-        return f"(?:{inner}){chance.choice(QUANTIFIERS)}"
+        return f"({inner}){chance.choice(QUANTIFIERS)}"  # of (?:(?=a))* fancy-regex says that there is nothing to repeat
     if kind < 0.92:
         return f"({chance.choice(('?=', '?!', '?>'))}{inner})"
     if kind < 0.96:

@@ -275,6 +275,7 @@ def test_the_dialect_value_by_value(field: str, monkeypatch: pytest.MonkeyPatch)
 REFUSED = (
     "a(?=a)*", "(?<!a){0,1}?b", "^+", "$?", r"\Aa|\z*", r"\b??a", r"a\G+", "(?:^|a)+", "(?:(?:(?=a)))*a", r"\u{41}", r"\xE9", r"[\xE9]", "(?P<x>a)", "(?u:a)",
     r"\p{gc=Lu}", r"[\S-a]", r"[\p{L}--]", "[[:alpha:]-z]", r"[a\w-\d]", "(?<!(a))b", "(?<!(?<n>a))b",
+    "[[:^:]]",
 )  # fmt: skip
 TAKEN = (
     "((?=a))*a", "(?<x>^)*a", "(?>(?=a))+a", "(?i:(?=a))*a", "(?:(?=a)(?=ab))*a", "()*a", "[&-&&%-+]+", "[^]&-&&]+", "[[:^^alpha:]]+", r"[\S-]+", r"[\w-&&a]+", "[[b]-a]+", "(?<=(a))b",
