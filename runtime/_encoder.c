@@ -9,6 +9,7 @@
  */
 #include "_tokens.h"
 
+#define MADE_TOGETHER (1 << 18) /* characters of a str from which on several threads make it UTF-8 */
 #define SHORT (UTF8_LENT - UTF8_SLACK) /* bytes of a text */
 #if SHORT + BPE_PADDING > FEW_IDS
 #error "the ids of a short text are too many to be copied"
@@ -165,6 +166,16 @@ static int encode_here(Encoder *self, Call *call)
     return outcome == ENCODED ? 0 : -1;
 }
 
+/* The bytes of a text, by so many threads: -1 with an exception set, and nothing to end. */
+static int hold(Encoder *self, Call *call, PyObject *text, Py_ssize_t threads)
+{
+    if (threads == 1 || !PyUnicode_Check(text) || PyUnicode_GET_LENGTH(text) < MADE_TOGETHER) return bitlex_py_utf8_hold_in(&call->text, text, call->bytes);
+    if (bitlex_py_utf8_open(&call->text, text) < 0) return -1;
+    if (call->text.bytes != NULL || bitlex_py_utf8_make_together(&call->text, &self->machine->machine, threads) == 0) return 0;
+    bitlex_py_utf8_end(&call->text);
+    return -1;
+}
+
 /* All ids of a text: -1 with an exception set. The ids of the task are to be freed in either case. */
 static int encode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t count, const Task *task, Call *call)
 {
@@ -178,7 +189,7 @@ static int encode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t cou
         failed = encode_in_parts(self, arguments, (size_t)blocks, call);
         if (failed <= 0) return failed;
     }
-    if (bitlex_py_utf8_hold_in(&call->text, arguments[0], call->bytes) < 0) return -1;
+    if (hold(self, call, arguments[0], threads) < 0) return -1;
     failed = refuse(&call->text, arguments[2]);
     set_task(&call->task, &call->text, arguments[1]);
     if (!failed && threads == 1) {
@@ -295,6 +306,23 @@ static int batch_fails(Batch *b, Py_ssize_t i)
     return -1;
 }
 
+/* An exception is set, for what stands behind all that were begun. Is one of these refused, then it is told of instead: which it is. */
+static Py_ssize_t first_that_fails(Batch *b, PyObject *disallowed)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    for (Py_ssize_t i = 0; i < b->begun; i++) {
+        if (b->texts[i].bytes == NULL && bitlex_py_utf8_make(b->texts + i) < 0) continue;
+        if (refuse(b->texts + i, disallowed) == 0) continue;
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return i;
+    }
+    PyErr_Restore(type, value, traceback);
+    return b->begun;
+}
+
 /* The ids of all texts: -1 with an exception set, and nothing to end. */
 static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count, int counting, Batch *b)
 {
@@ -317,17 +345,17 @@ static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t co
     }
     for (; b->begun < b->count; b->begun++) {
         Utf8 *u = b->texts + b->begun;
-        if (bitlex_py_utf8_hold(u, PyTuple_GET_ITEM(b->tuple, b->begun)) < 0) return batch_fails(b, b->begun);
-        set_task(b->tasks + b->begun, u, arguments[1]);
-        b->tasks[b->begun].counting = counting;
-        if (refuse(u, arguments[2]) < 0) {
-            const Py_ssize_t i = b->begun++;
-            return batch_fails(b, i);
-        }
+        Task *task = b->tasks + b->begun;
+        if (bitlex_py_utf8_open(u, PyTuple_GET_ITEM(b->tuple, b->begun)) < 0) return batch_fails(b, first_that_fails(b, arguments[2]));
+        set_task(task, u, arguments[1]);
+        task->counting = counting;
+        task->disallowed = specials_of(arguments[2]);
+        task->source = u->bytes == NULL ? u : NULL;
     }
     if (bitlex_py_encode_many(self, b->tasks, (size_t)b->count, threads, (size_t)blocks, &which, &outcome) == 0) return 0;
-    raise_outcome(outcome, b->tasks + which);
-    return batch_fails(b, outcome == NO_BYTE || outcome == TOO_LONG ? (Py_ssize_t)which : -1);
+    if (outcome == REFUSED) refuse(b->texts + which, arguments[2]);
+    else raise_outcome(outcome, b->tasks + which);
+    return batch_fails(b, outcome == NO_BYTE || outcome == TOO_LONG || outcome == REFUSED ? (Py_ssize_t)which : -1);
 }
 
 typedef PyObject *(*Maker)(Encoder *self, Task *task);

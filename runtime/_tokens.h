@@ -13,7 +13,7 @@
  *     _many.c        texts, or one long text -> ids, by several threads
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _strings.c     a long str that is not ASCII -> its ids, without a copy of the whole
- *     _utf8.c        a str -> its UTF-8
+ *     _utf8.c        a str -> its UTF-8; _utf8_together.c: by several threads
  *     _large.c       memory for one call, and of the one before
  *     _train_counter.c  texts -> their distinct pieces; _train_merger.c: these -> the merges to learn; see _training.h
  *     _ids.c         ids -> a list or an array
@@ -95,13 +95,15 @@ typedef struct Working {
     Ids ids;               /* memory for those of a call, of streams */
 } Working;
 
-typedef enum { ENCODED, NO_ROOM, NO_BYTE, TOO_LONG, STOPPED, WHOLE } Encoded; /* WHOLE: see _strings.c */
+typedef enum { ENCODED, NO_ROOM, NO_BYTE, TOO_LONG, REFUSED, STOPPED, WHOLE } Encoded; /* REFUSED: see Task; WHOLE: _strings.c */
 
 /* What to encode, and what became of it. */
 typedef struct {
     const uint8_t *text;
     uint64_t length, slack;         /* slack: bytes behind it that may be read */
     const specials *allowed;        /* or NULL */
+    const specials *disallowed;     /* which refuse the text, where many are encoded; or NULL: it was looked through */
+    Utf8 *source;                   /* of many texts: what is opened, and has to be made; or NULL */
     const bitlex_cut *from, *to;    /* the part of the text between two cuts, with allowed being NULL; or NULL */
     int (*may_go_on)(void *context); /* asked now and then; or NULL */
     void *context;
@@ -132,11 +134,25 @@ int bitlex_py_utf8_hold(Utf8 *u, PyObject *text);
 int bitlex_py_utf8_hold_in(Utf8 *u, PyObject *text, uint8_t *lent);
 void bitlex_py_utf8_end(Utf8 *u);
 
+/* The same, but a str that has to be made UTF-8 has NULL for its bytes, and its length is of characters, until they are made: by a thread that
+ * need not have the GIL, -1 if there is no memory. They may be let go as soon, and made again. */
+int bitlex_py_utf8_open(Utf8 *u, PyObject *text);
+int bitlex_py_utf8_make(Utf8 *u);
+void bitlex_py_utf8_unmake(Utf8 *u);
+
 /* The UTF-8 of so many units of so many bytes, with garbage behind it, UTF8_SLACK bytes at most: where it ends. Touches no object. */
 uint8_t *bitlex_py_utf8_put(uint8_t *to, const void *from, size_t width, size_t length);
 
+/* How many bytes that is, without what is behind it. */
+uint64_t bitlex_py_utf8_size(const void *from, size_t width, size_t length);
+
 /* Whether unit i is the first of two surrogates, if the next one is the second. */
 int bitlex_py_is_first_half(const void *from, size_t width, size_t i);
+
+/* --- _utf8_together.c --- */
+
+/* Make the bytes of what is open by several threads: -1 with an exception set, and the text still held. */
+int bitlex_py_utf8_make_together(Utf8 *u, const bitlex_machine *machine, Py_ssize_t threads);
 
 /* --- _ids.c --- */
 

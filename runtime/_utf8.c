@@ -170,6 +170,38 @@ uint8_t *bitlex_py_utf8_put(uint8_t *to, const void *from, size_t width, size_t 
     return to;
 }
 
+/* As one loop without a branch, of units of one width; how many are surrogates is counted, too. */
+static inline uint64_t size_of(const void *from, const size_t width, size_t length, uint64_t *surrogates)
+{
+    uint64_t more = 0, halves = 0;
+    for (size_t i = 0; i < length;) {
+        const size_t until = length - i < 4096 ? length : i + 4096;
+        uint32_t here = 0, half = 0; /* of 32 bits, as the units are, for vectors */
+        for (; i < until; i++) {
+            const uint32_t c = unit(from, width, i);
+            here += (c >= 0x80) + (c >= 0x800) + (c >= 0x10000);
+            half += is_surrogate(c);
+        }
+        more += here;
+        halves += half;
+    }
+    *surrogates = halves;
+    return length + more;
+}
+
+uint64_t bitlex_py_utf8_size(const void *from, size_t width, size_t length)
+{
+    uint64_t surrogates, size = width == 1   ? size_of(from, 1, length, &surrogates)
+                                : width == 2 ? size_of(from, 2, length, &surrogates)
+                                             : size_of(from, 4, length, &surrogates);
+    size_t used, i;
+    for (i = 0; surrogates > 0 && i < length; i += used) {
+        character(from, width, i, length, &used);
+        if (used == 2) size -= 2; /* twice three bytes are four */
+    }
+    return size;
+}
+
 int bitlex_py_is_first_half(const void *from, size_t width, size_t i) { return (unit(from, width, i) & 0xFFFFFC00) == 0xD800; }
 
 void bitlex_py_utf8_end(Utf8 *u)
@@ -179,8 +211,8 @@ void bitlex_py_utf8_end(Utf8 *u)
     bitlex_py_text_end(&u->text);
 }
 
-/* Where so many bytes may be put, in what is lent or in memory of its own: NULL with an exception set, and the text let go. */
-static uint8_t *make_room(Utf8 *u, size_t size, uint8_t *lent)
+/* Where so many bytes may be put, in what is lent or in memory of its own; NULL if there is none. */
+static uint8_t *room_for(Utf8 *u, size_t size, uint8_t *lent)
 {
     if (lent != NULL && size <= UTF8_LENT) {
         u->bytes = lent;
@@ -189,10 +221,15 @@ static uint8_t *make_room(Utf8 *u, size_t size, uint8_t *lent)
     u->own_size = size;
     u->own = size == PY_SSIZE_T_MAX ? NULL : bitlex_py_take(FOR_TEXTS, size);
     u->bytes = u->own;
-    if (u->own != NULL) return u->own;
+    return u->own;
+}
+
+/* The text is let go, with an exception. */
+static int has_no_room(Utf8 *u)
+{
     PyErr_NoMemory();
     bitlex_py_utf8_end(u);
-    return NULL;
+    return -1;
 }
 
 /* bytes, or a view of bytes. */
@@ -202,42 +239,58 @@ static int is_constant(PyObject *text)
     return text != NULL && PyBytes_CheckExact(text);
 }
 
-/* A str as it lies in memory, or made UTF-8; of anything else, where its bytes are. */
-static int begin(Utf8 *u, PyObject *text, uint8_t *lent)
+/* What holds a text; and where its bytes are, unless it is a str that has to be made UTF-8: then that is NULL. */
+static int open_text(Utf8 *u, PyObject *text)
 {
     static const bitlex_machine any; /* one that reads everything */
-    const void *data;
-    uint8_t *to;
-    size_t length, width, widest;
     u->own = NULL;
     u->own_size = 0;
     if (bitlex_py_text_begin(&u->text, &any, text) < 0) return -1;
-    data = u->text.data;
-    length = (size_t)u->text.length;
-    if (u->text.string == NULL || PyUnicode_IS_ASCII(u->text.string)) {
-        u->bytes = data;
-        u->length = length;
-        return 0;
-    }
-    width = u->text.encoding == BITLEX_LATIN1 ? 1 : u->text.encoding == BITLEX_UCS2 ? 2 : 4;
-    widest = width == 1 ? 2 : width == 2 ? 3 : 4;
-    to = make_room(u, length > (PY_SSIZE_T_MAX - SLACK) / widest ? PY_SSIZE_T_MAX : length * widest + SLACK, lent);
-    if (to == NULL) return -1;
-    u->length = (uint64_t)(bitlex_py_utf8_put(to, data, width, length) - to);
+    u->bytes = u->text.string == NULL || PyUnicode_IS_ASCII(u->text.string) ? u->text.data : NULL;
+    u->length = u->text.length;
     return 0;
+}
+
+/* Make its bytes: 0, or -1 if there is no memory. */
+static int make(Utf8 *u, uint8_t *lent)
+{
+    const size_t length = (size_t)u->text.length, width = u->text.encoding == BITLEX_LATIN1 ? 1 : u->text.encoding == BITLEX_UCS2 ? 2 : 4;
+    const size_t widest = width == 1 ? 2 : width == 2 ? 3 : 4;
+    uint8_t *to = room_for(u, length > (PY_SSIZE_T_MAX - SLACK) / widest ? PY_SSIZE_T_MAX : length * widest + SLACK, lent);
+    if (to == NULL) return -1;
+    u->length = (uint64_t)(bitlex_py_utf8_put(to, u->text.data, width, length) - to);
+    return 0;
+}
+
+/* A str as it lies in memory, or made UTF-8; of anything else, where its bytes are. */
+static int begin(Utf8 *u, PyObject *text, uint8_t *lent)
+{
+    if (open_text(u, text) < 0) return -1;
+    return u->bytes == NULL && make(u, lent) < 0 ? has_no_room(u) : 0;
+}
+
+/* The same of what stays as it is: of a str, as its bytes are; of anything else that may change, a copy. */
+static int keep(Utf8 *u, PyObject *text, uint8_t *lent)
+{
+    if (u->text.string != NULL || is_constant(text)) return 0;
+    if (room_for(u, (size_t)u->length + SLACK, lent) == NULL) return has_no_room(u);
+    memcpy(u->own != NULL ? u->own : lent, u->text.data, (size_t)u->length);
+    return 0;
+}
+
+int bitlex_py_utf8_open(Utf8 *u, PyObject *text) { return open_text(u, text) < 0 ? -1 : keep(u, text, NULL); }
+
+int bitlex_py_utf8_make(Utf8 *u) { return make(u, NULL); }
+
+void bitlex_py_utf8_unmake(Utf8 *u)
+{
+    bitlex_py_let_go(FOR_TEXTS, u->own, u->own_size, (size_t)u->length);
+    u->own = NULL;
+    u->bytes = NULL;
 }
 
 int bitlex_py_utf8_begin(Utf8 *u, PyObject *text) { return begin(u, text, NULL); }
 
-int bitlex_py_utf8_hold_in(Utf8 *u, PyObject *text, uint8_t *lent)
-{
-    uint8_t *to;
-    if (begin(u, text, lent) < 0) return -1;
-    if (u->text.string != NULL || is_constant(text)) return 0;
-    to = make_room(u, (size_t)u->length + SLACK, lent);
-    if (to == NULL) return -1;
-    memcpy(to, u->text.data, (size_t)u->length);
-    return 0;
-}
+int bitlex_py_utf8_hold_in(Utf8 *u, PyObject *text, uint8_t *lent) { return begin(u, text, lent) < 0 ? -1 : keep(u, text, lent); }
 
 int bitlex_py_utf8_hold(Utf8 *u, PyObject *text) { return bitlex_py_utf8_hold_in(u, text, NULL); }

@@ -576,17 +576,46 @@ def test_batches(tokenizer: Tokenizer) -> None:
         for encoder, refused in zip((tokenizer._encoder, slow), disallowed, strict=True):
             with pytest.raises(error, match=r"^texts\[5\]: "):
                 encoder.encode_batch([*texts[:5], bad, *texts[5:]], None, refused, 2)
+            for bad_too in ("中 [x]", b"[x]", 5):  # the first of them is told of
+                with pytest.raises(error, match=r"^texts\[5\]: "):
+                    encoder.encode_batch([*texts[:5], bad, *texts[5:], bad_too], None, refused, 2)
+            with pytest.raises(ValueError, match=r"^the text has the special token '\[x\]', at byte 4\."):
+                encoder.encode("中 [x]", None, refused, 2)
     for one in ("text", b"text", bytearray(b"text")):
         for encoder in (tokenizer._encoder, slow):
             with pytest.raises(TypeError, match=r"^expected a list of texts, got one "):
                 encoder.encode_batch(one, None, None, 1)
 
 
+STRINGS = {
+    "Latin-1": "naïve the ", "two bytes": "the 中 and é\n", "four bytes": "the 🙂 中é ", "halves": "\ud83d\ude42", "halves and other": "a\ud83d\ude42\ude42",
+    "four bytes and halves": "🙂\ud83d\ude42\ud83d", "first halves": "\ud83d", "ASCII": "the thing ",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STRINGS)
+def test_a_long_str_is_made_utf8_by_several_threads(tokenizer: Tokenizer, name: str) -> None:
+    """Each part where it belongs, whatever lies across its ends: surrogates that are one character, too."""
+    encoder: Any = tokenizer._encoder
+    for before in ("", "a", "中"):
+        for length in (1 << 18, (1 << 18) + 1, (1 << 18) + 65_536 + 65):
+            text = (before + STRINGS[name] * length)[:length]
+            data = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+            expected = encoder.encode_to_numpy(data, None, None, 1)
+            assert np.array_equal(encoder.encode_to_numpy(text, None, None, 1), expected)
+            for threads in (2, 5):
+                assert np.array_equal(encoder.encode_to_numpy(text, None, None, threads), expected)
+                (found,) = encoder.encode_batch_to_numpy([text], None, None, threads)
+                assert np.array_equal(found, expected)
+                assert encoder.encode_batch_to_numpy([text, "the", text], None, None, threads)[2].tolist() == expected.tolist()
+            assert np.array_equal(encoder.encode_with_offsets(text, None, None, 2)[1], encoder.encode_with_offsets(text, None, None, 1)[1])
+
+
 def test_the_first_of_several_wrong_texts_is_named() -> None:
     tokenizer = Tokenizer(describe(Vocabulary.from_ranks({b"a": 0, b" ": 1})))
     texts = ["a " * 50_000] * 40
     for first in (0, 13, 39):
-        wrong = [text + "b" if at >= first else text for at, text in enumerate(texts)]
+        wrong = [text + "b中" if at >= first else text for at, text in enumerate(texts)]
         for threads in (1, 2, 4):
             with pytest.raises(ValueError, match=rf"^texts\[{first}\]: byte 0x62 at 100000 is no token of this vocabulary$"):
                 tokenizer._encoder.encode_batch(wrong, None, None, threads)

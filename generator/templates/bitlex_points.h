@@ -59,7 +59,7 @@ BITLEX_INLINE void NAME(look_up_wide)(const bitlex_lanes *lanes, uint8_t *codes,
         const uint32_t i = first_bit(left);
         uint32_t point = 0;
         memcpy(&point, p + i * (uint32_t)width, (size_t)width);
-        codes[i] = point < 0x10000 ? table[point] : code_of(lanes, point);
+        codes[i] = point < 0x10000 ? table[point] : code_of(lanes, point <= 0x10FFFF ? point : 0xFFFD); /* if it changed meanwhile */
     }
 }
 
@@ -182,10 +182,12 @@ BITLEX_INLINE void NAME(put_fours)(const bitlex_lanes *lanes, uint8_t *points, u
 {
     for (; fours; fours &= fours - 1) {
         const uint64_t before = starts & ((fours & (0 - fours)) - 1);
-        uint32_t bytes;
+        uint32_t bytes, point;
         uint16_t index;
         memcpy(&bytes, p + first_bit(fours), 4);
-        index = INDEX(KNOWN + code_of(lanes, _pext_u32(__builtin_bswap32(bytes), 0x073F3F3F)));
+        point = _pext_u32(__builtin_bswap32(bytes), 0x073F3F3F);
+        if (point > 0x10FFFF) point = 0xFFFD; /* somebody is writing to the text: it was well-formed */
+        index = INDEX(KNOWN + code_of(lanes, point));
         memcpy(points + 2 * __builtin_popcountll(before), &index, 2);
     }
 }
