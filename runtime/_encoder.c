@@ -190,15 +190,17 @@ static int encode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t cou
         if (failed <= 0) return failed;
     }
     if (hold(self, call, arguments[0], threads) < 0) return -1;
-    failed = refuse(&call->text, arguments[2]);
     set_task(&call->task, &call->text, arguments[1]);
-    if (!failed && threads == 1) {
-        failed = encode_here(self, call);
-    } else if (!failed && (failed = bitlex_py_encode_many(self, &call->task, 1, threads, (size_t)blocks, &which, &outcome)) < 0) {
-        raise_outcome(outcome, &call->task);
+    if (threads == 1) {
+        failed = refuse(&call->text, arguments[2]) < 0 || encode_here(self, call) < 0;
+    } else {
+        call->task.disallowed = specials_of(arguments[2]);
+        failed = bitlex_py_encode_many(self, &call->task, 1, threads, (size_t)blocks, &which, &outcome) < 0;
+        if (failed && outcome == REFUSED) refuse(&call->text, arguments[2]);
+        else if (failed) raise_outcome(outcome, &call->task);
     }
     if (failed) bitlex_py_utf8_end(&call->text);
-    return failed;
+    return failed ? -1 : 0;
 }
 
 PyObject *bitlex_py_encode_list(Encoder *self, PyObject *const *arguments, Py_ssize_t count)

@@ -10,7 +10,7 @@
  *     _ranks.c       a rank file -> the tables of its vocabulary
  *     _merges.c      the merges of a tokenizer.json -> their ids
  *     _token_stream.c  an Encoder and the parts of a text -> ids; _token_reading.c reads them, and both have _token_stream.h
- *     _many.c        texts, or one long text -> ids, by several threads
+ *     _many.c        texts -> ids, by several threads; _long.c: one long text, in parts; both with _many.h
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _strings.c     a long str that is not ASCII -> its ids, without a copy of the whole
  *     _utf8.c        a str -> its UTF-8; _utf8_together.c: by several threads

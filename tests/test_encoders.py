@@ -647,6 +647,52 @@ def test_long_texts_cut_everywhere(name: str, family: str) -> None:
             assert encoder.count(one, None, None, threads, blocks) == len(expected)
 
 
+@pytest.mark.parametrize("family", ["cl100k", "o200k", "deepseek_v3", "bytelevel_prefix"])
+def test_a_long_text_with_special_tokens_is_divided_at_them(family: str) -> None:
+    """Whole documents to a part, or parts of one document, whatever stands between: tokens that share beginnings, side by side, and halves."""
+    tokenizer = Tokenizer(describe(TRAINED, family=family))
+    encoder: Any = tokenizer._encoder
+    tokens = {b"<|end|>": 500, b"<|end|><|go|>": 501, b"<|go|>": 502, b"nd|><": 503, b" the": 504, b"\xf0\x9f": 505}
+    rng = random.Random(family)
+    for number in range(12):
+        allowed = encoder.specials(dict(rng.sample(sorted(tokens.items()), rng.randint(1, 5))))
+        refused = encoder.specials({b"<|no|>": 600})
+        pieces = [b"<|end|>", b"<|go|>", b"<|en", b"d|>", b"\n\n", b" ", b" the thing", b"12", "中文🙂".encode(), b"x" * 300]
+        sizes = rng.choice(((1, 40), (500, 3000), (1, 9000), (60_000, 90_000)))
+        words = [b"the ", b"ing", b" and", "中".encode(), b"1", b"\n", b"'s"]
+        text = b"".join(
+            b"".join(rng.choices(words, k=rng.randint(*sizes) // 3)) + b"".join(rng.choices(pieces, k=rng.randint(0, 3))) for _ in range(200_000 // sizes[1] + 2)
+        )
+        for data in (text, text.decode("utf-8", "replace")):
+            one = encoder.encode_to_numpy(data, allowed, refused, 1)
+            places = encoder.encode_with_offsets(data, allowed, refused, 1)[1]
+            for threads, blocks in ((2, 1), (3, 2), (8, 5)):
+                assert np.array_equal(encoder.encode_to_numpy(data, allowed, refused, threads, blocks), one), (number, threads, blocks)
+                ids, found = encoder.encode_with_offsets(data, allowed, refused, threads, blocks)
+                assert np.array_equal(ids, one) and np.array_equal(found, places)
+                assert encoder.count(data, allowed, refused, threads, blocks) == len(one)
+        at = rng.randrange(len(text))
+        for place in (0, at, len(text)):
+            wrong = text[:place] + b"<|no|>" + text[place:]
+            at = wrong.index(b"<|no|>")
+            for threads in (1, 2, 7):
+                with pytest.raises(ValueError, match=rf"^the text has the special token '<\|no\|>', at byte {at}\."):
+                    encoder.encode_to_numpy(wrong, allowed, refused, threads, 1)
+
+
+def test_what_is_disallowed_is_told_of_before_a_byte_that_is_no_token() -> None:
+    tokenizer = Tokenizer(describe(Vocabulary.from_ranks({b"a": 0, b"b": 1, b" ": 2, b"ab": 3, b" ab": 4})))
+    encoder: Any = tokenizer._encoder
+    refused, allowed = encoder.specials({b"zz": 10}), encoder.specials({b"y": 11})
+    text = b"ab y" * 1_000_000
+    for threads in (1, 2, 5):
+        with pytest.raises(ValueError, match=r"^the text has the special token 'zz', at byte 4000000\."):
+            encoder.encode(b"x" + text[1:] + b"zz", allowed, refused, threads)
+        for place in (0, 2_000_001, 3_999_998):
+            with pytest.raises(ValueError, match=rf"^byte 0x78 at {place} is no token of this vocabulary$"):
+                encoder.encode(text[:place] + b"x" + text[place + 1 :] + b"xab", allowed, refused, threads)
+
+
 def test_a_random_long_text_cut_everywhere(tokenizer: Tokenizer) -> None:
     rng = random.Random(8)
     text = b"".join(rng.choices([b"the ", b"ing", b" and", b"\xe4\xb8\xad", b"\xff", b"1", b"\n", b"'s", b"x" * 7000], [9, 9, 9, 9, 1, 3, 3, 3, 0.05], k=60_000))

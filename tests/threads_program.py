@@ -5,6 +5,7 @@ Counting and merging of training, with runs that are written down; texts encoded
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import bitlex
 from bitlex.training import counting
@@ -29,6 +30,9 @@ def main(folder: Path) -> None:
     ids = [expected.encode(text) for text in TEXTS]
     assert expected.encode_batch(TEXTS, threads=4) == ids
     assert expected.encode_to_numpy(whole, threads=4).tolist() == expected.encode(whole)
+    encoder: Any = expected._encoder
+    special = encoder.specials({b"the ": 900})
+    assert encoder.encode(whole, special, encoder.specials({b"\xff": 901}), 4, 1) == encoder.encode(whole, special, None, 1)
     assert expected.decode_batch(ids, threads=4) == TEXTS
     assert expected.count_batch(TEXTS, threads=4) == list(map(len, ids))
     lexer = bitlex.lexer("o200k")

@@ -1,0 +1,242 @@
+/* _long.c - one long text by several threads: a task in, its ids out.
+ *
+ * Text between special tokens is encoded as if it were alone. So a text is divided where these are: several with what is between them are a
+ * part, and a long text between two is cut where the lexer's state can be told (bitlex_find_cut). Each part of that is encoded from the first
+ * piece that starts in it; the pieces that lie across cuts are encoded when all parts are. Then there is memory for all ids, and each thread
+ * puts those of the next part where they belong.
+ *
+ * Invariants: a part begins where the text, a special token or what is behind one does, or at a cut; so no special token lies across two
+ * parts, and searching a part finds those that searching the text does. Of parts that fail, the first is told of, as one thread would; and what
+ * is disallowed before anything else.
+ *
+ * Rejected: the ids of all parts joined by one thread (sixteen waited for that longer than for all the rest).
+ */
+#include "_many.h"
+
+#define PART_BLOCKS 32    /* of a part, at least, unless the caller says otherwise */
+#define LOOKED (1u << 20) /* bytes that a thread looks through at a time for what is disallowed */
+
+typedef struct {
+    Many many; /* at the start */
+    Working *w;
+    Task *text;
+    Task *parts;
+    bitlex_cut *cuts;    /* the parts have their numbers, more 1, in place of pointers, until there are no more */
+    size_t *places;      /* where in the ids of the text those of each part belong */
+    size_t count, room, cut_count, cut_room;
+    uint64_t looked;     /* bytes in which nothing is disallowed, as far as was seen */
+    int joins;           /* all are encoded, and there is memory for all ids */
+} Long;
+
+static int add_part(Long *all, uint64_t from, uint64_t to)
+{
+    Task *part;
+    if (all->count == all->room) {
+        const size_t room = all->room * 2 + 64;
+        Task *grown = PyMem_RawRealloc(all->parts, room * sizeof *grown);
+        if (grown == NULL) return -1;
+        all->parts = grown;
+        all->room = room;
+    }
+    part = all->parts + all->count++;
+    memset(part, 0, sizeof *part);
+    part->text = all->text->text + from;
+    part->length = to - from;
+    part->slack = all->text->slack;
+    part->allowed = all->text->allowed;
+    part->counting = all->text->counting;
+    part->ids.placed = all->text->ids.placed;
+    return 0;
+}
+
+/* Cut text without special tokens: so many times at most, with so many blocks from one to the next at least. */
+static int cut(Long *all, uint64_t from, uint64_t to, uint64_t most, uint64_t part_blocks)
+{
+    const uint64_t blocks = (to - from - 1) / BITLEX_BLOCK + 1;
+    uint64_t step = blocks / (most + 1) + 1, block, cuts = 0;
+    if (step < part_blocks) step = part_blocks;
+    bitlex_restart(all->w->cursor, all->text->text + from, to - from, BITLEX_UTF8, scratch_behind(all->w->cursor));
+    if (add_part(all, from, to) < 0) return -1;
+    all->parts[all->count - 1].allowed = NULL;
+    for (block = step; block < blocks && cuts < most; block += step) {
+        if (all->cut_count == all->cut_room) {
+            const size_t room = all->cut_room * 2 + 64;
+            bitlex_cut *grown = PyMem_RawRealloc(all->cuts, room * sizeof *grown);
+            if (grown == NULL) return -1;
+            all->cuts = grown;
+            all->cut_room = room;
+        }
+        if (!bitlex_find_cut(all->w->cursor, block, all->cuts + all->cut_count)) {
+            step *= 2; /* a text in which nothing tells: ever fewer tries */
+            continue;
+        }
+        cuts++;
+        all->cut_count++;
+        all->parts[all->count - 1].to = (const bitlex_cut *)(uintptr_t)all->cut_count;
+        if (add_part(all, from, to) < 0) return -1;
+        all->parts[all->count - 1].allowed = NULL;
+        all->parts[all->count - 1].from = (const bitlex_cut *)(uintptr_t)all->cut_count;
+    }
+    return 0;
+}
+
+static int divide(Long *all, Py_ssize_t threads, uint64_t part_blocks)
+{
+    const Task *task = all->text;
+    const bitlex_machine *machine = &all->many.encoder->machine->machine;
+    const int can_cut = machine->stage_count == 1 && !machine->drops;
+    const uint64_t least = part_blocks * BITLEX_BLOCK;
+    uint64_t from = 0, at = 0; /* where the part begins, and the text behind the last special token */
+    special_search search;
+    special_match found = {0, 0, 0};
+    int more = 1;
+    size_t i;
+    if (task->allowed != NULL) specials_begin(&search, task->allowed, task->text, task->length, 0);
+    while (more) {
+        uint64_t end;
+        more = task->allowed != NULL && specials_next(&search, &found);
+        end = more ? found.start : task->length;
+        if (can_cut && end - at >= 2 * least && end - at < UINT32_MAX) {
+            if (at > from && add_part(all, from, at) < 0) return -1;
+            if (cut(all, at, end, (uint64_t)((double)threads * 64 * ((double)(end - at) / (double)task->length)), part_blocks) < 0) return -1;
+            from = end;
+        } else if (end - from >= least || !more) {
+            if (end > from && add_part(all, from, end) < 0) return -1;
+            from = end;
+        }
+        at = found.end;
+    }
+    for (i = 0; i < all->count; i++) {
+        Task *part = all->parts + i;
+        if (part->from != NULL) part->from = all->cuts + (uintptr_t)part->from - 1;
+        if (part->to != NULL) part->to = all->cuts + (uintptr_t)part->to - 1;
+    }
+    return 0;
+}
+
+static void put_ids(Ids *to, size_t at, const Ids *from, size_t first, size_t count, uint64_t base)
+{
+    if (count == 0) return;
+    memcpy(to->data + at, from->data + first, count * sizeof *to->data);
+    for (size_t i = 0; to->placed && i < 2 * count; i++) to->places[2 * at + i] = from->places[2 * first + i] + base;
+}
+
+static uint64_t base_of(const Long *all, const Task *part) { return (uint64_t)(part->text - all->text->text); }
+
+/* Encode the pieces that lie across the cuts before so many parts, and make room for all ids. */
+static Encoded encode_across(Long *all, size_t count)
+{
+    Task across = *all->text; /* whose ids are those of all these pieces */
+    const Task *parts = all->parts;
+    Ids *ids = &all->text->ids;
+    uint64_t last = 0;
+    size_t total = 0, first = 0, i;
+    Encoded outcome = ENCODED;
+    across.counted = 0;
+    memset(&across.ids, 0, sizeof across.ids);
+    across.ids.placed = ids->placed;
+    for (i = 0; outcome == ENCODED && i < count; i++) {
+        const size_t before = across.ids.used;
+        if (parts[i].from == NULL) last = 0;
+        across.text = parts[i].text;
+        across.length = parts[i].length;
+        if (parts[i].from != NULL && parts[i].last > 0 && parts[i].first > last) {
+            outcome = bitlex_py_encode_piece(all->w, &across, last, parts[i].first);
+            if (outcome == NO_BYTE) across.at += base_of(all, parts + i);
+        }
+        if (parts[i].last > 0) last = parts[i].last;
+        total += across.ids.used - before;
+        all->places[i] = total;
+        total += parts[i].ids.used;
+        across.counted += parts[i].counted;
+    }
+    if (outcome == ENCODED && total > 0 && bitlex_py_reserve(ids, total) < 0) outcome = NO_ROOM;
+    for (i = 0, total = 0; outcome == ENCODED && i < count; i++) {
+        put_ids(ids, total, &across.ids, first, all->places[i] - total, base_of(all, parts + i));
+        first += all->places[i] - total;
+        total = all->places[i] + parts[i].ids.used;
+    }
+    ids->used = outcome == ENCODED ? total : 0;
+    all->text->counted = across.counted;
+    all->text->at = across.at;
+    bitlex_py_free_ids(&across.ids);
+    return outcome;
+}
+
+/* When all parts are encoded. */
+static int prepare_to_join(void *job)
+{
+    Long *all = job;
+    if (all->many.outcome != ENCODED) return 0;
+    all->many.outcome = encode_across(all, all->many.count);
+    all->joins = all->many.outcome == ENCODED;
+    all->many.next = 0;
+    return 0;
+}
+
+/* Look for what is disallowed, a thread here and one there: 0 if nothing else needs to be done. What is across two places is found in the first. */
+static int look(Worker *w)
+{
+    Long *all = (Long *)w->job;
+    const Task *text = all->text;
+    special_match found;
+    while (text->disallowed != NULL) {
+        uint64_t from, to;
+        PyThread_acquire_lock(all->many.job.lock, WAIT_LOCK);
+        from = all->many.outcome == ENCODED ? all->looked : text->length;
+        to = text->length - from < LOOKED ? text->length : from + LOOKED;
+        all->looked = to;
+        PyThread_release_lock(all->many.job.lock);
+        if (from == to) break;
+        to = text->length - to < text->disallowed->longest ? text->length : to + text->disallowed->longest;
+        if (specials_find(text->disallowed, text->text + from, to - from, 0, &found)) bitlex_py_note(&all->many, 0, REFUSED);
+        if (!bitlex_py_may_go_on(w, to - from)) return 0;
+    }
+    return 1;
+}
+
+static void work_on_long(Worker *w)
+{
+    Long *all = (Long *)w->job;
+    Task *parts = all->parts;
+    size_t i, to;
+    if (!all->joins) {
+        if (look(w)) bitlex_py_encode_next(w);
+        return;
+    }
+    while (bitlex_py_take_tasks(&all->many, &i, &to)) {
+        put_ids(&all->text->ids, all->places[i], &parts[i].ids, 0, parts[i].ids.used, base_of(all, parts + i));
+        bitlex_py_free_ids(&parts[i].ids);
+    }
+}
+
+int bitlex_py_encode_long(Encoder *self, Task *task, Py_ssize_t threads, size_t blocks, Encoded *outcome)
+{
+    Long all = {.w = bitlex_py_begin_work(self), .text = task};
+    size_t i, failed = 0;
+    int done = -1;
+    *outcome = NO_ROOM;
+    all.many.encoder = self;
+    if (all.w != NULL && divide(&all, threads, blocks > 0 ? blocks : PART_BLOCKS) == 0) all.places = PyMem_RawMalloc((all.count + 1) * sizeof *all.places);
+    if (all.places != NULL) {
+        all.many = bitlex_py_many_of(self, all.parts, all.count, 1);
+        all.many.job.work = work_on_long;
+        all.many.job.between = prepare_to_join;
+        done = bitlex_py_share_many(&all.many, threads, &failed, outcome);
+        if (*outcome == NO_BYTE && failed < all.count) { /* what lies across a cut may fail, and before a part that did */
+            const Encoded across = encode_across(&all, failed + 1);
+            if (across == ENCODED) task->at = base_of(&all, all.parts + failed) + all.parts[failed].at;
+            else *outcome = across;
+        }
+    }
+    if (*outcome != ENCODED && task->disallowed != NULL) { /* which not all were done with looking for, maybe */
+        special_match found;
+        if (specials_find(task->disallowed, task->text, task->length, 0, &found)) *outcome = REFUSED;
+    }
+    for (i = 0; i < all.count; i++) bitlex_py_free_ids(&all.parts[i].ids);
+    PyMem_RawFree(all.places);
+    PyMem_RawFree(all.cuts);
+    PyMem_RawFree(all.parts);
+    if (all.w != NULL) bitlex_py_end_work(all.w, self);
+    return done;
+}

@@ -1,0 +1,41 @@
+/* _many.h - tasks that threads share: for _many.c, which has each done, and _long.c, which makes them of one text. */
+#ifndef BITLEX_MANY_H
+#define BITLEX_MANY_H
+
+#include "_tokens.h"
+#include "_threads.h"
+
+typedef struct {
+    Job job;
+    Encoder *encoder;
+    Task *tasks;
+    size_t count, next, at_once;
+    size_t failed;   /* the first task that failed, or count */
+    Encoded outcome; /* of that one */
+} Many;
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+
+Many bitlex_py_many_of(Encoder *self, Task *tasks, size_t count, size_t at_once);
+
+/* Do the work: -1, with an exception set if the outcome is ENCODED. */
+int bitlex_py_share_many(Many *many, Py_ssize_t threads, size_t *failed, Encoded *outcome);
+
+/* What each thread does: encode the next tasks, until there are none. */
+void bitlex_py_encode_next(Worker *w);
+
+/* The next tasks from *from up to *to; none if there are no more, or none before the first that failed. */
+int bitlex_py_take_tasks(Many *many, size_t *from, size_t *to);
+
+/* That a task has failed. */
+void bitlex_py_note(Many *many, size_t task, Encoded outcome);
+
+/* The ids of one text, divided into parts of so many blocks of the lexer and more; 0: as it is worth it. As bitlex_py_encode_many. */
+int bitlex_py_encode_long(Encoder *self, Task *task, Py_ssize_t threads, size_t blocks, Encoded *outcome);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+#endif
