@@ -22,7 +22,8 @@ from .tree import Alternate, Anchor, Atomic, Concat, Leaf, Look, Node, Repeat
 __all__ = ["parse"]
 
 NESTING = 150  # deeper groups than this would only exhaust the interpreter's stack
-FUZZY = re.compile(r"\{[\d\s<=+,]*[isde][\d\s<=+,isde]*[:}]")  # how many mistakes the regex module may pass over: {e<=1}, {2i+1d<=3:[a-z]}
+# How many mistakes the regex module may pass over: {e<=1}, {1<e<3}, {2i+1d<=3:[a-z]}. What begins so and does not end so, it refuses.
+FUZZY = re.compile(r"\{(?:[isde]|\d+[isde][\disde+]*<|\d+<=?[isde]<)")
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,8 @@ class Reader:
             return Leaf(what, flags.fold, (start, self.at))
         if c in "*+?" or (c == "{" and self.count() is not None):
             self.fail("nothing to repeat before this", start, start + 1, f"write \\{c} for the character")
+        if self.dialect.name == "python" and FUZZY.match(self.pattern, start):
+            self.fail("this asks for approximate matches", start, start + 1, "write \\{ for the character")
         self.at = start + 1
         if c == ".":
             return Leaf(dot(flags.dotall), False, (start, self.at))
@@ -207,8 +210,6 @@ class Reader:
                 if high is not None and high < low:
                     self.fail("the upper bound is below the lower one", start, self.at)
             else:
-                if self.dialect.name == "python" and FUZZY.match(self.pattern, self.at):
-                    self.fail("this asks for approximate matches", start, self.at + 1, "write \\{ for the character")
                 break
             if quantified and self.dialect.name != "oniguruma":
                 self.fail("two quantifiers in a row", start, self.at, "put a group around the first: (?:...)")

@@ -120,7 +120,7 @@ def test_the_dialect_value_by_value(field: str, monkeypatch: pytest.MonkeyPatch)
 
 # --- what is refused ------------------------------------------------------------------------------------------------------------------------
 
-REFUSED = (r"\x{41}", r"\u{41}", r"\e", r"[\H]", "(?'x'a)", "[[:foo bar:]]", "[[: :]]", "[[:^:]]", "[a[:1:]]")
+REFUSED = (r"\x{41}", r"\u{41}", r"\e", r"[\H]", "(?'x'a)", "[[:foo bar:]]", "[[: :]]", "[[:^:]]", "[a[:1:]]", "{d", "a{dx}", "({s)", "a{i,d", "b|{e}")
 READ_AS_PROPERTIES = ("[[: alpha:]]", "[[:al-pha:]]", "[[:^ alpha:]]", "[[:L&:]]", "[[:sc=Greek:]]", "[a-[:script:latin:]]")
 
 
@@ -139,8 +139,8 @@ def test_properties_in_places_where_we_read_none(pattern: str) -> None:
         compile_pattern(pattern, dialect="python")
 
 
-@pytest.mark.parametrize("pattern", ["[[:^^alpha:]]+", "[[:alpha]:]+", r"[\S-a]+", "[!-&&]+"])
-def test_what_looks_like_another_class(pattern: str) -> None:
+@pytest.mark.parametrize("pattern", ["[[:^^alpha:]]+", "[[:alpha]:]+", r"[\S-a]+", "[!-&&]+", "{a+", "a{1e}", "a{1<=e", "a{,e}", "{1d"])
+def test_what_looks_like_something_else(pattern: str) -> None:
     engine = fastest(compile_pattern(pattern, dialect="python", unicode=UNICODE, behavior="removed", invert=True))
-    for text in random_texts("ab[]:^-&! ", 200, seed=4):
+    for text in [*random_texts("ab[]:^-&! ", 200, seed=4), *random_texts(["{", "a{", "1e}", "1<=e", ",e}", "{1d", "a"], 100, seed=4)]:
         assert engine(text) == original(pattern, text, version=0), text
