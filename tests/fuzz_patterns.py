@@ -73,7 +73,7 @@ def texts_for(program: Program) -> list[str]:
     """Short ones over a character of each cell and what the parts above are about; the same for the same pattern."""
     cells = program.raw
     some = [chr(cells.starts[cells.cell_of.index(cell)]) for cell in range(cells.count)]
-    chance = random.Random(program.plans[0].pattern)
+    chance = random.Random(program.plans[0].pattern.encode("utf-8", "surrogatepass"))
     characters = [*"aabsK1 \n\u00e9\u017f,-]", *some]
     pairs = map("".join, product(chance.sample(some, min(len(some), 8)), repeat=2))
     return [*pairs, *("".join(chance.choices(characters, k=chance.randint(1, 7))) for _ in range(25))]
