@@ -94,7 +94,7 @@ def test_a_wrong_machine_is_found_and_shrinks(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(AssertionError) as found:
         search("python", COUNT)
     pattern, _ = found.value.args[0]
-    assert "+?" in pattern and len(pattern) <= 6
+    assert "+?" in pattern and len(pattern) <= 10  # a+? or so; where it ends depends on what modules are loaded, of which hypothesis takes constants
 
 
 @pytest.mark.parametrize("program", ["fuzz_patterns", "fuzz_references"])
