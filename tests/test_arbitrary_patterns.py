@@ -1,6 +1,7 @@
 """Arbitrary pattern text (fuzz_patterns.py, fuzz_references.py), always the same examples; and what fuzzing has found.
 
-BITLEX_PATTERNS says how many for each dialect (default 2,000, half a minute in all; of the engines themselves a quarter as many); `make fuzz` goes on from a fresh seed.
+BITLEX_PATTERNS says how many for each dialect (default 2,000, half a minute in all; of the engines themselves a quarter as many);
+`make fuzz` goes on from a fresh seed.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def test_a_wrong_machine_is_found_and_shrinks(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(AssertionError) as found:
         search("python", COUNT)
     pattern, _ = found.value.args[0]
-    assert "+?" in pattern and len(pattern) <= 10  # a+? or so; where it ends depends on what modules are loaded, of which hypothesis takes constants
+    assert "+?" in pattern and len(pattern) <= 6
 
 
 @pytest.mark.parametrize("program", ["fuzz_patterns", "fuzz_references"])
