@@ -21,24 +21,29 @@ typedef struct {
     Working *w;
     Task *text;
     Task *parts;
-    bitlex_cut *cuts;    /* the parts have their numbers, more 1, in place of pointers, until there are no more */
+    bitlex_cut *cuts;    /* in the order of the parts */
     size_t *places;      /* where in the ids of the text those of each part belong */
     size_t count, room, cut_count, cut_room;
     uint64_t looked;     /* bytes in which nothing is disallowed, as far as was seen */
     int joins;           /* all are encoded, and there is memory for all ids */
 } Long;
 
+/* Memory with room for one more than `count` of `each` bytes: where it is now, or NULL, and what there was stays. */
+static void *one_more(void *memory, size_t count, size_t *room, size_t each)
+{
+    const size_t wanted = *room * 2 + 64;
+    if (count < *room) return memory;
+    memory = PyMem_RawRealloc(memory, wanted * each);
+    if (memory != NULL) *room = wanted;
+    return memory;
+}
+
 static int add_part(Long *all, uint64_t from, uint64_t to)
 {
-    Task *part;
-    if (all->count == all->room) {
-        const size_t room = all->room * 2 + 64;
-        Task *grown = PyMem_RawRealloc(all->parts, room * sizeof *grown);
-        if (grown == NULL) return -1;
-        all->parts = grown;
-        all->room = room;
-    }
-    part = all->parts + all->count++;
+    Task *part = one_more(all->parts, all->count, &all->room, sizeof *part);
+    if (part == NULL) return -1;
+    all->parts = part;
+    part += all->count++;
     memset(part, 0, sizeof *part);
     part->text = all->text->text + from;
     part->length = to - from;
@@ -49,33 +54,31 @@ static int add_part(Long *all, uint64_t from, uint64_t to)
     return 0;
 }
 
+static const bitlex_cut some_cut; /* in place of one of those that may still move: divide says which, when they no longer do */
+
 /* Cut text without special tokens: so many times at most, with so many blocks from one to the next at least. */
 static int cut(Long *all, uint64_t from, uint64_t to, uint64_t most, uint64_t part_blocks)
 {
     const uint64_t blocks = (to - from - 1) / BITLEX_BLOCK + 1;
-    uint64_t step = blocks / (most + 1) + 1, block, cuts = 0;
+    uint64_t step = blocks / (most + 1) + 1, block, made = 0;
     if (step < part_blocks) step = part_blocks;
     bitlex_restart(all->w->cursor, all->text->text + from, to - from, BITLEX_UTF8, scratch_behind(all->w->cursor));
     if (add_part(all, from, to) < 0) return -1;
     all->parts[all->count - 1].allowed = NULL;
-    for (block = step; block < blocks && cuts < most; block += step) {
-        if (all->cut_count == all->cut_room) {
-            const size_t room = all->cut_room * 2 + 64;
-            bitlex_cut *grown = PyMem_RawRealloc(all->cuts, room * sizeof *grown);
-            if (grown == NULL) return -1;
-            all->cuts = grown;
-            all->cut_room = room;
-        }
+    for (block = step; block < blocks && made < most; block += step) {
+        bitlex_cut *cuts = one_more(all->cuts, all->cut_count, &all->cut_room, sizeof *cuts);
+        if (cuts == NULL) return -1;
+        all->cuts = cuts;
         if (!bitlex_find_cut(all->w->cursor, block, all->cuts + all->cut_count)) {
             step *= 2; /* a text in which nothing tells: ever fewer tries */
             continue;
         }
-        cuts++;
+        made++;
         all->cut_count++;
-        all->parts[all->count - 1].to = (const bitlex_cut *)(uintptr_t)all->cut_count;
+        all->parts[all->count - 1].to = &some_cut;
         if (add_part(all, from, to) < 0) return -1;
         all->parts[all->count - 1].allowed = NULL;
-        all->parts[all->count - 1].from = (const bitlex_cut *)(uintptr_t)all->cut_count;
+        all->parts[all->count - 1].from = &some_cut;
     }
     return 0;
 }
@@ -90,7 +93,7 @@ static int divide(Long *all, Py_ssize_t threads, uint64_t part_blocks)
     special_search search;
     special_match found = {0, 0, 0};
     int more = 1;
-    size_t i;
+    size_t i, cuts = 0;
     if (task->allowed != NULL) specials_begin(&search, task->allowed, task->text, task->length, 0);
     while (more) {
         uint64_t end;
@@ -108,8 +111,8 @@ static int divide(Long *all, Py_ssize_t threads, uint64_t part_blocks)
     }
     for (i = 0; i < all->count; i++) {
         Task *part = all->parts + i;
-        if (part->from != NULL) part->from = all->cuts + (uintptr_t)part->from - 1;
-        if (part->to != NULL) part->to = all->cuts + (uintptr_t)part->to - 1;
+        if (part->from != NULL) part->from = all->cuts + cuts - 1;
+        if (part->to != NULL) part->to = all->cuts + cuts++;
     }
     return 0;
 }

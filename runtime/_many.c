@@ -107,6 +107,7 @@ int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t t
 {
     uint64_t bytes = 0;
     size_t i, at_once;
+    Many many;
     *failed = 0;
     *outcome = ENCODED;
     for (i = 0; i < count; i++) bytes += tasks[i].length;
@@ -123,8 +124,6 @@ int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t t
     if ((uint64_t)threads > bytes / RELEASE + 1) threads = (Py_ssize_t)(bytes / RELEASE + 1);
     if ((size_t)threads > count) threads = (Py_ssize_t)(count + (count == 0));
     at_once = count / (size_t)threads / 16 + 1;
-    {
-        Many many = bitlex_py_many_of(self, tasks, count, at_once < AT_ONCE ? at_once : AT_ONCE);
-        return bitlex_py_share_many(&many, threads, failed, outcome);
-    }
+    many = bitlex_py_many_of(self, tasks, count, at_once < AT_ONCE ? at_once : AT_ONCE);
+    return bitlex_py_share_many(&many, threads, failed, outcome);
 }
