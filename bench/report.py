@@ -154,7 +154,10 @@ def by_parts(rows: Sequence[Row]) -> str:
     return "\n".join(made)
 
 
-TITLES = {"ends in C": "offsets in C", "spans": "offsets", "split": "pieces", "list": "ids, list", "array": "ids, array"}
+TITLES = {
+    "ends in C": "offsets in C", "spans": "offsets", "spans into": "offsets, into", "split": "pieces", "list": "ids, list", "array": "ids, array",
+    "array into": "ids, into",
+}  # fmt: skip
 GOALS = {"4 KB": 0.9, "64 bytes": 0.3, JOINED: 0.3}  # of the speed of the whole text
 
 
@@ -164,7 +167,7 @@ def streams_summary(result: Result) -> str:
     if not rows:
         return ""
     lexer = rows[0].subject
-    own = [row for row in rows if row.subject == lexer or (row.subject.startswith(lexer) and row.output in ("list", "array"))]
+    own = [row for row in rows if row.subject == lexer or (row.subject.startswith(lexer) and row.output in ("list", "array", "array into"))]
     best = next((row.engine for row in result.of("corpora") if row.subject == lexer and row.engine.startswith("bitlex")), "bitlex")
     about = result.about
     made = [f"{lexer}, {best}, one thread of {about['processor']}, {str(about['date'])[:10]}; medians of {rows[0].rounds} rounds."]

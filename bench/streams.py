@@ -6,8 +6,10 @@
 
 What all parts give together is compared with what the whole text gives. Biased against streams of small parts in Python: a part is a call,
 and a list or an array of its own, which for 64 bytes take longer than the text does; `bench/special.py` says how long. What is given is let
-go of at once, part by part. So there is one more row, of parts of 64 bytes of which 64 are joined and fed at once, as a program may do that
-finds several of them waiting; joining is in its time. In C, nothing is made for a part: so it is C that hard texts are read in.
+go of at once, part by part. Outputs that are put *into* an array of the caller's have one for all parts, of which nothing is made but its
+number; whole, ids are put there too, and offsets, which cannot be, in an array of their own. And there is one more row, of parts of 64 bytes
+of which 64 are joined and fed at once, as a program may do that finds several of them waiting; joining is in its time. In C, nothing is made
+for a part: so it is C that hard texts are read in.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from .native import Unavailable, library
 STREAMS, HARD_STREAMS = "streams", "streams of hard texts"  # parts of a result
 WHOLE = "whole"
 PARTS = {"64 bytes": 64, "4 KB": 4096, "1 MB": 1 << 20}
+SLACK = 1 << 16  # ids for which there is room besides: then none is found elsewhere first
 JOINED, AT_ONCE = "64 bytes, 64 at once", 64
 VOCABULARIES = ("cl100k", "o200k", "llama3", "qwen3")  # how the names of those files begin that are measured, of a folder of many
 
@@ -39,7 +42,11 @@ Outputs = Mapping[str, Output]
 
 
 def of_lexer(lexer: bitlex.Lexer) -> Outputs:
-    return {"spans": in_python(lexer.spans, partial(lexer.stream, spans=True)), "split": in_python(lexer.split, lexer.stream)}
+    return {
+        "spans": in_python(lexer.spans, partial(lexer.stream, spans=True)),
+        "spans into": in_array(lambda text, _: lexer.spans(text), lambda array: lexer.stream(spans=True, into=array), np.int64, 1 + lexer.drops),
+        "split": in_python(lexer.split, lexer.stream),
+    }
 
 
 def of_tokenizer(tokenizer: bitlex.Tokenizer) -> Outputs:
@@ -47,7 +54,11 @@ def of_tokenizer(tokenizer: bitlex.Tokenizer) -> Outputs:
     return {
         "list": in_python(partial(tokenizer.encode, **ordinary), partial(tokenizer.stream, **ordinary)),
         "array": in_python(partial(tokenizer.encode_to_numpy, **ordinary), partial(tokenizer.stream, result="numpy", **ordinary)),
-    }
+        "array into": in_array(
+            lambda text, array: array[: tokenizer.encode_into(text, array, **ordinary)],
+            lambda array: tokenizer.stream(into=array, **ordinary), np.uint32,
+        ),
+    }  # fmt: skip
 
 
 def of_c(family: str) -> Outputs:
@@ -79,17 +90,27 @@ def stored(run: Callable[[], int], buffer: Any, each: int) -> list[Any]:
     return found
 
 
-def in_python(whole: Callable[[bytes], Any], make: Callable[[], Any]) -> Output:
-    """What a text gives, and how a stream is made that gives it -> an output."""
+def in_python(whole: Callable[[bytes], Any], make: Callable[[], Any], array: Any = None) -> Output:
+    """What a text gives, and how a stream is made that gives it, or puts it in an array -> an output."""
 
     def output(text: bytes) -> dict[str, Run]:
         runs: dict[str, Run] = {WHOLE: (partial(at_once, whole, text), lambda: as_list(whole(text)), 1)}
         for title, size in PARTS.items():
             parts = [text[at : at + size] for at in range(0, len(text), size)]
-            runs[title] = (partial(feed, make, parts), partial(together, make, parts), len(parts))
+            runs[title] = (partial(feed, make, parts), partial(together, make, parts, array), len(parts))
         small = [text[at : at + 64] for at in range(0, len(text), 64)]
-        runs[JOINED] = (lambda: feed(make, joined(small)), lambda: together(make, joined(small)), -(-len(small) // AT_ONCE))
+        runs[JOINED] = (lambda: feed(make, joined(small)), lambda: together(make, joined(small), array), -(-len(small) // AT_ONCE))
         return runs
+
+    return output
+
+
+def in_array(whole: Callable[[bytes, Any], Any], make: Callable[[Any], Any], kind: Any, columns: int = 1) -> Output:
+    """The same of what is put in an array, which both are given: it has room for all that the text gives, and all is written to before."""
+
+    def output(text: bytes) -> dict[str, Run]:
+        array = np.ones((len(text) + SLACK, columns) if columns > 1 else len(text) + SLACK, kind)
+        return in_python(lambda text: whole(text, array), lambda: make(array), array)(text)
 
     return output
 
@@ -116,8 +137,10 @@ def feed(make: Callable[[], Any], parts: Iterable[bytes]) -> None:
     stream.finish()
 
 
-def together(make: Callable[[], Any], parts: Iterable[bytes]) -> list[Any]:
+def together(make: Callable[[], Any], parts: Iterable[bytes], array: Any = None) -> list[Any]:
     stream = make()
+    if array is not None:
+        return [one for count in stream.iterate(parts) for one in array[:count].tolist()]
     found = [stream.feed(part) for part in parts]
     return [one for given in (*found, stream.finish()) for one in as_list(given)]
 

@@ -1,4 +1,5 @@
-/* _calling.c - a method of a Python class in, one that calls the C of an Encoder without it out, where a call has a text and nothing else.
+/* _calling.c - a method of a Python class in, one that calls the C of an Encoder without it out, where a call has a text, and an array if it needs
+ * one, and nothing else.
  *
  *     class Tokenizer:
  *         __slots__ = ("_direct",)       # (Encoder, Specials or None, Specials or None) of each object, or None; with a fourth, a text
@@ -7,7 +8,7 @@
  *         def encode(self, text, *, threads=1): ...
  *
  * Reading what a short text is called with, and what is not given, takes a Python function a sixth of the time that its ids take. Any call that
- * has more than a text, and any of an object that has no encoder in its slot, goes to the function, which also has the name, the
+ * has more than that, and any of an object that has no encoder in its slot, goes to the function, which also has the name, the
  * documentation and the signature. Invariant: what comes out is what the function gives. Rejected: an attribute of each object that hides
  * the method of its class (help and subclasses would not see it); methods in C alone (what special tokens mean is told in Python).
  */
@@ -24,12 +25,19 @@ typedef struct {
     PyObject *owner;   /* the class; NULL until it is told */
     Py_ssize_t offset; /* of the slot in its objects */
     Called called;
+    Py_ssize_t given; /* how many arguments it needs, the object not counted: 1 or 2 */
 } DirectMethod;
 
 static const struct {
     const char *name;
     Called called;
-} METHODS[] = {{"encode", bitlex_py_encode_list}, {"encode_to_numpy", bitlex_py_encode_numpy}, {"count", bitlex_py_count_ids}};
+    Py_ssize_t given;
+} METHODS[] = {
+    {"encode", bitlex_py_encode_list, 1},
+    {"encode_to_numpy", bitlex_py_encode_numpy, 1},
+    {"encode_into", bitlex_py_encode_into, 2},
+    {"count", bitlex_py_count_ids, 1},
+};
 
 /* What a call of an object goes to, a new reference; NULL, without an exception, if it has nothing. */
 static PyObject *direct_of(const DirectMethod *self, PyObject *object, PyObject *text)
@@ -46,11 +54,13 @@ static PyObject *direct_of(const DirectMethod *self, PyObject *object, PyObject 
 static PyObject *call(PyObject *callable, PyObject *const *arguments, size_t flags, PyObject *names)
 {
     const DirectMethod *self = (const DirectMethod *)(void *)callable;
-    if (PyVectorcall_NARGS(flags) == 2 && (names == NULL || PyTuple_GET_SIZE(names) == 0)) {
+    if (PyVectorcall_NARGS(flags) == 1 + self->given && (names == NULL || PyTuple_GET_SIZE(names) == 0)) {
         PyObject *direct = direct_of(self, arguments[0], arguments[1]), *found;
         if (direct != NULL) {
-            PyObject *const all[3] = {arguments[1], PyTuple_GET_ITEM(direct, 1), PyTuple_GET_ITEM(direct, 2)};
-            found = self->called((Encoder *)PyTuple_GET_ITEM(direct, 0), all, 3);
+            PyObject *all[4] = {arguments[1], arguments[self->given]};
+            all[self->given] = PyTuple_GET_ITEM(direct, 1);
+            all[self->given + 1] = PyTuple_GET_ITEM(direct, 2);
+            found = self->called((Encoder *)PyTuple_GET_ITEM(direct, 0), all, self->given + 2);
             Py_DECREF(direct);
             return found;
         }
@@ -64,10 +74,13 @@ static PyObject *direct_new(PyTypeObject *type, PyObject *arguments, PyObject *n
     PyObject *function, *name;
     DirectMethod *self;
     Called called = NULL;
+    Py_ssize_t given = 0;
     if (!PyArg_ParseTupleAndKeywords(arguments, named, "O:DirectMethod", names, &function)) return NULL;
     if ((name = PyObject_GetAttrString(function, "__name__")) == NULL) return NULL;
     for (size_t i = 0; i < sizeof METHODS / sizeof *METHODS; i++) {
-        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, METHODS[i].name) == 0) called = METHODS[i].called;
+        if (!PyUnicode_Check(name) || PyUnicode_CompareWithASCIIString(name, METHODS[i].name) != 0) continue;
+        called = METHODS[i].called;
+        given = METHODS[i].given;
     }
     Py_DECREF(name);
     if (called == NULL) {
@@ -79,6 +92,7 @@ static PyObject *direct_new(PyTypeObject *type, PyObject *arguments, PyObject *n
     self->vectorcall = call;
     self->function = Py_NewRef(function);
     self->called = called;
+    self->given = given;
     return (PyObject *)self;
 }
 

@@ -145,7 +145,9 @@ static int encode_here(Encoder *self, Call *call)
         task->slack = 16;
         likely = task->length;
     }
-    if (task->length <= SHORT && !task->ids.placed) {
+    if (task->length > SHORT && task->ids.lent) { /* by who called: whether all fit is seen as they come */
+        likely = 0;
+    } else if (task->length <= SHORT && !task->ids.placed) {
         task->ids.data = call->ids;
         task->ids.room = SHORT + BPE_PADDING;
         task->ids.lent = 1;
@@ -227,6 +229,39 @@ PyObject *bitlex_py_encode_numpy(Encoder *self, PyObject *const *arguments, Py_s
     }
     bitlex_py_free_ids(&call.task.ids);
     return array;
+}
+
+/* Ids are found in the array, if it has numbers of 32 bits, and elsewhere when it is full: so what comes last may be found elsewhere, and
+ * fit. */
+PyObject *bitlex_py_encode_into(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    Task task = {.at = 0};
+    PyObject *number = NULL, *rest[5];
+    Destination out;
+    Call call;
+    if (count < 2 || count > 6) {
+        PyErr_Format(PyExc_TypeError, "expected (text, out, allowed, disallowed, threads=1, blocks=0), got %zd arguments", count);
+        return NULL;
+    }
+    if (bitlex_py_destination_begin(&out, arguments[1], self->highest) < 0) return NULL;
+    rest[0] = arguments[0];
+    for (Py_ssize_t i = 2; i < count; i++) rest[i - 1] = arguments[i];
+    task.ids.data = bitlex_py_destination_words(&out);
+    task.ids.lent = task.ids.data != NULL;
+    task.ids.room = task.ids.lent ? out.room : 0;
+    if (encode_text(self, rest, count - 1, &task, &call) == 0) {
+        const Ids *ids = &call.task.ids;
+        bitlex_py_utf8_end(&call.text);
+        if (ids->used > out.room) {
+            PyErr_Format(PyExc_ValueError, "the text has %zu token ids, and the array room for %zu", ids->used, out.room);
+        } else {
+            if (ids->data != task.ids.data || ids->data == NULL) bitlex_py_destination_put(&out, ids->data, ids->used);
+            number = PyLong_FromSize_t(ids->used);
+        }
+    }
+    bitlex_py_free_ids(&call.task.ids);
+    bitlex_py_destination_end(&out);
+    return number;
 }
 
 PyObject *bitlex_py_count_ids(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
@@ -580,6 +615,8 @@ static int set_decoded(Encoder *self, PyObject *decoded, PyObject *special)
         PyErr_NoMemory();
         failed = 1;
     }
+    self->highest = self->vocabulary.token_count > 0 ? self->vocabulary.token_count - 1 : 0;
+    for (size_t i = 0; i < count; i++) self->highest = others[i].id > self->highest ? others[i].id : self->highest;
     self->decoder.vectors = self->machine->tier == BITLEX_AVX512;
     PyMem_Free(others);
     return failed ? -1 : 0;
@@ -622,6 +659,8 @@ static PyMethodDef encoder_methods[] = {
     {"encode", (PyCFunction)(void (*)(void))bitlex_py_encode_list, METH_FASTCALL, "encode" SIGNATURE "list of ids"},
     {"encode_to_numpy", (PyCFunction)(void (*)(void))bitlex_py_encode_numpy, METH_FASTCALL, "encode_to_numpy" SIGNATURE "array of uint32"},
     METHOD(encode_with_offsets, "encode_with_offsets" SIGNATURE "(array of uint32, array of the start and end of each in turn, int64)"),
+    {"encode_into", (PyCFunction)(void (*)(void))bitlex_py_encode_into, METH_FASTCALL,
+     "encode_into(text, out, allowed, disallowed, threads=1, blocks=0) -> how many ids were written to this array"},
     {"count", (PyCFunction)(void (*)(void))bitlex_py_count_ids, METH_FASTCALL, "count" SIGNATURE "the number of ids"},
     METHOD(encode_batch, "encode_batch" BATCH_SIGNATURE "list of lists"),
     METHOD(encode_batch_to_numpy, "encode_batch_to_numpy" BATCH_SIGNATURE "list of arrays"),

@@ -94,6 +94,9 @@ class Encoder:
     def encode_to_numpy(
         self, text: str | Buffer, allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
     ) -> npt.NDArray[np.uint32]: ...
+    def encode_into(
+        self, text: str | Buffer, out: Buffer, allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
+    ) -> int: ...
     def encode_with_offsets(
         self, text: str | Buffer, allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
@@ -135,17 +138,20 @@ class Encoder:
 @final
 class Stream:
     """A text in parts: its `pieces`; or their ends, or starts and ends of a machine that drops, int64. At most `hold` places are undecided, and
-    `hold` units of a piece are held. RuntimeError where another thread is using it."""
+    `hold` units of a piece are held. RuntimeError where another thread is using it. Into an array of int64: their number, and more()
+    puts there what it had no room for."""
 
-    def __new__(cls, machine: Machine, hold: int, pieces: bool = False) -> Stream: ...
+    def __new__(cls, machine: Machine, hold: int, pieces: bool = False, into: Buffer | None = None) -> Stream: ...
     def feed(self, part: str | Buffer, /) -> Any: ...
     def finish(self) -> Any: ...
+    def more(self) -> int: ...
     def reset(self) -> None: ...
     def copy(self) -> Stream: ...
 
 @final
 class TokenStream:
-    """A text in parts: its ids. `result`: 0 lists, 1 arrays of uint32, 2 these and start and end of each in turn, in bytes of the text.
+    """A text in parts: its ids. `result`: 0 lists, 1 arrays of uint32, 2 these and start and end of each in turn, in bytes of the text,
+    3 how many are in `into`, and more() puts there what it had no room for.
 
     `normalize` is given bytes that may not be in NFC, where they begin in the normalized text, and whether they can be cut off behind: it gives
     them in NFC, or a beginning of them, and how many bytes that was.
@@ -153,10 +159,11 @@ class TokenStream:
 
     def __new__(
         cls, encoder: Encoder, allowed: Specials | None, disallowed: Specials | None, hold: int, result: int,
-        normalize: Callable[[bytes, int, bool], tuple[bytes, int]] | None = None,
+        normalize: Callable[[bytes, int, bool], tuple[bytes, int]] | None = None, into: Buffer | None = None,
     ) -> TokenStream: ...  # fmt: skip
     def feed(self, part: str | Buffer, /) -> Any: ...
     def finish(self) -> Any: ...
+    def more(self) -> int: ...
     def reset(self) -> None: ...
     def copy(self, normalize: Callable[[bytes, int, bool], tuple[bytes, int]] | None = ..., /) -> TokenStream: ...
     @property
@@ -165,7 +172,8 @@ class TokenStream:
 
 @final
 class DirectMethod:
-    """A method, encode, encode_to_numpy or count, that goes to the encoder in `_direct` of its object where it is given nothing but a text."""
+    """A method, encode, encode_to_numpy, encode_into or count, that goes to the encoder in `_direct` of its object where it is given nothing
+    but what it needs."""
 
     def __new__(cls, function: Callable[..., Any]) -> DirectMethod: ...
     def __call__(self, *arguments: Any, **named: Any) -> Any: ...

@@ -72,18 +72,24 @@ static int read_sequence(Source *s, PyObject *source)
     return 0;
 }
 
+int bitlex_py_read_format(const Py_buffer *view, int *is_signed, int *is_other)
+{
+    const char *format = view->format ? view->format : "B", other = PY_LITTLE_ENDIAN ? '>' : '<';
+    const Py_ssize_t size = view->itemsize;
+    *is_other = *format == other || (PY_LITTLE_ENDIAN && *format == '!');
+    if (*format != 0 && strchr("@=<>!", *format) != NULL) format++;
+    *is_signed = *format >= 'a';
+    if (*format != 0 && strchr("bBhHiIlLqQnN", *format) != NULL && format[1] == 0 && (size == 1 || size == 2 || size == 4 || size == 8)) return 0;
+    PyErr_Format(PyExc_TypeError, "expected an array of integers, got one of format '%.20s'", view->format);
+    return -1;
+}
+
 static int read_buffer(Source *s, PyObject *source)
 {
     const Py_buffer *view = &s->view;
-    const char *format = view->format ? view->format : "B", other = PY_LITTLE_ENDIAN ? '>' : '<';
-    const int is_other = *format == other || (PY_LITTLE_ENDIAN && *format == '!');
-    if (*format != 0 && strchr("@=<>!", *format) != NULL) format++;
+    int is_other;
+    if (bitlex_py_read_format(view, &s->is_signed, &is_other) < 0) return -1;
     s->size = (size_t)view->itemsize;
-    s->is_signed = *format >= 'a';
-    if (*format == 0 || strchr("bBhHiIlLqQnN", *format) == NULL || format[1] != 0 || (s->size != 1 && s->size != 2 && s->size != 4 && s->size != 8)) {
-        PyErr_Format(PyExc_TypeError, "expected an array of integers, got one of format '%.20s'", view->format);
-        return -1;
-    }
     if (view->ndim != 1) {
         PyErr_Format(PyExc_TypeError, "expected token ids in one row, got an array of %d dimensions", view->ndim);
         return -1;

@@ -2,6 +2,7 @@
  *
  * bitlex_stream.c does the work; here its memory for places grows, up to as many as the caller allows. A part is read some units at a
  * time, so that the memory for their offsets is small. Offsets are native int64, of the whole text: ends, or pairs of a machine that drops.
+ * In an array of the caller's they are stored as they are found, if it has room for as many as there may be.
  *
  * Invariants: a stream has one user at a time, and says so where another thread is using it. While a part above RELEASE units is read, the
  * GIL is released.
@@ -19,6 +20,8 @@ typedef struct {
     Py_ssize_t hold; /* places, at most, and units */
     Held held;       /* the text of the piece at hand, if it gives pieces */
     int pieces;      /* whether it does */
+    Py_buffer into;  /* an array for offsets, or nothing; */
+    Waiting waiting; /* and those that it had no room for */
     int encoded;     /* what it was fed: 0 nothing, 1 bytes, 2 str */
     int used;        /* by a thread */
 } Stream;
@@ -96,13 +99,13 @@ void bitlex_py_raise_hold(Py_ssize_t hold, const char *what)
 
 static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"machine", "hold", "pieces", NULL};
-    PyObject *machine;
+    static char *names[] = {"machine", "hold", "pieces", "into", NULL};
+    PyObject *machine, *into = Py_None;
     Py_ssize_t hold;
     int pieces = 0;
     Stream *self;
     State *state = PyType_GetModuleState(type);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!n|p:Stream", names, state->machine, &machine, &hold, &pieces)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!n|pO:Stream", names, state->machine, &machine, &hold, &pieces, &into)) return NULL;
     if (hold < 0 || (uint64_t)hold > UINT32_MAX / 4) {
         PyErr_SetString(PyExc_ValueError, "hold must be 0 or more, and less than 2**30");
         return NULL;
@@ -113,13 +116,15 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self->machine = (Machine *)machine;
     self->hold = hold;
     self->pieces = pieces;
-    if (begin(self) < 0) Py_CLEAR(self);
+    if ((into != Py_None && bitlex_py_hold_offsets(&self->into, into, self->machine->machine.drops) < 0) || begin(self) < 0) Py_CLEAR(self);
     return (PyObject *)self;
 }
 
 static void stream_dealloc(Stream *self)
 {
     PyTypeObject *type = Py_TYPE(self);
+    bitlex_py_forget_waiting(&self->waiting);
+    if (self->into.obj != NULL) PyBuffer_Release(&self->into);
     PyMem_RawFree(self->stream.more);
     bitlex_py_forget_held(&self->held);
     Py_XDECREF(self->machine);
@@ -155,9 +160,12 @@ static PyObject *stream_copy(Stream *self, PyObject *unused)
         twin->pieces = self->pieces;
         twin->encoded = self->encoded;
         failed = bitlex_py_copy_stream(&twin->stream, &self->stream) < 0;
-        if (failed || bitlex_py_copy_held(&twin->held, &self->held) < 0) {
+        failed = failed || bitlex_py_copy_held(&twin->held, &self->held) < 0;
+        if (failed || bitlex_py_copy_waiting(&twin->waiting, &self->waiting) < 0) {
             Py_CLEAR(twin);
             PyErr_NoMemory();
+        } else if (self->into.obj != NULL && bitlex_py_hold_offsets(&twin->into, self->into.obj, self->machine->machine.drops) < 0) {
+            Py_CLEAR(twin);
         }
     }
     bitlex_py_leave_stream(&self->used);
@@ -170,16 +178,19 @@ static PyObject *stream_reset(Stream *self, PyObject *unused)
     (void)unused;
     if (bitlex_py_use_stream(&self->used) < 0) return NULL;
     failed = begin(self) < 0;
+    bitlex_py_forget_waiting(&self->waiting);
     bitlex_py_leave_stream(&self->used);
     if (failed) return NULL;
     Py_RETURN_NONE;
 }
 
-/* Offsets that were found, or pairs, and room for so many of them: in few, as long as they are. */
+/* Offsets that were found, or pairs, and room for so many of them: in the array of the caller, or in few, as long as they fit. */
 typedef struct {
     Offsets *found;
     uint64_t few[FEW], *at, room, stored, each;
 } Settled;
+
+static uint64_t room_of(const Stream *self) { return self->into.obj == NULL ? 0 : (uint64_t)self->into.shape[0]; }
 
 /* Room for so many more: -1 with an exception set. */
 static int reserve(Settled *o, PyTypeObject *type, uint64_t more)
@@ -188,7 +199,7 @@ static int reserve(Settled *o, PyTypeObject *type, uint64_t more)
     o->room = o->stored + o->stored / 2 + more;
     if (o->found == NULL) {
         o->found = bitlex_py_offsets_new(type, o->room * o->each * 8);
-        if (o->found != NULL) memcpy(o->found->bytes, o->few, o->stored * o->each * 8);
+        if (o->found != NULL) memcpy(o->found->bytes, o->at, o->stored * o->each * 8);
     } else if (bitlex_py_offsets_resize(&o->found, o->room * o->each * 8) < 0) {
         Py_CLEAR(o->found);
     }
@@ -204,6 +215,31 @@ static void settled_begin(Settled *o, const Stream *self)
     o->each = self->machine->machine.drops ? 2 : 1;
     o->room = FEW / o->each;
     o->stored = 0;
+    if (room_of(self) > o->room && self->waiting.used == 0) {
+        o->at = self->into.buf;
+        o->room = room_of(self);
+    }
+}
+
+/* Put offsets in the array of the caller, unless they lie there: how many; others wait. NULL with an exception set. */
+static PyObject *put(Stream *self, Settled *o)
+{
+    Waiting *w = &self->waiting;
+    const size_t each = (size_t)o->each * 8;
+    size_t count = (size_t)o->stored;
+    if (w->used == 0 && count <= room_of(self)) {
+        if (count > 0 && o->at != self->into.buf) memcpy(self->into.buf, o->at, count * each);
+    } else if (bitlex_py_wait(w, o->at, count * each) < 0) {
+        Py_XDECREF(o->found);
+        return PyErr_NoMemory();
+    } else {
+        const void *first = w->data + w->taken;
+        count = bitlex_py_take_waiting(w, each, (size_t)room_of(self));
+        memcpy(self->into.buf, first, count * each);
+        if (w->taken == w->used) bitlex_py_forget_waiting(w);
+    }
+    Py_XDECREF(o->found);
+    return PyLong_FromSize_t(count);
 }
 
 /* What a call gives, of the offsets that a part has settled; they are then no longer there. */
@@ -219,6 +255,7 @@ static PyObject *give(Stream *self, Settled *o, const Text *t)
         }
         return result;
     }
+    if (self->into.obj != NULL) return put(self, o);
     module = PyType_GetModule(Py_TYPE(self));
     if (o->found == NULL) result = bitlex_py_numpy_copy(module, o->few, (size_t)(o->stored * o->each * 8), WIDE_OFFSETS);
     else if (bitlex_py_offsets_resize(&o->found, o->stored * o->each * 8) == 0) result = bitlex_py_numpy(module, (PyObject *)o->found, WIDE_OFFSETS);
@@ -317,9 +354,23 @@ static PyObject *stream_finish(Stream *self, PyObject *unused)
     return result;
 }
 
+static PyObject *stream_more(Stream *self, PyObject *unused)
+{
+    PyObject *result = NULL;
+    Settled none;
+    (void)unused;
+    if (bitlex_py_use_stream(&self->used) < 0) return NULL;
+    settled_begin(&none, self);
+    if (self->into.obj != NULL) result = put(self, &none);
+    else PyErr_SetString(PyExc_ValueError, "this stream has no array that offsets are put in");
+    bitlex_py_leave_stream(&self->used);
+    return result;
+}
+
 static PyMethodDef stream_methods[] = {
-    {"feed", (PyCFunction)(void (*)(void))stream_feed, METH_O, "feed(part) -> what is settled: a list of pieces, or an array of int64"},
+    {"feed", (PyCFunction)(void (*)(void))stream_feed, METH_O, "feed(part) -> what is settled: a list of pieces, an array of int64, or their number"},
     {"finish", (PyCFunction)(void (*)(void))stream_finish, METH_NOARGS, "finish() -> the rest; the stream is then as new"},
+    {"more", (PyCFunction)(void (*)(void))stream_more, METH_NOARGS, "more() -> the offsets that there was no room for"},
     {"reset", (PyCFunction)(void (*)(void))stream_reset, METH_NOARGS, "reset(): begin another text"},
     {"copy", (PyCFunction)(void (*)(void))stream_copy, METH_NOARGS, "copy() -> another stream, of the same text so far"},
     {NULL, NULL, 0, NULL},
@@ -329,8 +380,9 @@ static PyType_Slot stream_slots[] = {
     {Py_tp_new, stream_new},
     {Py_tp_dealloc, stream_dealloc},
     {Py_tp_methods, stream_methods},
-    {Py_tp_doc, "Stream(machine, hold, pieces=False): reads a text in parts, and gives its pieces, or ends or pairs of offsets; of at most so many "
-                "places it is not known whether a piece starts there, and of a piece at most so many units are held"},
+    {Py_tp_doc, "Stream(machine, hold, pieces=False, into=None): reads a text in parts, and gives its pieces, or ends or pairs of offsets, or how "
+                "many of these it put in an array; of at most so many places it is not known whether a piece starts there, and of a "
+                "piece at most so many units are held"},
     {0, NULL},
 };
 PyType_Spec bitlex_py_stream_spec = {

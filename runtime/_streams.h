@@ -1,5 +1,5 @@
 /* _streams.h - what the files of the extension share that read texts in parts: _stream.c, pieces; _token_stream.c and
- * _token_reading.c, ids. */
+ * _token_reading.c, ids; _destination.c, where both may be put. */
 #ifndef BITLEX_STREAMS_H
 #define BITLEX_STREAMS_H
 
@@ -42,6 +42,27 @@ int bitlex_py_more_places(bitlex_stream *s, Py_ssize_t hold);
 
 /* Raise that a stream would have to hold more than it may. */
 void bitlex_py_raise_hold(Py_ssize_t hold, const char *what);
+
+/* --- _destination.c --- */
+
+/* What an array of the caller's had no room for: bytes, of which so many were taken. Zeros where there is nothing. */
+typedef struct {
+    char *data;
+    size_t used, room, taken;
+} Waiting;
+
+/* Have more wait, or what waits for another: -1 if there is no memory. */
+int bitlex_py_wait(Waiting *w, const void *found, size_t size);
+int bitlex_py_copy_waiting(Waiting *to, const Waiting *from);
+void bitlex_py_forget_waiting(Waiting *w);
+
+/* Take numbers of so many bytes, up to as many as there is room for: how many, from where what was taken before ended. */
+size_t bitlex_py_take_waiting(Waiting *w, size_t each, size_t room);
+
+/* Hold an array of the caller's for offsets, in rows of two if they are `pairs`: -1 with an exception set. */
+int bitlex_py_hold_offsets(Py_buffer *view, PyObject *given, int pairs);
+
+/* --- _stream.c --- */
 
 /* With memory for places of its own: -1 if there is none. */
 int bitlex_py_copy_stream(bitlex_stream *to, const bitlex_stream *from);

@@ -20,15 +20,36 @@ static void begin(TokenStream *self)
     bitlex_py_begin_section(self, 0);
 }
 
+/* Put ids in the array of the caller: how many; others wait. NULL with an exception set. */
+static PyObject *put_ids(TokenStream *self, const Ids *found)
+{
+    Waiting *w = &self->waiting;
+    const Destination *into = &self->into;
+    size_t count = found->used;
+    if (w->used == 0 && count <= into->room) {
+        bitlex_py_destination_put(into, found->data, count);
+    } else if (bitlex_py_wait(w, found->data, count * sizeof *found->data) < 0) {
+        return PyErr_NoMemory();
+    } else {
+        const void *first = w->data + w->taken;
+        count = bitlex_py_take_waiting(w, sizeof(uint32_t), into->room);
+        bitlex_py_destination_put(into, first, count);
+        if (w->taken == w->used) bitlex_py_forget_waiting(w);
+    }
+    return PyLong_FromSize_t(count);
+}
+
 /* What a call gives; NULL if it failed. Its memory waits for the next one, or is freed. */
 static PyObject *end_call(Call *c, int failed)
 {
     TokenStream *self = c->stream;
     PyObject *result = NULL;
-    if (failed) self->broken = 1;
+    if (failed) result = NULL;
     else if (self->result == LISTS) result = bitlex_py_ids_as_list(self->encoder, c->ids->data, c->ids->used);
     else if (self->result == ARRAYS) result = bitlex_py_ids_as_numpy((PyObject *)self, c->ids);
+    else if (self->result == INTO) result = put_ids(self, c->ids);
     else result = bitlex_py_ids_and_places((PyObject *)self, c->ids);
+    if (result == NULL) self->broken = 1; /* ids are lost */
     if (c->work == NULL) return NULL;
     if (self->result == PLACED || c->ids->room > KEPT) bitlex_py_free_ids(c->ids);
     bitlex_py_end_work(c->work, self->encoder);
@@ -134,32 +155,45 @@ static PyObject *stream_finish(TokenStream *self, PyObject *unused)
     return result;
 }
 
+static PyObject *stream_more(TokenStream *self, PyObject *unused)
+{
+    const Ids none = {.data = NULL};
+    PyObject *result = NULL;
+    (void)unused;
+    if (bitlex_py_use_stream(&self->used) < 0) return NULL;
+    if (self->result == INTO) result = put_ids(self, &none);
+    else PyErr_SetString(PyExc_ValueError, "this stream has no array that ids are put in");
+    bitlex_py_leave_stream(&self->used);
+    return result;
+}
+
 static PyObject *stream_reset(TokenStream *self, PyObject *unused)
 {
     (void)unused;
     if (bitlex_py_use_stream(&self->used) < 0) return NULL;
     begin(self);
+    bitlex_py_forget_waiting(&self->waiting);
     bitlex_py_leave_stream(&self->used);
     Py_RETURN_NONE;
 }
 
 static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"encoder", "allowed", "disallowed", "hold", "result", "normalize", NULL};
+    static char *names[] = {"encoder", "allowed", "disallowed", "hold", "result", "normalize", "into", NULL};
     State *state = PyType_GetModuleState(type);
-    PyObject *encoder, *allowed, *disallowed, *normalize = Py_None;
+    PyObject *encoder, *allowed, *disallowed, *normalize = Py_None, *into = Py_None;
     Py_ssize_t hold;
     int result;
     TokenStream *self;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOni|O:TokenStream", names, state->encoder, &encoder, &allowed, &disallowed, &hold, &result,
-                                     &normalize))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOni|OO:TokenStream", names, state->encoder, &encoder, &allowed, &disallowed, &hold, &result,
+                                     &normalize, &into))
         return NULL;
     if ((allowed != Py_None && !Py_IS_TYPE(allowed, state->specials)) || (disallowed != Py_None && !Py_IS_TYPE(disallowed, state->specials))) {
         PyErr_SetString(PyExc_TypeError, "expected Specials or None");
         return NULL;
     }
-    if (hold < 0 || (uint64_t)hold > UINT32_MAX / 4 || result < 0 || result >= FORMS) {
-        PyErr_SetString(PyExc_ValueError, "hold must be 0 or more, and less than 2**30, and result 0, 1 or 2");
+    if (hold < 0 || (uint64_t)hold > UINT32_MAX / 4 || result < 0 || result >= FORMS || (into == Py_None) != (result != INTO)) {
+        PyErr_SetString(PyExc_ValueError, "hold must be 0 or more, and less than 2**30, and result 0 to 3, with an array for 3 alone");
         return NULL;
     }
     self = (TokenStream *)type->tp_alloc(type, 0);
@@ -170,7 +204,8 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self->normalize = Py_NewRef(normalize);
     self->hold = hold;
     self->result = (Result)result;
-    if (bitlex_py_begin_section(self, 0) == 0) return (PyObject *)self;
+    if ((into == Py_None || bitlex_py_destination_begin(&self->into, into, self->encoder->highest) == 0) && bitlex_py_begin_section(self, 0) == 0)
+        return (PyObject *)self;
     Py_DECREF(self);
     return NULL;
 }
@@ -192,9 +227,13 @@ static PyObject *stream_copy(TokenStream *self, PyObject *const *arguments, Py_s
         twin->room = self->length;
         twin->lexer.more = NULL;
         twin->text = PyMem_RawCalloc(self->length + SLACK, 1);
-        if (bitlex_py_copy_stream(&twin->lexer, &self->lexer) < 0 || twin->text == NULL) {
+        memset(&twin->into, 0, sizeof twin->into);
+        memset(&twin->waiting, 0, sizeof twin->waiting);
+        if (bitlex_py_copy_stream(&twin->lexer, &self->lexer) < 0 || bitlex_py_copy_waiting(&twin->waiting, &self->waiting) < 0 || twin->text == NULL) {
             Py_CLEAR(twin);
             PyErr_NoMemory();
+        } else if (self->into.given != NULL && bitlex_py_destination_begin(&twin->into, self->into.given, self->encoder->highest) < 0) {
+            Py_CLEAR(twin);
         } else if (self->length > 0) {
             memcpy(twin->text, self->text, self->length);
         }
@@ -208,6 +247,8 @@ static void stream_dealloc(TokenStream *self)
     PyTypeObject *type = Py_TYPE(self);
     PyMem_RawFree(self->text);
     PyMem_RawFree(self->lexer.more);
+    bitlex_py_forget_waiting(&self->waiting);
+    bitlex_py_destination_end(&self->into);
     Py_XDECREF(self->encoder);
     Py_XDECREF(self->allowed);
     Py_XDECREF(self->disallowed);
@@ -221,7 +262,7 @@ static PyObject *stream_held(TokenStream *self, void *unused)
     size_t size;
     (void)unused;
     if (bitlex_py_use_stream(&self->used) < 0) return NULL;
-    size = sizeof *self + self->room + (self->lexer.room - BITLEX_STREAM_OPEN) * sizeof(uint64_t);
+    size = sizeof *self + self->room + (self->lexer.room - BITLEX_STREAM_OPEN) * sizeof(uint64_t) + self->waiting.room;
     bitlex_py_leave_stream(&self->used);
     return PyLong_FromSize_t(size);
 }
@@ -229,6 +270,7 @@ static PyObject *stream_held(TokenStream *self, void *unused)
 static PyMethodDef stream_methods[] = {
     {"feed", (PyCFunction)(void (*)(void))stream_feed, METH_O, "feed(part) -> the ids that are settled"},
     {"finish", (PyCFunction)(void (*)(void))stream_finish, METH_NOARGS, "finish() -> the rest; the stream is then as new"},
+    {"more", (PyCFunction)(void (*)(void))stream_more, METH_NOARGS, "more() -> the ids that there was no room for"},
     {"reset", (PyCFunction)(void (*)(void))stream_reset, METH_NOARGS, "reset(): begin another text"},
     {"copy", (PyCFunction)(void (*)(void))stream_copy, METH_FASTCALL,
      "copy(normalize = the same) -> another stream, of the same text so far, and what puts that in NFC"},
@@ -245,8 +287,8 @@ static PyType_Slot stream_slots[] = {
     {Py_tp_dealloc, stream_dealloc},
     {Py_tp_methods, stream_methods},
     {Py_tp_getset, stream_properties},
-    {Py_tp_doc, "TokenStream(encoder, allowed, disallowed, hold, result, normalize=None): encodes a text in parts, and gives lists (0), arrays "
-                "(1), or arrays of ids and of their places in bytes (2). normalize(bytes, where they are, whether they end there) -> bytes in NFC, "
+    {Py_tp_doc, "TokenStream(encoder, allowed, disallowed, hold, result, normalize=None, into=None): encodes a text in parts, and gives lists "
+                "(0), arrays (1), arrays of ids and of their places in bytes (2), or the number of those that it put in an array (3). normalize(bytes, where they are, whether they end there) -> bytes in NFC, "
                 "and of how many these are"},
     {0, NULL},
 };

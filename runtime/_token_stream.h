@@ -8,7 +8,7 @@
 #define AT_ONCE BITLEX_BLOCK /* bytes of a part that are worked on at a time */
 #define SLACK 16             /* bytes behind the text that is held, which may be read: so much of a piece is looked at at once */
 
-typedef enum { LISTS, ARRAYS, PLACED, FORMS } Result;
+typedef enum { LISTS, ARRAYS, PLACED, INTO, FORMS } Result; /* INTO: their number, and they are in an array of the caller's */
 
 typedef struct {
     PyObject_HEAD
@@ -17,6 +17,8 @@ typedef struct {
     PyObject *normalize;            /* what puts a text that is not in NFC in it, or None where a text is read as it is */
     Py_ssize_t hold;
     Result result;
+    Destination into;               /* where ids are put, or nothing */
+    Waiting waiting;                /* ids that it had no room for */
     int encoded, broken;            /* what it was fed: 0 nothing, 1 bytes, 2 str; and whether it must be reset */
     Py_UCS4 high;                   /* a surrogate of which the next part of str may have the other half, or 0 */
     bitlex_stream lexer;

@@ -18,6 +18,7 @@
  *     _train_counter.c  texts -> their distinct pieces; _train_merger.c: these -> the merges to learn; see _training.h
  *     _ids.c         ids -> a list or an array
  *     _sources.c     a list or an array -> ids
+ *     _destination.c ids -> an array of the caller's
  *
  * Invariants: an Encoder never changes after it is made, but for the caches that wait for the next call, each of which has one user at
  * a time. What a text gives does not depend on them.
@@ -42,6 +43,7 @@ typedef struct {
     Py_buffer image;      /* what the vocabulary lies in, unless it is its own */
     Machine *machine;
     bpe_decoder decoder;
+    uint32_t highest;     /* id, of all that may come out */
     PyObject *decoded;    /* {id: bytes} of what is not in the vocabulary, or otherwise */
     PyThread_type_lock lock;
     struct Working *idle[MOST_THREADS]; /* what nobody works with now, and NULLs */
@@ -58,8 +60,17 @@ typedef struct {
     size_t used, room;
     uint64_t *places;
     int placed;
-    int lent; /* data is the caller's, for FEW_IDS at most: it is not let go, and what does not fit is put elsewhere */
+    int lent; /* data is the caller's: it is not let go, and what does not fit is put elsewhere */
 } Ids;
+
+/* An array of the caller's, for ids: numbers of 1, 2, 4 or 8 bytes, so many bytes from one to the next. Zeros where there is none. */
+typedef struct {
+    char *data;
+    size_t room, size; /* in numbers, and in bytes of each */
+    Py_ssize_t stride;
+    Py_buffer view;
+    PyObject *given;
+} Destination;
 
 /* Ids that were given, where they lie: numbers of 1, 2, 4 or 8 bytes, so many bytes from one to the next. */
 typedef struct {
@@ -179,6 +190,19 @@ void bitlex_py_source_end(Source *s);
 
 /* The ids from `at` on, up to SOURCE_BLOCK of them, where they lie or in `room`; what is no id is BPE_NONE. Touches no object. */
 const uint32_t *bitlex_py_source_block(const Source *s, size_t at, size_t *count, uint32_t room[SOURCE_BLOCK]);
+
+/* What numbers a buffer has: whether they are signed, and of another byte order than ours; -1 with an exception set if not integers. */
+int bitlex_py_read_format(const Py_buffer *view, int *is_signed, int *is_other);
+
+/* --- _destination.c --- */
+
+/* An array for ids up to the highest: -1 with an exception set, and nothing to end. */
+int bitlex_py_destination_begin(Destination *d, PyObject *given, uint32_t highest);
+void bitlex_py_destination_end(Destination *d);
+
+/* Where ids may be stored as they are found, or NULL; and store so many, for which there must be room. Touches no object. */
+uint32_t *bitlex_py_destination_words(const Destination *d);
+void bitlex_py_destination_put(const Destination *d, const uint32_t *ids, size_t count);
 
 /* --- _encoding.c --- */
 
@@ -338,6 +362,9 @@ extern PyType_Spec bitlex_py_direct_spec;
 PyObject *bitlex_py_encode_list(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_encode_numpy(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_count_ids(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+
+/* The same with an array behind the text -> how many ids were written to it. */
+PyObject *bitlex_py_encode_into(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 
 /* Raise that a text has a special token which must not be there. */
 void bitlex_py_raise_special(const uint8_t *bytes, size_t length, uint64_t at);

@@ -35,6 +35,7 @@ class Encoder(Protocol):
 
     def encode(self, text: Any, allowed: Any, disallowed: Any, threads: int, /) -> list[int]: ...
     def encode_to_numpy(self, text: Any, allowed: Any, disallowed: Any, threads: int, /) -> Any: ...
+    def encode_into(self, text: Any, out: Any, allowed: Any, disallowed: Any, threads: int, /) -> int: ...
     def encode_with_offsets(self, text: Any, allowed: Any, disallowed: Any, threads: int, /) -> tuple[Any, Any]: ...
     def count(self, text: Any, allowed: Any, disallowed: Any, threads: int, /) -> int: ...
     def encode_batch(self, texts: Iterable[Any], allowed: Any, disallowed: Any, threads: int, /) -> list[list[int]]: ...
@@ -89,6 +90,7 @@ class Pure:
         self.lexer = lexer
         self.pieces = PureEncoder(description.vocabulary, description.decoded)
         self.special = frozenset(special_ids(description))
+        self.highest = max(self.pieces.tokens, default=0)
 
     def specials(self, tokens: Mapping[bytes, int], /) -> tuple[re.Pattern[bytes], Mapping[bytes, int]]:
         longest_first = sorted(tokens, key=len, reverse=True)
@@ -137,6 +139,12 @@ class Pure:
         import numpy
 
         return numpy.array(self.encode(text, allowed, disallowed, threads), numpy.uint32)
+
+    def encode_into(self, text: Any, out: Any, allowed: Any, disallowed: Any, threads: int, /) -> int:
+        from .destination import Destination
+
+        into = Destination(out, self.highest)
+        return into.put_all(self.encode(text, allowed, disallowed, threads))
 
     def encode_with_offsets(self, text: Any, allowed: Any, disallowed: Any, threads: int, /) -> tuple[Any, Any]:
         import numpy

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from .explain import Explained
-    from .streams import PieceStream, SpanStream
+    from .streams import IntoStream, PieceStream, SpanStream
 
     Bytes: TypeAlias = Buffer | npt.NDArray[np.uint8]  # numpy says that an array is a Buffer from Python 3.12 on only
     Offsets: TypeAlias = npt.NDArray[np.signedinteger[Any]]
@@ -168,16 +168,28 @@ class Lexer:
     def stream(self, *, spans: Literal[False] = False, hold: int | None = ...) -> PieceStream: ...
     @overload
     def stream(self, *, spans: Literal[True], hold: int | None = ...) -> SpanStream: ...
-    def stream(self, *, spans: bool = False, hold: int | None = None) -> PieceStream | SpanStream:
+    @overload
+    def stream(self, *, spans: Literal[True], hold: int | None = ..., into: Buffer | npt.NDArray[np.int64]) -> IntoStream: ...
+    def stream(
+        self, *, spans: bool = False, hold: int | None = None, into: Buffer | npt.NDArray[np.int64] | None = None
+    ) -> PieceStream | SpanStream | IntoStream:
         """For a text that comes in parts, however it is cut: feed it, and have its pieces, or `spans`, as soon as they are settled.
 
         `hold`: how much it may hold that is not settled, 16 Mi if nothing else is said: places where a piece may start, of which there
         are two at most with most patterns; and characters or bytes of the piece at hand, but not for spans. What would need more is a
         ValueError. docs/streams.md tells what each family holds.
-        """
-        from .streams import HOLD, PieceStream, SpanStream, make_stream
 
-        made = make_stream(self, HOLD if hold is None else index(hold), not spans)
+        `into`: an array of int64 in which `spans` are put, from its start on, so that nothing is allocated for each part. What is given is
+        how many there are; where that is as many as there is room for, `stream.more()` puts those there that follow.
+        """
+        from .streams import HOLD, IntoStream, PieceStream, SpanStream, make_stream
+
+        if into is not None and not spans:
+            raise ValueError("pieces cannot be put in an array: into= goes with spans=True")
+        most = HOLD if hold is None else index(hold)
+        made = make_stream(self, most, not spans, into)
+        if into is not None:
+            return IntoStream(made, into)
         return SpanStream(made) if spans else PieceStream(made)
 
     def _workers(self, threads: int) -> int:

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 __all__ = ["make_nfc_stream", "make_normalized_stream"]
 
 
-def make_nfc_stream(encoder: Any, found: Any, wrong: Any, hold: int, result: int) -> Any:
-    """The native stream of a tokenizer that does nothing but NFC; of special tokens as the encoder has them, or None."""
+def make_nfc_stream(encoder: Any, found: Any, wrong: Any, hold: int, result: int, into: Any = None) -> Any:
+    """The native stream of a tokenizer that does nothing but NFC; of special tokens as the encoder has them, or None. For INTO, with an array."""
     if result == PLACED:
         changed = Changed()
         return NfcStream(native_token_stream(encoder, found, wrong, hold, result, changed), changed)
-    return native_token_stream(encoder, found, wrong, hold, result, Changed.put_in_nfc)
+    return native_token_stream(encoder, found, wrong, hold, result, Changed.put_in_nfc, into)
 
 
 def make_normalized_stream(

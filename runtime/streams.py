@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from .lexers import Bytes, Lexer, Offsets
 
-__all__ = ["HOLD", "PieceStream", "SpanStream"]
+__all__ = ["HOLD", "IntoStream", "PieceStream", "SpanStream"]
 
 HOLD = 1 << 24
 
@@ -50,33 +50,34 @@ class Fed(Copyable, Generic[Given]):
     def iterate(self, parts: Iterable[str | Bytes]) -> Iterator[Given]:
         """What each part gives, and the end, but for what is empty. The next part is not asked for before that."""
         for part in parts:
-            found = self.feed(part)
-            if len(found):  # type: ignore[arg-type]
-                yield found
-        found = self.finish()
-        if len(found):  # type: ignore[arg-type]
-            yield found
+            yield from self._each(self.feed(part))
+        yield from self._each(self.finish())
 
     async def aiterate(self, parts: AsyncIterable[str | Bytes]) -> AsyncIterator[Given]:
         """The same of parts that come one by one. Whoever takes the results slowly is sent parts slowly."""
         async for part in parts:
-            found = self.feed(part)
-            if len(found):  # type: ignore[arg-type]
+            for found in self._each(self.feed(part)):
                 yield found
-        found = self.finish()
+        for found in self._each(self.finish()):
+            yield found
+
+    def _each(self, found: Given) -> Iterator[Given]:
         if len(found):  # type: ignore[arg-type]
             yield found
 
 
-def make_stream(lexer: Lexer, hold: int, pieces: bool) -> Any:
-    """The stream of the pieces or offsets of a lexer: native where the machine allows that."""
+def make_stream(lexer: Lexer, hold: int, pieces: bool, into: Any = None) -> Any:
+    """The stream of the pieces or offsets of a lexer, which are put in an array if there is one: native where the machine allows that."""
     if hold < 0:
         raise ValueError(f"hold is {hold}; it must be 0 or more")
     if has_native_stream(lexer):
         from ._native import Stream as Native
 
-        return Native(lexer._native, min(hold, (1 << 30) - 1), pieces)
-    return (PureParts if pieces else PureSpans)(lexer, Stream(pure_machine(lexer), hold), hold)
+        return Native(lexer._native, min(hold, (1 << 30) - 1), pieces, into)
+    from .destination import Offsets, Putting
+
+    made: Any = (PureParts if pieces else PureSpans)(lexer, Stream(pure_machine(lexer), hold), hold)
+    return made if into is None else Putting(made, Offsets(into, lexer.drops))
 
 
 def has_native_stream(lexer: Lexer) -> bool:
@@ -126,6 +127,45 @@ class PieceStream(LexerStream["list[Any]"]):
     """The pieces of a text that comes in parts, str of str and bytes of anything bytes-like. Made by `lexer.stream()`."""
 
     __slots__ = ()
+
+
+class IntoStream(Fed[int]):
+    """Puts what each part gives in one array, from its start on, and says how many that are. Made by `stream(into=)`.
+
+    What the array has no room for comes with the next call: who gets as many as there is room for asks for `more`. `iterate` does so.
+    """
+
+    __slots__ = {"_into": None, "_room": None, "_stream": None, "feed": "feed(part) -> how many are in the array now"}
+
+    feed: Callable[[str | Bytes], int]  # the native method itself
+
+    def __init__(self, stream: Any, into: Any) -> None:
+        room = len(memoryview(into))
+        if room == 0:
+            raise ValueError("the array has no room for anything")
+        self._stream, self._into, self._room = stream, into, room
+        self.feed = stream.feed
+
+    def finish(self) -> int:
+        """The rest. The stream is then as new, but for what there was no room for."""
+        return self._stream.finish()  # type: ignore[no-any-return]
+
+    def more(self) -> int:
+        """What there was no room for before."""
+        return self._stream.more()  # type: ignore[no-any-return]
+
+    def reset(self) -> None:
+        """Begin another text; what there was no room for is gone."""
+        self._stream.reset()
+
+    def copy(self) -> IntoStream:
+        """Another stream of the same text so far, with the same array: for text that may have to be taken back."""
+        return IntoStream(self._stream.copy(), self._into)
+
+    def _each(self, found: int) -> Iterator[int]:
+        while found > 0:
+            yield found
+            found = self.more() if found == self._room else 0
 
 
 class PureSpans(Copyable):

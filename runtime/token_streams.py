@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from .lexers import Bytes
     from .tokenizer import Ids, Tokenizer
 
-__all__ = ["LISTS", "PLACED", "Adapted", "DecodeStream", "NativeTokenStream", "TokenStream", "joined", "make_token_stream"]
+__all__ = ["INTO", "LISTS", "PLACED", "Adapted", "DecodeStream", "NativeTokenStream", "TokenStream", "joined", "make_token_stream"]
 
-LISTS, ARRAYS, PLACED = range(3)  # what a stream gives, as in _token_stream.c
+LISTS, ARRAYS, PLACED, INTO = range(4)  # what a stream gives, as in _token_stream.c
 
 
 class PieceEncoder:
@@ -110,13 +110,14 @@ def make_token_stream(
     return Adapted(PureTokenStream(pure_machine(lexer), PieceEncoder(tokenizer), allowed, disallowed, hold), result)
 
 
-def native_token_stream(encoder: Any, found: Any, wrong: Any, hold: int, result: int, normalize: Any = None) -> Any:
-    """The same, of special tokens as the encoder has them, or None; and of a text that `normalize` puts in NFC, if it is not None."""
+def native_token_stream(encoder: Any, found: Any, wrong: Any, hold: int, result: int, normalize: Any = None, into: Any = None) -> Any:
+    """The same, of special tokens as the encoder has them, or None; and of a text that `normalize` puts in NFC, if it is not None. For INTO,
+    with an array."""
     from ._native import TokenStream as Native
 
     if hold < 0:
         raise ValueError(f"hold is {hold}; it must be 0 or more")
-    return Native(encoder, found, wrong, min(hold, (1 << 30) - 1), result, normalize)
+    return Native(encoder, found, wrong, min(hold, (1 << 30) - 1), result, normalize, into)
 
 
 class Characters:

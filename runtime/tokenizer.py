@@ -31,11 +31,14 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
+    from typing_extensions import Buffer
 
     from .lexers import Bytes, Lexer
+    from .streams import IntoStream
     from .token_streams import DecodeStream, TokenStream
     from .vocabulary import AddedToken
 
+    Integers: TypeAlias = Buffer | npt.NDArray[np.integer[Any]]
     Ids: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
     Special: TypeAlias = Literal["all"] | Collection[str]
 
@@ -240,6 +243,25 @@ class Tokenizer:
             found = self._encoder.encode_to_numpy(known, allowed, disallowed, workers_of(threads))
         return found if dtype is None else self._narrowed(found, dtype)
 
+    @direct
+    def encode_into(
+        self, text: str | Bytes, out: Integers, *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
+        threads: int = 1,
+    ) -> int:  # fmt: skip
+        """Put the ids in an array, from its start on: how many there are. What is behind them in the array may have changed.
+
+        `out` is anything that has a buffer of integers, into which all ids of the vocabulary must fit: an array of numpy or of `array`, a
+        memoryview of shared memory. ValueError if it has too little room; what it has then is of no use.
+        """
+        known = self._ready(text)
+        if known is not None:
+            allowed, disallowed = self._policy(allowed_special, disallowed_special)
+            return self._encoder.encode_into(known, out, allowed, disallowed, workers_of(threads))
+        from .destination import Destination
+
+        into = Destination(out, self._highest)
+        return into.put_all(self._encode_slowly(text, allowed_special, disallowed_special, "numpy", threads))
+
     def encode_with_offsets(
         self, text: str | Bytes, *, allowed_special: Special | None = None, disallowed_special: Special | None = None
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
@@ -321,36 +343,51 @@ class Tokenizer:
         self, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., result: Literal["offsets"],
         hold: int | None = ...,
     ) -> TokenStream[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]]: ...  # fmt: skip
+    @overload
+    def stream(
+        self, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., hold: int | None = ..., into: Integers,
+    ) -> IntoStream: ...  # fmt: skip
     def stream(
         self, *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
-        result: Literal["list", "numpy", "offsets"] = "list", hold: int | None = None,
-    ) -> TokenStream[Any]:  # fmt: skip
+        result: Literal["list", "numpy", "offsets"] | None = None, hold: int | None = None, into: Integers | None = None,
+    ) -> TokenStream[Any] | IntoStream:  # fmt: skip
         """For a text that comes in parts, however it is cut: feed it, and have its ids as soon as nothing that follows can change them.
 
         result  what is given each time: a "list" of ids; an array of uint32 ("numpy"); or that and "offsets": in bytes of the whole text
-                if it is fed bytes, in characters if it is fed str, as `encode_with_offsets` gives them
+                if it is fed bytes, in characters if it is fed str, as `encode_with_offsets` gives them; a list if nothing else is said
+        into    an array as of `encode_into`: ids are put there from its start on, and what is given is how many; where that is as many as
+                there is room for, `stream.more()` puts those there that follow
         hold    how many bytes of the text it may hold, 16 Mi if nothing else is said; what would need more is a ValueError
 
         It takes some 25 KB, and what the piece at hand has that is not final: docs/streams.md.
         """
+        from .destination import Destination, Putting
         from .normalized_streams import make_nfc_stream, make_normalized_stream
-        from .streams import HOLD, has_native_stream
-        from .token_streams import NativeTokenStream, TokenStream, make_token_stream, native_token_stream
+        from .streams import HOLD, IntoStream, has_native_stream
+        from .token_streams import INTO, NativeTokenStream, TokenStream, make_token_stream, native_token_stream
 
         kinds = {"list": 0, "numpy": 1, "offsets": 2}
-        if result not in kinds:
+        if result is not None and into is not None:
+            raise ValueError(f"result is {result!r}; with into=, how many ids are in the array is what is given")
+        if result is not None and result not in kinds:
             raise ValueError(f"result is {result!r}; it may be 'list', 'numpy' or 'offsets'")
+        kind = kinds[result or "list"]
         most = HOLD if hold is None else index(hold)
         in_nfc = self._streams_in_nfc()
         if in_nfc or (not self._slow and has_native_stream(self._lexer)):  # what finds the special tokens is there
             known, unwanted = self._policy(allowed_special, disallowed_special)
             native = make_nfc_stream if in_nfc else native_token_stream
-            made = native(self._encoder, known, unwanted, most, kinds[result])
-            return (TokenStream if result == "offsets" else NativeTokenStream)(made, kinds[result])
+            if into is not None:
+                return IntoStream(native(self._encoder, known, unwanted, most, INTO, into=into), into)
+            made = native(self._encoder, known, unwanted, most, kind)
+            return (TokenStream if result == "offsets" else NativeTokenStream)(made, kind)
         make = make_normalized_stream if self._slow else make_token_stream
         allowed, refused = self._chosen(allowed_special, disallowed_special)
         found, wrong = ({content.encode(): self._added[content].id for content in contents} for contents in (allowed, refused))
-        return TokenStream(make(self, found, wrong, most, kinds[result]), kinds[result])
+        stream: TokenStream[Any] = TokenStream(make(self, found, wrong, most, kind), kind)
+        if into is None:
+            return stream
+        return IntoStream(Putting(stream, Destination(into, self._highest)), into)
 
     def decode_stream(self, *, errors: str = "replace", skip_special_tokens: bool = False) -> DecodeStream:
         """For ids that come in parts: feed them, and have their text up to the last character that is complete.
@@ -471,6 +508,10 @@ class Tokenizer:
     def vocabulary_size(self) -> int:
         """The highest id and one."""
         return max([len(self._description.vocabulary) - 1, *self._description.decoded], default=-1) + 1
+
+    @property
+    def _highest(self) -> int:
+        return max(self.vocabulary_size - 1, 0)
 
     def __len__(self) -> int:
         return self.vocabulary_size

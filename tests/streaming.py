@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["check_what_is_no_part", "parts_between"]
+__all__ = ["check_what_is_no_part", "gathered", "parts_between"]
 
 
 def parts_between(text: Any, cuts: list[int] | tuple[int, ...]) -> list[Any]:
@@ -21,3 +21,8 @@ def check_what_is_no_part(stream: Any) -> None:
     stream.feed("a")
     with pytest.raises(TypeError, match="this stream was fed str before, and a text cannot be both"):
         stream.feed(b"b")
+
+
+def gathered(stream: Any, array: Any, parts: list[Any]) -> list[int]:
+    """What a stream puts in an array, taken out each time."""
+    return [number for count in stream.iterate(parts) for number in array[:count].reshape(-1).tolist()]

@@ -86,7 +86,8 @@ def test_streams(tmp_path: Path) -> None:
     bitlex.Tokenizer.from_file(tmp_path / "bytes.tiktoken", family="cl100k").save(tmp_path / "data" / "vocab" / "cl100k_base.bitlex")
     status, _, rows = run(tmp_path, "--family", "gpt2", "--streams", "--data", str(tmp_path / "data"))
     assert status == 0
-    expected = {("gpt2", "spans"), ("gpt2", "split"), ("cl100k_base", "list"), ("cl100k_base", "array")}
+    expected = {("gpt2", output) for output in ("spans", "spans into", "split")}
+    expected |= {("cl100k_base", output) for output in ("list", "array", "array into")}
     assert {(row["subject"], row["output"]) for row in rows} == expected | ({("gpt2", "ends in C")} if compiler() else set())
     assert {row["text"] for row in rows if row["part"] == HARD_STREAMS} >= ({"space tab", "random BMP"} if compiler() else set())
     assert {row["engine"] for row in rows} == {"whole", *PARTS, JOINED}
@@ -95,7 +96,7 @@ def test_streams(tmp_path: Path) -> None:
     shown = streams_summary(load(tmp_path / "small.json"))
     assert shown.count("\n| a | ") == 3  # a table for each size of parts that has a goal
     assert ("\n| space tab | " in shown) == bool(compiler())
-    assert ("| | offsets in C | offsets | pieces |" if compiler() else "| | offsets | pieces |") in shown.replace("|  |", "| |")
+    assert ("| | offsets in C | offsets | offsets, into | pieces |" if compiler() else "| | offsets | offsets, into | pieces |") in shown.replace("|  |", "| |")
     lexer = bitlex.lexer("gpt2")
     wrong = streams("gpt2", TEXT, {"split": in_python(lexer.split, bitlex.lexer("cl100k").stream)}, 1)
     assert [row.agrees for row in wrong] == [True, False, False, False, False]

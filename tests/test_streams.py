@@ -21,13 +21,14 @@ from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 import bitlex
 from bitlex.generated.python import scan
 from bitlex.pure_stream import Reader
 from compilers import ADDRESS, ROOT, C, build, run
-from streaming import check_what_is_no_part, parts_between
+from streaming import check_what_is_no_part, gathered, parts_between
 
 FAMILIES = bitlex.families()
 # What patterns tell apart: kinds of letters, digits, blanks, line breaks, contractions, punctuation, ideographs, marks, and ill-formed bytes.
@@ -50,7 +51,11 @@ def offsets(stream: Any, parts: list[Any]) -> list[int]:
 
 
 def check(lexer: bitlex.Lexer, text: Any, parts: list[Any], spans: Any, pieces: Any) -> None:
-    assert offsets(spans, parts) == lexer.spans(text).reshape(-1).tolist(), (lexer, parts)
+    want = lexer.spans(text).reshape(-1).tolist()
+    assert offsets(spans, parts) == want, (lexer, parts)
+    for room in (3, 9000):  # which is less, and more, than what is found elsewhere first
+        array = numpy.zeros((room, 2) if lexer.drops else room, numpy.int64)
+        assert gathered(lexer.stream(spans=True, into=array), array, parts) == want, (lexer, parts)
     got = [piece for part in parts for piece in pieces.feed(part)] + pieces.finish()
     assert got == lexer.split(text), (lexer, parts)
 

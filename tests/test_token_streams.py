@@ -38,7 +38,7 @@ from bitlex.vocabularies import VocabularyError
 from bitlex.vocabulary import Vocabulary
 from overwriting import overwritten
 from small_tokenizers import RANKS, huggingface, rank_file
-from streaming import check_what_is_no_part, parts_between
+from streaming import check_what_is_no_part, gathered, parts_between
 from tokenizing import added, tokenizer_json
 
 SPECIALS = {"<|end|>": 300, "<|go|>": 301, "<|end|>>": 302}
@@ -72,6 +72,9 @@ def check(tokenizer: Tokenizer, text: Any, parts: list[Any], **special: Any) -> 
             assert numpy.concatenate([one[1] for one in found]).tolist() == places.tolist(), parts
             found = [one[0] for one in found]
         assert [int(number) for one in found for number in one] == want.tolist(), parts
+    for room, kind in ((2, "u4"), (9000, "i8")):
+        array = numpy.zeros(room, kind)
+        assert gathered(tokenizer.stream(into=array, **special), array, parts) == want.tolist(), parts
 
 
 @pytest.mark.parametrize("family", ["cl100k", "o200k", "clip", "tiny_aya"])
