@@ -65,7 +65,7 @@ static inline size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *ou
 /* --- places ------------------------------------------------------------------------------------------------------------ */
 
 /* Place i of a group, which is already known to be this: a piece or part of any length. */
-static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, uint32_t end)
+ALWAYS_INLINE void put_place(const bpe_encoder *e, group *g, size_t i, uint32_t start, uint32_t end)
 {
     const span s = {g->text + start, g->readable - start, end - start, 0};
     if (s.length <= BPE_KEY) {
@@ -80,7 +80,16 @@ static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, ui
     }
 }
 
+NOT_INLINE static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, uint32_t end) { put_place(e, g, i, start, end); }
+
 #ifdef HAS_VECTORS
+
+/* The same for who has vectors in use: between code with them and without, Intel's processors take a hundred nanoseconds or more. Compilers
+ * do not see to that where they know which registers a function leaves alone. */
+WITH_VECTORS NOT_INLINE static void put_key_by_vectors(const bpe_encoder *e, group *g, size_t i, uint32_t start, uint32_t end)
+{
+    put_place(e, g, i, start, end);
+}
 
 /* The same for all places of a group from n on, of each of which 16 bytes may be read. */
 WITH_VECTORS static void put_keys_by_vectors(const bpe_encoder *e, group *g, size_t n)
@@ -89,7 +98,7 @@ WITH_VECTORS static void put_keys_by_vectors(const bpe_encoder *e, group *g, siz
         uint32_t longer = put_sixteen(g->text, g->starts + n, g->ends + n, g->count - n, e, g->keys + n, g->buckets + n).longer;
         for (; UNLIKELY(longer != 0); longer &= longer - 1) {
             const size_t i = n + _tzcnt_u32(longer);
-            put_key(e, g, i, g->starts[i], g->ends[i]);
+            put_key_by_vectors(e, g, i, g->starts[i], g->ends[i]);
         }
     }
 }
@@ -175,7 +184,7 @@ WITH_VECTORS static size_t put_run_by_vectors(const bpe_encoder *e, group *g, si
         for (; UNLIKELY(others != 0); others &= others - 1) {
             const size_t i = n + _tzcnt_u32(others);
             if (is_cut(e, g->text + g->starts[i], g->ends[i] - g->starts[i])) return i;
-            put_key(e, g, i, g->starts[i], g->ends[i]);
+            put_key_by_vectors(e, g, i, g->starts[i], g->ends[i]);
         }
     }
     return most;
@@ -595,7 +604,7 @@ WITH_VECTORS static size_t encode_characters(bpe_encoder *e, group *g, const uin
         for (; UNLIKELY(longer != 0); longer &= longer - 1) {
             const size_t n = i + _tzcnt_u64(longer), which = l.others[n];
             l.keys[n] = no_key();
-            put_key(e, g, which, g->starts[which], g->ends[which]);
+            put_key_by_vectors(e, g, which, g->starts[which], g->ends[which]);
         }
     }
     locate_others(e, &l);

@@ -5,6 +5,7 @@
  *     V                     a vector of 64 bytes, one for each lane
  *     M                     a mask of 64 lanes
  *     v_*, m_*              what is done with them (m_bits: a mask as a word of bits)
+ *     v_leave               what is done before code follows that has no vectors so wide: see below
  *     W, WIDTH, w_*         the vector that matrices are turned with, and its bytes
  *     NAME(x)               the name of x for this instruction set
  *     EACH_SIZE, EACH_AGAIN_SIZE, MANY_SIZES, MOST_BACKWARD, SPARE, TERMS    see below
@@ -30,6 +31,9 @@
  * Where TERMS is defined, tables are sums (bitlex_products.h, bitlex_terms.h) instead, and NAME(backward_step),
  * NAME(forward_step) and v_flag (a flag of a forward state, as bit 7 and none else) are there already. m_at_least compares with a constant
  * other than 0.
+ *
+ * Whatever is called from elsewhere leaves by v_leave. Compilers do so by themselves, but not behind a call that is given vectors; and from
+ * Ice Lake on, the next SSE instruction then takes a hundred nanoseconds, and the next of 512 bits half of that (Sapphire Rapids).
  */
 
 /* --- units -> codes ----------------------------------------------------------------------------------------------- */
@@ -1037,6 +1041,7 @@ static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, co
 #endif
         for (i = 0; i < count; i++) states[i] = (uint8_t)settle(lanes, memory, steps, states[i], NAME(backward), -1);
     for (i = 0; i < count; i++) states[i] = lanes->backward_state[states[i]];
+    v_leave();
 }
 
 static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
@@ -1049,4 +1054,5 @@ static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, c
     memory->started = NAME(put_out)(lanes, memory, memory->starts, steps, SPARE);
     memory->dropped = lanes->machine->drops ? NAME(put_out)(lanes, memory, memory->drops, steps, SPARE + 1) : 0;
     if (memory->words == 0) memory->words = steps; /* of BITLEX_LANES bits */
+    v_leave();
 }

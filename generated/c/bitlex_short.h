@@ -398,6 +398,7 @@ static size_t walk_avx512(bitlex_walker *w, const uint8_t *text, size_t length, 
             done += NAME(walk_wide)(w, text + done * encoding, size, encoding);
         }
     }
+    v_leave();
     return done;
 }
 #undef BITS

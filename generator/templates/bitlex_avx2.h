@@ -356,6 +356,7 @@ BITLEX_INLINE M NAME(of)(uint64_t bits) { return NAME(pair)(NAME(of_half)((uint3
 #define w_zip_low _mm256_unpacklo_epi8
 #define w_zip_high _mm256_unpackhi_epi8
 #define v_load NAME(load)
+#define v_leave _mm256_zeroupper
 #define v_store NAME(store)
 #define v_narrow16 NAME(narrow16)
 #define v_narrow32 NAME(narrow32)
@@ -422,6 +423,7 @@ BITLEX_INLINE size_t NAME(ends_of_few)(const uint64_t *words, uint32_t *word, ui
         PREFETCH_OFFSETS(out + done);
     }
     *word = w;
+    v_leave();
     return done;
 }
 
@@ -459,6 +461,7 @@ static size_t ends64_avx2(const uint64_t *words, uint32_t *word, uint32_t last, 
         }
     }
     *word = w;
+    v_leave();
     return done;
 }
 

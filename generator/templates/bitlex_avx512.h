@@ -147,6 +147,7 @@ BITLEX_INLINE uint64_t NAME(bits)(M m)
 #define w_zip_high _mm512_unpackhi_epi8
 
 #define v_load NAME(load)
+#define v_leave _mm256_zeroupper
 #define v_store NAME(store)
 #define v_narrow16 NAME(narrow16)
 #define v_narrow32 NAME(narrow32)
@@ -454,6 +455,7 @@ static size_t ends32_avx512(const uint64_t *words, uint32_t *word, uint32_t last
         PREFETCH_OFFSETS(out + done);
     }
     *word = w;
+    v_leave();
     return done;
 }
 
@@ -484,6 +486,7 @@ static size_t ends64_avx512(const uint64_t *words, uint32_t *word, uint32_t last
         PREFETCH_OFFSETS(out + done);
     }
     *word = w;
+    v_leave();
     return done;
 }
 

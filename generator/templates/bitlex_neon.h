@@ -135,6 +135,7 @@ BITLEX_INLINE V NAME(entries_twice)(const uint8_t (*first)[BITLEX_PAGE], const u
 #define w_zip_low vzip1q_u8
 #define w_zip_high vzip2q_u8
 #define v_load NAME(load)
+#define v_leave() ((void)0)
 #define v_store NAME(store)
 #define v_narrow16 NAME(narrow16)
 #define v_narrow32 NAME(narrow32)

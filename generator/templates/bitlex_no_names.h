@@ -41,6 +41,7 @@
 #undef v_entry
 #undef v_flag
 #undef v_left
+#undef v_leave
 #undef v_load
 #undef v_narrow16
 #undef v_narrow32

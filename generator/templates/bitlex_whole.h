@@ -103,8 +103,8 @@ static __attribute__((noinline)) uint32_t NAME(numbers_of)(uint64_t bits, uint32
     return count;
 }
 
-static uint32_t whole_avx512(bitlex_cursor *c, const uint8_t *units, bitlex_units kind, uint32_t count, uint32_t backward,
-                             uint32_t *forward)
+BITLEX_INLINE uint32_t NAME(whole_text)(bitlex_cursor *c, const uint8_t *units, bitlex_units kind, uint32_t count, uint32_t backward,
+                                       uint32_t *forward)
 {
     const bitlex_lanes *lanes = c->machine->lanes;
     uint8_t codes[BITLEX_LANES_FROM + 64], labels[BITLEX_LANES_FROM + 64];
@@ -146,6 +146,14 @@ static uint32_t whole_avx512(bitlex_cursor *c, const uint8_t *units, bitlex_unit
         found += NAME(numbers_of)(starts, at, c->events + found);
     }
     *forward = lanes->forward_state[state];
+    return found;
+}
+
+static uint32_t whole_avx512(bitlex_cursor *c, const uint8_t *units, bitlex_units kind, uint32_t count, uint32_t backward,
+                             uint32_t *forward)
+{
+    const uint32_t found = NAME(whole_text)(c, units, kind, count, backward, forward);
+    v_leave();
     return found;
 }
 
