@@ -307,12 +307,25 @@ int specials_find(const specials *s, const uint8_t *text, uint64_t length, uint6
     return specials_next(&search, found);
 }
 
+/* The first place from `at` on at which one of a few tokens may start, of which one byte may be there, or the end. */
+static const uint8_t *first_of_few(const specials *s, const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *nearest = end;
+    for (int i = 0; i < s->few_count && at < end; i++) {
+        const uint8_t *found = next_of(s, i, at, end);
+        if (found == end && end[-1] == s->few[i]) found = end - 1;
+        if (found < nearest) nearest = found;
+    }
+    return nearest;
+}
+
 uint64_t specials_open(const specials *s, const uint8_t *text, uint64_t length, uint64_t from)
 {
     uint64_t at = s->longest < length - from ? length - s->longest : from;
     const uint32_t *firsts;
     uint32_t node = 0, next;
     if (s->count == 0) return length;
+    if (s->few_count >= 0) at = (uint64_t)(first_of_few(s, text + at, text + length) - text);
     firsts = s->tables[0];
     for (; at < length; at++) {
         if (node == 0) { /* as nearly always */
