@@ -739,6 +739,7 @@ int bitlex_py_add_encoder(PyObject *module)
     State *state = PyModule_GetState(module);
     PyObject *direct;
     int failed;
+    bitlex_py_utf8_prepare();
     state->encoder = (PyTypeObject *)PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
     state->specials = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_specials_spec, NULL);
     state->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_array_spec, NULL);

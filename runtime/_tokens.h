@@ -131,6 +131,9 @@ typedef struct {
 
 /* --- _utf8.c --- */
 
+/* Before anything else of it, once or more. */
+void bitlex_py_utf8_prepare(void);
+
 /* -1 with an exception set. In a str, a high and a low surrogate side by side are one character, and a lone one is U+FFFD. */
 int bitlex_py_utf8_begin(Utf8 *u, PyObject *text);
 

@@ -60,6 +60,8 @@ static inline uint8_t *store_ascii(uint8_t *to, const void *from, size_t width, 
     return to;
 }
 
+static int vectors; /* 2: of AVX-512, 1: of AVX2 */
+
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
 
@@ -86,11 +88,6 @@ store_64(uint8_t *to, const uint8_t *from, size_t width, size_t most)
         }
     }
     return n;
-}
-
-static int has_vectors(void)
-{
-    return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw");
 }
 
 /* So many characters, up to sixteen, where `two` says which are not ASCII: each is made four bytes, and those that it does not have are
@@ -150,19 +147,123 @@ store_vectors(uint8_t *to, const void *from, size_t width, size_t *i, size_t len
     return to;
 }
 
+/* Four characters of four bytes each -> those that they have, side by side; and how many these are. By whether a character has an even number
+ * of bytes (bits 0 to 3), and whether it has more than two (bits 4 to 7). */
+static uint8_t orders[256][16], sizes[256];
+
+static void fill_orders(void)
+{
+    for (unsigned which = 0; which < 256; which++) {
+        uint8_t order[16] = {0}, n = 0;
+        for (unsigned k = 0; k < 4; k++) {
+            const unsigned more = (which >> k & 1) + 2 * (which >> (4 + k) & 1);
+            for (unsigned byte = 3 - more; byte < 4; byte++) order[n++] = (uint8_t)(4 * k + byte);
+        }
+        memcpy(orders[which], order, sizeof order); /* by another interpreter, what is there is written again */
+        sizes[which] = n;
+    }
+}
+
+__attribute__((target("avx2"))) static inline uint8_t *squeeze(uint8_t *to, __m128i four, unsigned which)
+{
+    _mm_storeu_si128((void *)to, _mm_shuffle_epi8(four, _mm_loadu_si128((const void *)orders[which])));
+    return to + sizes[which];
+}
+
+/* As many units from `from` on as are ASCII, 32 at a time, up to `most`: how many. */
+__attribute__((target("avx2"))) static inline size_t store_32(uint8_t *to, const uint8_t *from, const size_t width, size_t most)
+{
+    const __m256i beyond = width == 1 ? _mm256_set1_epi8((char)0x80) : width == 2 ? _mm256_set1_epi16((short)0xFF80) : _mm256_set1_epi32((int)0xFFFFFF80);
+    size_t n, k;
+    for (n = 0; most - n >= 32; n += 32, from += 32 * width) {
+        __m256i parts[4], all = _mm256_setzero_si256();
+        for (k = 0; k < width; k++) {
+            parts[k] = _mm256_loadu_si256((const void *)(from + 32 * k));
+            all = _mm256_or_si256(all, parts[k]);
+        }
+        if (!_mm256_testz_si256(all, beyond)) break;
+        if (width == 2) all = _mm256_permute4x64_epi64(_mm256_packus_epi16(parts[0], parts[1]), 0xD8);
+        if (width == 4) {
+            all = _mm256_packus_epi16(_mm256_packus_epi32(parts[0], parts[1]), _mm256_packus_epi32(parts[2], parts[3]));
+            all = _mm256_permutevar8x32_epi32(all, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+        }
+        _mm256_storeu_si256((void *)(to + n), all);
+    }
+    return n;
+}
+
+/* Up to the first eight that have a surrogate, or to what is less than eight. Eight at a time are made four bytes each, the last ones of which
+ * are those that they have. */
+__attribute__((target("avx2"))) static inline uint8_t *
+store_eights(uint8_t *to, const void *from, const size_t width, size_t *i, size_t length)
+{
+    while (length - *i >= 8) {
+        const uint8_t *at = (const uint8_t *)from + width * *i;
+        const __m256i c = width == 1   ? _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)at))
+                          : width == 2 ? _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)at))
+                                       : _mm256_loadu_si256((const void *)at);
+        const __m256i two = _mm256_cmpgt_epi32(c, _mm256_set1_epi32(0x7F)), three = _mm256_cmpgt_epi32(c, _mm256_set1_epi32(0x7FF)),
+                      four = _mm256_cmpgt_epi32(c, _mm256_set1_epi32(0xFFFF));
+        __m256i bytes, marks;
+        unsigned even, more;
+        if (_mm256_testz_si256(two, two)) { /* and so may be what follows */
+            const size_t ascii = store_32(to, at, width, length - *i);
+            to += ascii;
+            *i += ascii;
+            if (ascii > 0) continue;
+        }
+        if (width > 1) {
+            const __m256i half = _mm256_cmpeq_epi32(_mm256_and_si256(c, _mm256_set1_epi32((int)0xFFFFF800)), _mm256_set1_epi32(0xD800));
+            if (!_mm256_testz_si256(half, half)) return to;
+        }
+        marks = _mm256_and_si256(two, _mm256_set1_epi32((int)0x80C00000));
+        if (width > 1) marks = _mm256_blendv_epi8(marks, _mm256_set1_epi32((int)0x8080E000), three);
+        if (width > 2) marks = _mm256_blendv_epi8(marks, _mm256_set1_epi32((int)0x808080F0), four);
+        bytes = _mm256_and_si256(_mm256_slli_epi32(c, 10), _mm256_set1_epi32(0x003F0000));
+        bytes = _mm256_or_si256(bytes, _mm256_and_si256(_mm256_slli_epi32(c, 24), _mm256_set1_epi32(0x3F000000)));
+        if (width > 1) bytes = _mm256_or_si256(bytes, _mm256_and_si256(_mm256_srli_epi32(c, 4), _mm256_set1_epi32(0x00003F00)));
+        if (width > 2) bytes = _mm256_or_si256(bytes, _mm256_srli_epi32(c, 18));
+        bytes = _mm256_blendv_epi8(_mm256_slli_epi32(c, 24), _mm256_or_si256(bytes, marks), two);
+        even = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_xor_si256(_mm256_xor_si256(two, three), four)));
+        more = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(three));
+        to = squeeze(to, _mm256_castsi256_si128(bytes), (even & 15) | (more & 15) << 4);
+        to = squeeze(to, _mm256_extracti128_si256(bytes, 1), even >> 4 | (more & 0xF0));
+        *i += 8;
+    }
+    return to;
+}
+
+__attribute__((target("avx2"))) static uint8_t *store_by_eights(uint8_t *to, const void *from, size_t width, size_t *i, size_t length)
+{
+    if (width == 1) return store_eights(to, from, 1, i, length);
+    return width == 2 ? store_eights(to, from, 2, i, length) : store_eights(to, from, 4, i, length);
+}
+
+/* As BITLEX_TIER has it when the module is imported, if there is one, and as the processor has it. */
+void bitlex_py_utf8_prepare(void)
+{
+    const char *tier = getenv("BITLEX_TIER");
+    const int most = tier == NULL || strcmp(tier, "avx512") == 0 ? 2 : strcmp(tier, "avx2") == 0;
+    fill_orders();
+    vectors = __builtin_cpu_supports("avx2") != 0;
+    if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw")) vectors = 2;
+    if (vectors > most) vectors = most;
+}
+
 #else
 
-static int has_vectors(void) { return 0; }
+void bitlex_py_utf8_prepare(void) {}
 #define store_vectors store_ascii
+#define store_by_eights store_ascii
 
 #endif
 
 uint8_t *bitlex_py_utf8_put(uint8_t *to, const void *from, size_t width, size_t length)
 {
-    const int vectors = has_vectors();
     size_t i = 0, used, until;
     while (i < length) {
-        if (vectors) to = store_vectors(to, from, width, &i, length);
+        if (vectors == 2) to = store_vectors(to, from, width, &i, length);
+        else if (vectors == 1) to = store_by_eights(to, from, width, &i, length);
         else if (width == 1) to = store_ascii(to, from, 1, &i, length);
         else to = width == 2 ? store_ascii(to, from, 2, &i, length) : store_ascii(to, from, 4, &i, length);
         for (until = length - i < RUN ? length : i + RUN; i < until; i += used) to = store(to, character(from, width, i, length, &used));

@@ -64,6 +64,16 @@ def test_every_character_in_every_width_of_str() -> None:
             assert bytes(encoder.encode_to_numpy(text, None, None, 1).astype(np.uint8)) == expected, ascii(text)
 
 
+@pytest.mark.parametrize("tier", ["avx2", "portable"])
+def test_every_way_to_make_utf8(tier: str) -> None:
+    """The same as above where vectors are shorter or none: that is decided when the extension is imported."""
+    chosen = "test_every_character_in_every_width_of_str or test_any_str or test_a_long_str_is_made_utf8"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", chosen]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "BITLEX_TIER": tier}, cwd=Path(__file__).parent.parent)
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert " passed" in done.stdout
+
+
 def test_every_character_that_is_a_part() -> None:
     """Characters between which nothing merges have the ids of their bytes, when they are met first, and when they are found by their number."""
     tokens = [*BYTES, *(chr(c).encode() for c in range(0x4E00, 0x5000, 3)), *("あ".encode()[:2], "ж".encode(), "的".encode()[1:])]
