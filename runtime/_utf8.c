@@ -239,11 +239,11 @@ __attribute__((target("avx2"))) static uint8_t *store_by_eights(uint8_t *to, con
     return width == 2 ? store_eights(to, from, 2, i, length) : store_eights(to, from, 4, i, length);
 }
 
-/* As BITLEX_TIER has it when the module is imported, if there is one, and as the processor has it. */
+/* As the processor has them, up to what BITLEX_TIER says when the module is imported: texts are made before it is known for which lexer. */
 void bitlex_py_utf8_prepare(void)
 {
     const char *tier = getenv("BITLEX_TIER");
-    const int most = tier == NULL || strcmp(tier, "avx512") == 0 ? 2 : strcmp(tier, "avx2") == 0;
+    const int most = tier == NULL || *tier == 0 || strcmp(tier, "avx512") == 0 ? 2 : strcmp(tier, "avx2") == 0;
     fill_orders();
     vectors = __builtin_cpu_supports("avx2") != 0;
     if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw")) vectors = 2;

@@ -65,7 +65,7 @@ static inline size_t finish_missing(bpe_encoder *e, misses *missed, uint32_t *ou
 /* --- places ------------------------------------------------------------------------------------------------------------ */
 
 /* Place i of a group, which is already known to be this: a piece or part of any length. */
-ALWAYS_INLINE void put_place(const bpe_encoder *e, group *g, size_t i, uint32_t start, uint32_t end)
+static ALWAYS_INLINE void put_place(const bpe_encoder *e, group *g, size_t i, uint32_t start, uint32_t end)
 {
     const span s = {g->text + start, g->readable - start, end - start, 0};
     if (s.length <= BPE_KEY) {
@@ -84,8 +84,8 @@ NOT_INLINE static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_
 
 #ifdef HAS_VECTORS
 
-/* The same for who has vectors in use: between code with them and without, Intel's processors take a hundred nanoseconds or more. Compilers
- * do not see to that where they know which registers a function leaves alone. */
+/* The same for who has vectors in use: to go on to code without them takes a Sapphire Rapids a hundred nanoseconds or more, if their upper
+ * halves are not zero, and compilers leave them so where they know which registers a function leaves alone. */
 WITH_VECTORS NOT_INLINE static void put_key_by_vectors(const bpe_encoder *e, group *g, size_t i, uint32_t start, uint32_t end)
 {
     put_place(e, g, i, start, end);

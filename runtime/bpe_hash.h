@@ -20,13 +20,13 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define PREFETCH(p) __builtin_prefetch(p)
 #define NOT_INLINE __attribute__((noinline))
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 #else
 #define LIKELY(x) (x)
 #define UNLIKELY(x) (x)
 #define PREFETCH(p) ((void)(p))
 #define NOT_INLINE
-#define ALWAYS_INLINE static inline
+#define ALWAYS_INLINE inline
 #endif
 
 static inline uint64_t load_8(const void *p)

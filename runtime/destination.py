@@ -1,7 +1,7 @@
 """Destinations: token ids or offsets in; an array of the caller's that has them, and their number out. In Python, where _destination.c is not.
 
     out = numpy.empty(1024, "uint16")
-    Destination(out, 50256).put_all([15339, 1917])      # 2: out[:2] has them
+    IdDestination(out, 50256).put_all([15339, 1917])    # 2: out[:2] has them
 
     stream = tokenizer.stream(into=out)
     stream.feed("hello world")                          # 1, and the rest comes later
@@ -24,40 +24,44 @@ if TYPE_CHECKING:
 
     from .lexers import Bytes
 
-__all__ = ["Destination", "Offsets", "Putting"]
+__all__ = ["IdDestination", "OffsetDestination", "Putting"]
 
 
 class Destination:
-    """Room for ids up to the highest, in anything that has a buffer of integers. It is a TypeError if it cannot be written to."""
+    """Room in an array: numbers, or rows of them."""
 
-    def __init__(self, given: Any, highest: int) -> None:
-        try:
-            view = memoryview(given)
-        except TypeError:
-            raise TypeError(f"expected an array of integers to write token ids to, got {type(given).__name__}") from None
-        order, kind = ("@", view.format) if view.format[:1] not in {*"@=<>!"} else (view.format[0], view.format[1:])
-        if kind not in {*"bBhHiIlLqQnN"}:
-            raise TypeError(f"expected an array of integers, got one of format '{view.format:.20}'")
+    def __init__(self, view: memoryview) -> None:
         import numpy
 
         self._array = numpy.asarray(view)
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def put(self, found: Sequence[Any]) -> int:
+        """Write what there is room for: how many."""
+        if len(found):
+            self._array[: len(found)] = found
+        return len(found)
+
+
+class IdDestination(Destination):
+    """Room for ids up to the highest, in anything that has a buffer of integers. It is a TypeError if it cannot be written to."""
+
+    def __init__(self, given: Any, highest: int) -> None:
+        view = view_of(given, "integers to write token ids to")
+        order, kind = ("@", view.format) if view.format[:1] not in {*"@=<>!"} else (view.format[0], view.format[1:])
+        if kind not in {*"bBhHiIlLqQnN"}:
+            raise TypeError(f"expected an array of integers, got one of format '{view.format:.20}'")
+        super().__init__(view)
         bits = 8 * view.itemsize - kind.islower()
         if order not in "@=" and not self._array.dtype.isnative:
             raise TypeError(f"expected an array in the byte order of this machine, got one of format '{view.format:.20}'")
         if view.ndim != 1:
             raise TypeError(f"expected room for token ids in one row, got an array of {view.ndim} dimensions")
-        if view.readonly:
-            raise TypeError("expected an array that may be written to")
+        refuse_constant(view)
         if highest >> bits:
             raise ValueError(f"ids up to {highest} do not fit numbers of {view.itemsize} bytes, of format '{view.format:.20}'")
-
-    def __len__(self) -> int:
-        return len(self._array)
-
-    def put(self, ids: Sequence[int]) -> int:
-        """Write ids, for which there is room: how many."""
-        self._array[: len(ids)] = ids
-        return len(ids)
 
     def put_all(self, ids: Sequence[int]) -> int:
         """The ids of a text. ValueError, and nothing is written, if there is not enough room."""
@@ -66,40 +70,37 @@ class Destination:
         return self.put(ids)
 
 
-class Offsets:
+class OffsetDestination(Destination):
     """Room for the offsets of a lexer, in rows of two if they are `pairs`: an array of int64. It is a TypeError if it is none."""
 
     def __init__(self, given: Any, pairs: bool) -> None:
-        try:
-            view = memoryview(given)
-        except TypeError:
-            raise TypeError(f"expected an array of int64 to write offsets to, got {type(given).__name__}") from None
+        view = view_of(given, "int64 to write offsets to")
         if view.format.lstrip("@=<" if sys.byteorder == "little" else "@=>") not in {*"lqn"} or view.itemsize != 8 or not view.c_contiguous:
             raise TypeError(f"expected an array of int64, side by side, got one of format '{view.format:.20}'")
         if view.ndim != 1 + pairs or (pairs and (view.shape or ())[1] != 2):
             if pairs:
                 raise TypeError("expected an array of two columns: this lexer drops text, and gives starts and ends")
             raise TypeError("expected an array of one dimension: this lexer gives the end of each piece")
-        if view.readonly:
-            raise TypeError("expected an array that may be written to")
-        import numpy
+        refuse_constant(view)
+        super().__init__(view)
 
-        self._array = numpy.asarray(view)
 
-    def __len__(self) -> int:
-        return len(self._array)
+def view_of(given: Any, what: str) -> memoryview:
+    try:
+        return memoryview(given)
+    except TypeError:
+        raise TypeError(f"expected an array of {what}, got {type(given).__name__}") from None
 
-    def put(self, rows: Sequence[Any]) -> int:
-        """Write rows, for which there is room: how many."""
-        if len(rows):
-            self._array[: len(rows)] = rows
-        return len(rows)
+
+def refuse_constant(view: memoryview) -> None:
+    if view.readonly:
+        raise TypeError("expected an array that may be written to")
 
 
 class Putting(Copyable):
     """What puts what a stream gives in an array, where that is not done in C."""
 
-    def __init__(self, stream: Any, into: Destination | Offsets) -> None:
+    def __init__(self, stream: Any, into: Destination) -> None:
         self.stream, self.into = stream, into
         self.waiting: deque[Any] = deque()
 

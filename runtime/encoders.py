@@ -141,9 +141,9 @@ class Pure:
         return numpy.array(self.encode(text, allowed, disallowed, threads), numpy.uint32)
 
     def encode_into(self, text: Any, out: Any, allowed: Any, disallowed: Any, threads: int, /) -> int:
-        from .destination import Destination
+        from .destination import IdDestination
 
-        into = Destination(out, self.highest)
+        into = IdDestination(out, self.highest)
         return into.put_all(self.encode(text, allowed, disallowed, threads))
 
     def encode_with_offsets(self, text: Any, allowed: Any, disallowed: Any, threads: int, /) -> tuple[Any, Any]:

@@ -62,6 +62,7 @@ class Fed(Copyable, Generic[Given]):
             yield found
 
     def _each(self, found: Given) -> Iterator[Given]:
+        """What a call gave, unless it is empty; and what it left behind, where there is such."""
         if len(found):  # type: ignore[arg-type]
             yield found
 
@@ -74,10 +75,10 @@ def make_stream(lexer: Lexer, hold: int, pieces: bool, into: Any = None) -> Any:
         from ._native import Stream as Native
 
         return Native(lexer._native, min(hold, (1 << 30) - 1), pieces, into)
-    from .destination import Offsets, Putting
+    from .destination import OffsetDestination, Putting
 
     made: Any = (PureParts if pieces else PureSpans)(lexer, Stream(pure_machine(lexer), hold), hold)
-    return made if into is None else Putting(made, Offsets(into, lexer.drops))
+    return made if into is None else Putting(made, OffsetDestination(into, lexer.drops))
 
 
 def has_native_stream(lexer: Lexer) -> bool:

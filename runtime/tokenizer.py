@@ -257,9 +257,9 @@ class Tokenizer:
         if known is not None:
             allowed, disallowed = self._policy(allowed_special, disallowed_special)
             return self._encoder.encode_into(known, out, allowed, disallowed, workers_of(threads))
-        from .destination import Destination
+        from .destination import IdDestination
 
-        into = Destination(out, self._highest)
+        into = IdDestination(out, self._highest)
         return into.put_all(self._encode_slowly(text, allowed_special, disallowed_special, "numpy", threads))
 
     def encode_with_offsets(
@@ -361,7 +361,6 @@ class Tokenizer:
 
         It takes some 25 KB, and what the piece at hand has that is not final: docs/streams.md.
         """
-        from .destination import Destination, Putting
         from .normalized_streams import make_nfc_stream, make_normalized_stream
         from .streams import HOLD, IntoStream, has_native_stream
         from .token_streams import INTO, NativeTokenStream, TokenStream, make_token_stream, native_token_stream
@@ -387,7 +386,9 @@ class Tokenizer:
         stream: TokenStream[Any] = TokenStream(make(self, found, wrong, most, kind), kind)
         if into is None:
             return stream
-        return IntoStream(Putting(stream, Destination(into, self._highest)), into)
+        from .destination import IdDestination, Putting
+
+        return IntoStream(Putting(stream, IdDestination(into, self._highest)), into)
 
     def decode_stream(self, *, errors: str = "replace", skip_special_tokens: bool = False) -> DecodeStream:
         """For ids that come in parts: feed them, and have their text up to the last character that is complete.

@@ -46,8 +46,6 @@ def test_every_kind_of_array(tokenizer: Tokenizer, text: Any) -> None:
     want = tokenizer.encode(text, allowed_special="all")
     for more in (0, 1, 5000):
         for name, out in rooms(len(want) + more).items():
-            if more == 0 and not want and name == "mapped":
-                continue  # no memory has no bytes
             assert tokenizer.encode_into(text, out, allowed_special="all") == len(want)
             assert list(out[: len(want)]) == want, name
             assert tokenizer.encode_into(text, out, allowed_special="all", threads=2) == len(want)

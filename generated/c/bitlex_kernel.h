@@ -32,8 +32,8 @@
  * NAME(forward_step) and v_flag (a flag of a forward state, as bit 7 and none else) are there already. m_at_least compares with a constant
  * other than 0.
  *
- * Whatever is called from elsewhere leaves by v_leave. Compilers do so by themselves, but not behind a call that is given vectors; and from
- * Ice Lake on, the next SSE instruction then takes a hundred nanoseconds, and the next of 512 bits half of that (Sapphire Rapids).
+ * Whatever is called from elsewhere leaves by v_leave. Compilers do so by themselves, but not behind a call that is given vectors; and on a
+ * Sapphire Rapids, the next SSE instruction then takes a hundred nanoseconds, and the next of 512 bits half of that.
  */
 
 /* --- units -> codes ----------------------------------------------------------------------------------------------- */
