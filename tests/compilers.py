@@ -5,11 +5,15 @@
 
 In: sources, options, and what the program needs of compiler, linker and kernel (`needs`: options, too). Out: the program, or a skip that
 says what is missing. Invariant: only a program of one empty function decides what is missing, built and run with `needs`; so a mistake in
-our own sources is always a failure. Rejected: to read from the compiler's messages why it failed.
+our own sources is always a failure. What is the same in many programs and takes long to compile, bitlex_lanes.c, is compiled once in a run
+of pytest for each set of options; those that other sources have besides are `apart`. Rejected: to read from the compiler's messages why it
+failed.
 """
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import shutil
 import subprocess
 import tempfile
@@ -27,6 +31,9 @@ C = ROOT / "generated/c"
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-g1")
 ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 THREAD = ("-pthread", "-fsanitize=thread")
+LANES = C / "bitlex_lanes.c"
+ROOM = "-DBITLEX_ROOM=6144"  # as bitlex_lanes.c has it, whatever the blocks of the others
+objects: Path | None = None  # where they are: conftest.py says it
 
 
 def compiler(*names: str) -> str:
@@ -52,14 +59,36 @@ def lacks(command: str, needs: tuple[str, ...], program: str = "int main(void) {
     return ""
 
 
-def build(program: Path, sources: Iterable[Path], *options: str, needs: tuple[str, ...] = (), by: str | None = None) -> Path:
+def compile_by(*command: str) -> None:
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-4000:]
+
+
+def compiled_once(folder: Path, source: Path, *command: str) -> Path:
+    """The object that a command makes of a source; of processes that want it at the same time one makes it, and the others wait."""
+    words = [str(Path(command[0]).resolve()), *sorted(command[1:])]
+    made = folder / f"{source.stem}-{hashlib.sha256(repr(words).encode()).hexdigest()[:16]}.o"
+    with made.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            compile_by(*command, "-c", str(source), "-o", str(made.with_suffix(".part")))
+            made.with_suffix(".part").rename(made)
+    return made
+
+
+def build(
+    program: Path, sources: Iterable[Path], *options: str, apart: tuple[str, ...] = (), needs: tuple[str, ...] = (), by: str | None = None
+) -> Path:
     by = by if by is not None else compiler()
     missing = lacks(by, needs) if needs else ""
     if missing:
         pytest.skip(missing)
-    command = [by, *WARNINGS, *options, *needs, *map(str, sources), "-o", str(program)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-4000:]
+    command, sources = [by, *WARNINGS, *options, *needs], list(sources)
+    if LANES in sources:
+        apart += (ROOM,)
+        if objects is not None:
+            sources[sources.index(LANES)] = compiled_once(objects, LANES, *command)
+    compile_by(*command, *apart, *map(str, sources), "-o", str(program))
     return program
 
 

@@ -1,4 +1,4 @@
-"""The tiers a lexer may run on, for tests that go through all of them; and a disk that is full.
+"""The tiers a lexer may run on, for tests that go through all of them; a disk that is full; and where what is compiled once is kept.
 
 A test that asks for `tier` or `vector_tier` runs once for each. What the processor lacks is skipped, and nothing else: that a tier which
 the processor has is really taken is a test of its own (test_lexer.py), so that a broken tier cannot hide behind a skip.
@@ -6,17 +6,26 @@ the processor has is really taken is a test of its own (test_lexer.py), so that 
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
 import pytest
 
 import bitlex
+import compilers
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell starts what it puts in the background so; tests start programs to interrupt
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 VECTORS = ("avx512", "avx2", "neon")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def objects(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Of all processes of this run the same: pytest-xdist gives each a folder in it."""
+    base = tmp_path_factory.getbasetemp()
+    compilers.objects = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 def taken(wanted: str, monkeypatch: pytest.MonkeyPatch) -> str:

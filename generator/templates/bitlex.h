@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 /* Changes whenever a struct below or the meaning of a table changes. Tables carry the number they were written for. */
-#define BITLEX_ABI 5
+#define BITLEX_ABI 6
 
 /* Units lexed at a time. A multiple of 48 keeps the parallel chains of a full block equally long (see bitlex.c), one of 64 * 48
  * the lanes, too (see bitlex_lanes.c). */
@@ -37,6 +37,15 @@ extern "C" {
 #endif
 #if BITLEX_BLOCK < 8 || BITLEX_BLOCK > 32000
 #error "BITLEX_BLOCK must be 8..32000: events of a block are stored in 16 bits"
+#endif
+
+/* Units of a block for which there is room. More than a block has are for tests: they lex small blocks, and have bitlex_lanes.c, which takes
+ * long to compile, in common. Nothing that it sees depends on another size. */
+#ifndef BITLEX_ROOM
+#define BITLEX_ROOM BITLEX_BLOCK
+#endif
+#if BITLEX_ROOM < BITLEX_BLOCK
+#error "BITLEX_ROOM must be BITLEX_BLOCK or more"
 #endif
 
 /* Checkpoints a level; three levels reach BITLEX_CHECKPOINTS^3 blocks (35 terabytes by default). */
@@ -108,13 +117,13 @@ typedef struct {
     struct bitlex_lane_memory *memory; /* scratch: for blocks run by vector instructions */
     uint8_t direct[256];        /* the same as cell_column, straight from an ASCII or Latin-1 unit */
     uint8_t identity[256];
-    uint16_t checkpoints[BITLEX_LEVELS][BITLEX_CHECKPOINTS];
-    uint8_t columns[BITLEX_BLOCK + 16];
-    uint16_t labels[BITLEX_BLOCK + 8];
-    uint16_t units[BITLEX_BLOCK + 16];
-    uint16_t events[BITLEX_BLOCK + 16];
+    uint8_t columns[BITLEX_ROOM + 16];
+    uint16_t labels[BITLEX_ROOM + 8];
+    uint16_t units[BITLEX_ROOM + 16];
+    uint16_t events[BITLEX_ROOM + 16];
     uint32_t rows[BITLEX_ROWS], leads[256]; /* where stage2 has what, by leading bits and bytes */
     bitlex_recent recent;       /* of texts too short for scratch memory */
+    uint16_t checkpoints[BITLEX_LEVELS][BITLEX_CHECKPOINTS]; /* last: see BITLEX_ROOM */
 } bitlex_cursor;
 
 /* sizeof(bitlex_cursor) as the library was compiled, for callers that are not. */

@@ -15,7 +15,7 @@
 #define BITLEX_WHOLE_FROM 16
 #endif
 #define BITLEX_LANES 64      /* parts of a block that are run side by side */
-#define BITLEX_STEPS (((BITLEX_BLOCK + BITLEX_LANES - 1) / BITLEX_LANES + 15) / 16 * 16 + 16) /* code units of a part, at most */
+#define BITLEX_STEPS (((BITLEX_ROOM + BITLEX_LANES - 1) / BITLEX_LANES + 15) / 16 * 16 + 16) /* code units of a part, at most */
 #define BITLEX_LANE_UNITS (BITLEX_LANES * BITLEX_STEPS)
 #define BITLEX_FEW 8         /* bytes of 64 that are not ASCII, of which characters are decoded one by one, at most */
 #define BITLEX_WAITING 1024  /* code points that wait to be looked up, before there are 64 more */
