@@ -192,6 +192,7 @@ typedef struct {
     size_t given;      /* pieces, so far */
     Remembered *known; /* 2^bits of them, or NULL */
     int bits;
+    size_t looked, missed, rest; /* of late: pieces, how many it had not, and for how many more it is not there since those were most */
 } Held;
 
 /* The list of the n pieces that are settled by a part, by their offsets in the whole text, which are overwritten: NULL with an exception set.

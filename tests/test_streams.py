@@ -338,6 +338,23 @@ def test_pieces_of_a_long_text_are_remembered_in_small_parts() -> None:
         assert len({id(piece) for piece in again}) < len(again) * 2 // 3
 
 
+@pytest.mark.skipif(bitlex.lexer("cl100k").tier == "pure", reason="streams in Python make each piece anew: there is no table of pieces to test")
+def test_pieces_that_do_not_come_again_are_not_remembered() -> None:
+    """Until some come again, much later."""
+    lexer = bitlex.lexer("cl100k")
+    new = "".join(f" {chr(0x61 + number // 676)}{chr(0x61 + number // 26 % 26)}{chr(0x61 + number % 26)}" for number in range(26 * 26 * 6))
+    ways = [
+        ("a b c d e f " * 700, new, False), ("a b c d e f " * 700, " a b c d" * 600, True),
+        (new * 2, " a b c d" * 600, False), (new * 2, " a b c d" * 18_000, True),
+    ]  # fmt: skip
+    for first, then, remembered in ways:
+        for text in (first + then, (first + then).encode()):
+            stream = lexer.stream()
+            found = [piece for at in range(0, len(text), 4000) for piece in stream.feed(text[at : at + 4000])] + stream.finish()
+            assert found == lexer.split(text)
+            assert (len({id(piece) for piece in found[-1000:]}) < 10) == remembered, (first[:12], then[:12], remembered)
+
+
 def test_a_stream_has_one_user(tmp_path: Path) -> None:
     """Another thread that feeds it is told so, or comes when the first is through; what the stream gives is one text's."""
     lexer = bitlex.lexer("cl100k")
