@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Blocks shorter than this are faster one by one. */
+/* Blocks shorter than this are faster one by one. bitlex_lanes.c has arrays for so many: compiled apart (BITLEX_ROOM), others may have less. */
 #ifndef BITLEX_LANES_FROM
 #define BITLEX_LANES_FROM 384
 #endif
