@@ -12,16 +12,19 @@ failed.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+if sys.platform != "win32":
+    import fcntl
 
 __all__ = ["ADDRESS", "ROOT", "THREAD", "C", "build", "compiler", "lacks", "run"]
 
@@ -69,7 +72,8 @@ def compiled_once(folder: Path, source: Path, *command: str) -> Path:
     words = [str(Path(command[0]).resolve()), *sorted(command[1:])]
     made = folder / f"{source.stem}-{hashlib.sha256(repr(words).encode()).hexdigest()[:16]}.o"
     with made.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        if sys.platform != "win32":  # there each process has a folder of its own
+            fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
             compile_by(*command, "-c", str(source), "-o", str(made.with_suffix(".part")))
             made.with_suffix(".part").rename(made)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,9 @@ VECTORS = ("avx512", "avx2", "neon")
 
 @pytest.fixture(scope="session", autouse=True)
 def objects(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Of all processes of this run the same: pytest-xdist gives each a folder in it."""
+    """Of all processes of this run the same, where they can lock files: pytest-xdist gives each a folder in it."""
     base = tmp_path_factory.getbasetemp()
-    compilers.objects = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    compilers.objects = base.parent if "PYTEST_XDIST_WORKER" in os.environ and sys.platform != "win32" else base
 
 
 def taken(wanted: str, monkeypatch: pytest.MonkeyPatch) -> str:

@@ -35,6 +35,10 @@ FAMILIES = bitlex.families()
 ALPHABET = ["a", "S", "'", " ", "\n", "\r", "1", ".", "/", "_", "\u4e2d", "\u0301", "\u00e9", "\t"]
 KINDS = ["a", "S", "'", " ", "\n", "1", ".", "\u4e2d"]
 
+of_a_table = pytest.mark.skipif(
+    bitlex.lexer("cl100k").tier == "pure", reason="streams in Python make each piece anew: there is no table of pieces to test"
+)
+
 
 def ways(length: int) -> Iterator[tuple[int, ...]]:
     """Every way of cutting a text."""
@@ -322,7 +326,7 @@ def test_pieces_that_are_remembered() -> None:
     assert all(type(piece) is bytes for piece in stream.feed(data))
 
 
-@pytest.mark.skipif(bitlex.lexer("cl100k").tier == "pure", reason="streams in Python make each piece anew: there is no table of pieces to test")
+@of_a_table
 def test_pieces_of_a_long_text_are_remembered_in_small_parts() -> None:
     """Also where what remembers them becomes larger meanwhile."""
     lexer = bitlex.lexer("cl100k")
@@ -338,7 +342,7 @@ def test_pieces_of_a_long_text_are_remembered_in_small_parts() -> None:
         assert len({id(piece) for piece in again}) < len(again) * 2 // 3
 
 
-@pytest.mark.skipif(bitlex.lexer("cl100k").tier == "pure", reason="streams in Python make each piece anew: there is no table of pieces to test")
+@of_a_table
 def test_pieces_that_do_not_come_again_are_not_remembered() -> None:
     """Until some come again, much later."""
     lexer = bitlex.lexer("cl100k")

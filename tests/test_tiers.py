@@ -26,11 +26,11 @@ def build_tiers(
     by: str, options: tuple[str, ...], block: int, families: tuple[str, ...], folder: Path, lanes_from: int = 1, warmup: int = 12
 ) -> Path:
     (folder / "families.h").write_text("".join(f"X({name})\n" for name in families))
-    sizes = (
+    apart = (
         f"-DBITLEX_BLOCK={block}", "-DBITLEX_CHECKPOINTS=2048", f"-DBITLEX_LANES_FROM={lanes_from}", "-DBITLEX_WHOLE_FROM=1", f"-I{folder}"
     )  # fmt: skip
     sources = [ROOT / "tests/tiers.c", *LOOPS, *(C / f"{name}.c" for name in families)]
-    return build(folder / "tiers", sources, "-Wpedantic", *options, f"-I{C}", f"-DBITLEX_WARMUP={warmup}", apart=sizes, by=by)
+    return build(folder / "tiers", sources, "-Wpedantic", *options, f"-I{C}", f"-DBITLEX_WARMUP={warmup}", apart=apart, by=by)
 
 
 def build_harness(by: str, options: tuple[str, ...], block: int, folder: Path, needs: tuple[str, ...] = ()) -> Path:

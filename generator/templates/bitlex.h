@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 /* Units of a block for which there is room. More than a block has are for tests: they lex small blocks, and have bitlex_lanes.c, which takes
- * long to compile, in common. Nothing that it sees depends on another size. */
+ * long to compile, in common. Of other sizes it sees but BITLEX_LANES_FROM. */
 #ifndef BITLEX_ROOM
 #define BITLEX_ROOM BITLEX_BLOCK
 #endif
