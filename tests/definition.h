@@ -192,20 +192,47 @@ static int check_as(const bitlex_machine *m, const void *text, size_t length, bi
     return wrong || check_parts(m, text, length, encoding, cursor, expected, count);
 }
 
-/* On every tier that this processor has, and as it is; 1 + the tier that gives other pieces than the definition, or 0. */
-static int check(const bitlex_machine *m, const void *text, size_t length, bitlex_encoding encoding, bitlex_cursor *cursor)
+/* A machine as it is, with no lanes, and on every tier that this processor has: made once, for any number of texts, and not to be moved. */
+typedef struct {
+    bitlex_machine machines[2 + BITLEX_AVX512];
+    void *memory[2 + BITLEX_AVX512];
+    int tiers[2 + BITLEX_AVX512], count;
+} tiered;
+
+static void on_every_tier(tiered *all, const bitlex_machine *m)
 {
+    int tier;
+    all->machines[0] = *m;
+    all->memory[0] = NULL;
+    all->tiers[0] = BITLEX_PORTABLE;
+    all->count = 1;
+    for (tier = BITLEX_PORTABLE; tier <= BITLEX_AVX512; tier++) {
+        const int i = all->count;
+        all->machines[i] = *m;
+        all->memory[i] = exactly(bitlex_lanes_size());
+        all->tiers[i] = tier;
+        memset(all->memory[i], 0xA5, bitlex_lanes_size()); /* whatever the caller's memory held */
+        if ((int)bitlex_accelerate(all->machines + i, all->memory[i], (bitlex_tier)tier) == tier) all->count++;
+        else free(all->memory[i]);
+    }
+}
+
+static void free_tiers(tiered *all)
+{
+    while (all->count > 0) free(all->memory[--all->count]);
+}
+
+/* 1 + the tier that gives other pieces than the definition, or 0. */
+static int check(const tiered *all, const void *text, size_t length, bitlex_encoding encoding, bitlex_cursor *cursor)
+{
+    const bitlex_machine *m = all->machines;
     uint64_t *expected = exactly((2 * length + 2) * sizeof *expected);
     size_t count = define(m, text, length, encoding, expected);
-    void *memory = exactly(bitlex_lanes_size());
-    int tier, wrong = check_as(m, text, length, encoding, cursor, expected, count) ? 1 + BITLEX_PORTABLE : 0;
-    for (tier = BITLEX_PORTABLE; tier <= BITLEX_AVX512 && !wrong; tier++) {
-        bitlex_machine fast = *m;
-        memset(memory, 0xA5, bitlex_lanes_size());
-        if ((int)bitlex_accelerate(&fast, memory, (bitlex_tier)tier) != tier) continue;
-        if (check_as(&fast, text, length, encoding, cursor, expected, count)) wrong = 1 + tier;
+    int i, wrong = 0;
+    for (i = 0; i < all->count && !wrong; i++) {
+        if (check_as(m + i, text, length, encoding, cursor, expected, count)) wrong = 1 + all->tiers[i];
     }
-    free(memory), free(expected);
+    free(expected);
     return wrong;
 }
 

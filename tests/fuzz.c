@@ -190,23 +190,22 @@ static size_t feed_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
 }
 
 /* Whether a stream finds other pieces than the definition, with the text cut wherever the choices say; and then in one part, begun again. */
-static int check_stream(const bitlex_machine *emitted, const uint8_t *text, size_t units, bitlex_encoding encoding, bitlex_cursor *cursor)
+static int check_stream(const tiered *all, const uint8_t *text, size_t units, bitlex_encoding encoding, bitlex_cursor *cursor)
 {
-    const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding, size = bitlex_lanes_size();
+    const size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding;
     uint64_t *want = exactly((2 * units + 2) * sizeof *want), *found = exactly((2 * units + 100) * sizeof *found), *more = NULL;
-    bitlex_machine m = *emitted;
-    void *lanes = exactly(size), *scratch = NULL;
-    const size_t pieces = define(emitted, text, units, encoding, want);
+    const bitlex_machine *m = all->machines + (below(2) ? all->count - 1 : 0); /* on the best tier, or as it is */
+    void *scratch = NULL;
+    const size_t pieces = define(m, text, units, encoding, want);
     bitlex_stream stream, moved;
     int wrong = 0, turn;
     size_t i;
-    if (below(2)) bitlex_accelerate(&m, lanes, BITLEX_AVX512);
-    if (m.lanes != NULL && BITLEX_BLOCK >= BITLEX_LANES_FROM) scratch = exactly((size_t)bitlex_scratch_size(&m, BITLEX_BLOCK));
-    bitlex_begin(cursor, &m, "", 0, BITLEX_UTF8, NULL);
+    if (m->lanes != NULL && BITLEX_BLOCK >= BITLEX_LANES_FROM) scratch = exactly((size_t)bitlex_scratch_size(m, BITLEX_BLOCK));
+    bitlex_begin(cursor, m, "", 0, BITLEX_UTF8, NULL);
     for (turn = 0; turn < 2; turn++) {
         const uint32_t most = turn ? 0 : below(2) ? 1 + below(40) : 1 + below(256) * below(256);
         size_t done = 0, n = 0, part;
-        bitlex_stream_begin(&stream, &m, more, turn && more != NULL ? stream.room - BITLEX_STREAM_OPEN : 0);
+        bitlex_stream_begin(&stream, m, more, turn && more != NULL ? stream.room - BITLEX_STREAM_OPEN : 0);
         for (; done < units; done += part) {
             part = most == 0 ? units : 1 + below(most);
             if (part > units - done) part = units - done;
@@ -215,12 +214,11 @@ static int check_stream(const bitlex_machine *emitted, const uint8_t *text, size
             memset(&stream, 0x55, sizeof stream);
             stream = moved;
         }
-        n += (m.drops ? 2 : 1) * bitlex_stream_finish(&stream, found + n);
-        wrong |= n != (m.drops ? 2 : 1) * pieces;
-        for (i = 0; !wrong && i < n; i++) wrong = found[i] != want[m.drops ? i : 2 * i + 1];
+        n += (m->drops ? 2 : 1) * bitlex_stream_finish(&stream, found + n);
+        wrong |= n != (m->drops ? 2 : 1) * pieces;
+        for (i = 0; !wrong && i < n; i++) wrong = found[i] != want[m->drops ? i : 2 * i + 1];
     }
     free(scratch);
-    free(lanes);
     free(more);
     free(found);
     free(want);
@@ -232,6 +230,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const bitlex_machine *const emitted[] = {&bitlex_cl100k, &bitlex_o200k, &bitlex_clip, &bitlex_falcon};
     static const bitlex_encoding encodings[] = {BITLEX_UTF8, BITLEX_UTF8, BITLEX_LATIN1, BITLEX_UCS2, BITLEX_UCS4, BITLEX_UCS4};
     static bitlex_cursor cursor;
+    static tiered kept[4]; /* emitted machines: made once */
+    tiered made_now, *all = &made_now;
     const bitlex_machine *m;
     const uint8_t *choices = data + 4, *text = data + HEADER;
     bitlex_machine *made = NULL;
@@ -242,6 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     left = size - HEADER;
     if (data[0] % 8 < 4) {
         m = emitted[data[0] % 4];
+        all = kept + data[0] % 4;
     } else {
         taken = data[3] < left ? data[3] : left;
         draw_from(text, taken);
@@ -259,17 +260,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     copy = make_text(text, units, width, step, times);
     memset(&cursor, choices[0], sizeof cursor); /* whatever the caller's memory held */
     draw_from(choices, CHOICES);
-    if (check(m, copy, units * times, encoding, &cursor)) {
+    if (made != NULL || all->count == 0) on_every_tier(all, m);
+    if (check(all, copy, units * times, encoding, &cursor)) {
         fprintf(stderr, "wrong pieces: machine %s, encoding %d, %lu units %lu times, %u stages, drops %u\n", m->name,
                 (int)encoding, (unsigned long)units, (unsigned long)times, m->stage_count, m->drops);
         abort();
     }
-    if (made == NULL && check_stream(m, copy, units * times, encoding, &cursor)) {
+    if (made == NULL && check_stream(all, copy, units * times, encoding, &cursor)) {
         fprintf(stderr, "wrong pieces in parts: machine %s, encoding %d, %lu units\n", m->name, (int)encoding, (unsigned long)(units * times));
         abort();
     }
     free(copy);
-    if (made != NULL) free_machine(made);
+    if (made != NULL) free_tiers(all), free_machine(made);
     return 0;
 }
 

@@ -230,7 +230,9 @@ int main(int argc, char **argv)
     if (argc > 2) seed = (uint64_t)atol(argv[2]);
     for (round = 0; round < rounds; round++) {
         bitlex_machine *m = random_machine();
+        tiered all;
         uint32_t texts;
+        on_every_tier(&all, m);
         for (texts = 0; texts < 6; texts++) {
             bitlex_encoding encoding = m->continuation ? BITLEX_UTF8 : encodings[below(5)];
             size_t blocks = below(3) ? below(4) : below(300), length = blocks * BITLEX_BLOCK;
@@ -239,13 +241,14 @@ int main(int argc, char **argv)
             length += below(2) ? below(BITLEX_BLOCK) : below(5);
             text = random_text(encoding, length);
             memset(cursor, 0xA5, bitlex_cursor_size()); /* whatever the caller's memory held */
-            if ((wrong = check(m, text, length, encoding, cursor)) != 0) {
+            if ((wrong = check(&all, text, length, encoding, cursor)) != 0) {
                 printf("round %ld: wrong pieces, tier %d, encoding %d, length %lu, %u stages, drops %u\n", round, wrong - 1,
                        (int)encoding, (unsigned long)length, m->stage_count, m->drops);
                 return 1;
             }
             free(text);
         }
+        free_tiers(&all);
         free_machine(m);
     }
     free(cursor);
