@@ -20,14 +20,14 @@ static void begin(TokenStream *self)
     bitlex_py_begin_section(self, 0);
 }
 
-/* Put ids in the array of the caller: how many; others wait. NULL with an exception set. */
+/* Put ids in the array of the caller, unless that is where they were found: how many; others wait. NULL with an exception set. */
 static PyObject *put_ids(TokenStream *self, const Ids *found)
 {
     Waiting *w = &self->waiting;
     const Destination *into = &self->into;
     size_t count = found->used;
     if (w->used == 0 && count <= into->room) {
-        bitlex_py_destination_put(into, found->data, count);
+        if (!found->lent) bitlex_py_destination_put(into, found->data, count);
     } else if (bitlex_py_wait(w, found->data, count * sizeof *found->data) < 0) {
         return PyErr_NoMemory();
     } else {
@@ -51,13 +51,20 @@ static PyObject *end_call(Call *c, int failed)
     else result = bitlex_py_ids_and_places((PyObject *)self, c->ids);
     if (result == NULL) self->broken = 1; /* ids are lost */
     if (c->work == NULL) return NULL;
-    if (self->result == PLACED || c->ids->room > KEPT) bitlex_py_free_ids(c->ids);
+    if (c->ids == &c->own || c->ids->room > KEPT) bitlex_py_free_ids(c->ids);
     bitlex_py_end_work(c->work, self->encoder);
     return result;
 }
 
+/* Ids are found in the array of the caller where it has numbers of 32 bits, nothing waits, and the array is not small next to the part. */
+static inline int is_found_there(const TokenStream *self, size_t room)
+{
+    return self->result == INTO && room <= self->into.room && self->waiting.used == 0 && bitlex_py_destination_words(&self->into) != NULL;
+}
+
 static int begin_call(Call *c, TokenStream *self, size_t length)
 {
+    const size_t room = self->length + (length < AT_ONCE ? length : length / 2 + AT_ONCE) + BPE_PADDING;
     c->stream = self;
     c->work = NULL;
     c->released = NULL;
@@ -69,12 +76,14 @@ static int begin_call(Call *c, TokenStream *self, size_t length)
     if (c->work == NULL) return PyErr_NoMemory(), -1;
     c->ids = &c->work->ids;
     if (self->result == PLACED) {
-        memset(&c->own, 0, sizeof c->own);
-        c->own.placed = 1;
+        c->own = (Ids){.placed = 1};
+        c->ids = &c->own;
+    } else if (is_found_there(self, room)) {
+        c->own = (Ids){.data = bitlex_py_destination_words(&self->into), .room = self->into.room, .lent = 1};
         c->ids = &c->own;
     }
     c->ids->used = 0;
-    if (bitlex_py_reserve(c->ids, self->length + (length < AT_ONCE ? length : AT_ONCE) + 64) < 0) return PyErr_NoMemory(), -1;
+    if (bitlex_py_reserve(c->ids, room) < 0) return PyErr_NoMemory(), -1;
     return 0;
 }
 

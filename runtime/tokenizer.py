@@ -356,7 +356,7 @@ class Tokenizer:
         result  what is given each time: a "list" of ids; an array of uint32 ("numpy"); or that and "offsets": in bytes of the whole text
                 if it is fed bytes, in characters if it is fed str, as `encode_with_offsets` gives them; a list if nothing else is said
         into    an array as of `encode_into`: ids are put there from its start on, and what is given is how many; where that is as many as
-                there is room for, `stream.more()` puts those there that follow
+                there is room for, `stream.more()` puts those there that follow. What is behind them may have changed
         hold    how many bytes of the text it may hold, 16 Mi if nothing else is said; what would need more is a ValueError
 
         It takes some 25 KB, and what the piece at hand has that is not final: docs/streams.md.

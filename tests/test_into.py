@@ -135,17 +135,17 @@ def test_tokenizers_that_find_their_tokens_in_python(tier: str, kind: str, tmp_p
 
 
 def test_what_waits(tokenizer: Tokenizer) -> None:
-    """Calls give as many as there is room for, in order, whichever they are."""
+    """Calls give as many as there is room for, in order, whichever they are; and wherever they are found, in the array or elsewhere."""
     source = random.Random(5)
-    text = "hello world, 123 <|end|> hell" * 20
-    want = tokenizer.encode(text, disallowed_special=())
-    for room in (1, 2, 7):
+    short, long = ("hello world, 123 <|end|> hell" * 20, (0, 1, 5, 30)), ("a1!? hello <|end|>" * 2600, (5, 10000, 30000))
+    for room, (text, sizes) in ((1, short), (2, short), (7, short), (60, short), (12000, long), (22000, long), (50000, long)):
+        want = tokenizer.encode(text, disallowed_special=())
         out = np.zeros(room, np.uint32)
         stream: Any = tokenizer.stream(into=out, disallowed_special=())
         found: list[int] = []
         at = 0
         while at < len(text):
-            size = source.choice((0, 1, 5, 30))
+            size = source.choice(sizes)
             count = stream.more() if source.random() < 0.3 else stream.feed(text[at : (at := at + size)])
             found += out[:count].tolist()
             if source.random() < 0.1:
