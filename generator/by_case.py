@@ -9,7 +9,10 @@ that may leave out what the pattern matches when it is tried, a pattern is read 
 of one character each may become one class, where one that would be read otherwise alone is refused: [^a]|[^b] is read as [^ab].
 
 Invariant: `starts` is None where the engine has no such set: where a match may be empty, or begin with a dot, [a-z], [^a] or
-[\\s\\S], which are no sets to it; where nothing that it begins with is under (?i); and where that is but one set.
+[\\s\\S], which are no sets to it; where nothing that it begins with is under (?i); and where that is but one set, which is always under it.
+One set that is under (?i) in some places is read as it is alone there: so \\P{Lu}+|(?i:\\P{Lu})+ starts at no letter that has case. Properties
+of the same characters are one set, whatever their names: those that are two to the engine have all case variants, and are read alike
+(except decomposition types and quick checks, which are not supported).
 Source: `SetUnion`, `Branch._reduce_to_set`, `_check_firstset` and `get_firstset` of regex 2026.11.15.
 """
 
@@ -28,13 +31,34 @@ Read: TypeAlias = Callable[[Expression], CodeSet]  # the set of an expression wi
 Close: TypeAlias = Callable[[CodeSet], CodeSet]  # a set with all case variants
 
 
-def starts(tree: Node, read: Read, close: Close) -> CodeSet | None:
-    """Where a match may start, of a tree that is not resolved; None if anywhere."""
+def starts(tree: Node, read: Read, close: Close, alone: Read) -> CodeSet | None:
+    """Where a match may start, of a tree that is not resolved; None if anywhere. `alone`: what a set has under (?i) by itself."""
     leaves, empty = beginning(tree)
-    written = {leaf.what for leaf in leaves}
-    if empty or len(written) < 2 or not any(leaf.fold for leaf in leaves) or any(is_open(what, read) for what in written):
+    if empty or not any(folds(leaf) for leaf in leaves) or any(is_open(leaf.what, read) for leaf in leaves):
         return None
-    return union(by_case(what, read, close) for what in written)
+    written = {compared(leaf.what, read): leaf.what for leaf in leaves}
+    if len(written) > 1:
+        return union(by_case(what, read, close) for what in written.values())
+    return None if all(folds(leaf) for leaf in leaves) else alone(leaves[0].what)
+
+
+def folds(leaf: Leaf) -> bool:
+    """Whether it is under (?i), which \\d, \\s and \\w never are."""
+    return leaf.fold and not (isinstance(leaf.what, Named) and leaf.what.kind == "escape")
+
+
+def compared(what: Expression, read: Read) -> tuple[object, ...]:
+    """What two sets have in common that are the same to the engine: \\P{L}, [^\\p{Letter}]; but not [ab] and [ba]."""
+    match what:
+        case Points(points):
+            return "points", points, False
+        case Named(kind, name, negated, span):
+            return "named", read(Named(kind, name, False, span)), negated
+        case Combine(_, (member,), negated):
+            *same, otherwise = compared(member, read)
+            return *same, otherwise != negated
+        case Combine(how, members, negated):
+            return how, tuple(compared(member, read) for member in members), negated
 
 
 def by_case(what: Expression, read: Read, close: Close) -> CodeSet:

@@ -37,7 +37,7 @@ def resolve(tree: Node, properties: Properties, dialect: Dialect, pattern: str) 
         raise PatternError("this engine may read this in another way among alternatives than alone", pattern, leaf.span,
                            "write all alternatives of one character as one class")  # fmt: skip
     found = resolver.node(tree)
-    first = starts(tree, resolver.unfolded, resolver.close) if dialect.fold_starts else None
+    first = starts(tree, resolver.unfolded, resolver.close, resolver.folded) if dialect.fold_starts else None
     if first is None:
         return found
     whole = (0, len(pattern))
@@ -165,6 +165,9 @@ class Resolver:
 
     def unfolded(self, what: Expression) -> CodeSet:
         return self.expression(what, False)
+
+    def folded(self, what: Expression) -> CodeSet:
+        return self.expression(what, True)
 
     def expression(self, what: Expression, fold: bool) -> CodeSet:
         match what:

@@ -50,6 +50,20 @@ def test_where_a_match_may_start(pattern: str) -> None:
     assert fastest(program)(EVERY) == original(pattern, EVERY, version=0)
 
 
+SETS = (r"\P{L}", r"[^\p{Letter}]", r"\p{Lu}", r"\P{Lu}", r"\d", r"\W", r"[^\w]", "[ak]", "[ka]", r"[^a\P{L}]", "k")
+CASED = ("\u0345", "\u03b9", "\u1fbe", "a", "A", "k", "\u212a", "\u01c5", "\u02b0", "\u0301", "1", ".", "A\u0345a")
+
+
+@pytest.mark.parametrize("first", [f"(?i:{one})+" for one in SETS] + [f"{one}+" for one in SETS])
+def test_where_a_match_of_two_sets_may_start(first: str) -> None:
+    """Sets that are the same to the module, however they are written, are one, which is read as it is alone; and \\d is under no (?i)."""
+    for second in [f"(?i:{one})+" for one in SETS] + [f"{one}+" for one in SETS]:
+        pattern = f"{first}|{second}"
+        engine = fastest(compile_pattern(pattern, dialect="python", unicode=UNICODE, behavior="removed", invert=True))
+        for text in CASED:
+            assert engine(text) == original(pattern, text, version=0), (pattern, text)
+
+
 @pytest.mark.parametrize("name", [name for name, one in families().items() if one.dialect == "fancy"])
 def test_families_as_they_are_written(name: str) -> None:
     """On the representatives of the raw cells, where the module's Unicode version agrees with the family's; version 1 for nested sets."""
