@@ -206,7 +206,7 @@ static void every_tuple(uint32_t length, void (*place)(const uint32_t *tuple, ui
 /* --- what is ill-formed -------------------------------------------------------------------------------------------- */
 
 /* Bytes at and around the limits of what may stand where. */
-static const uint8_t strangers[] = {0, 'a', 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC3, 0xE0, 0xE3, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF};
+static const uint8_t strangers[] = {0, 'a', 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC3, 0xE0, 0xE3, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8, 0xFF};
 
 /* A text with each of them at every byte from one on, or that byte left out. */
 static void break_from(const uint8_t *whole, size_t length, size_t at)
@@ -246,7 +246,7 @@ static void every_break(void)
     free(whole);
 }
 
-/* The same where all characters have two bytes, three or four, behind such a run and others: of which the last reaches into the 64 bytes
+/* The same where all characters have two bytes, three or four, behind such runs and others: of which the last reaches into the 64 bytes
  * that begin with the run. */
 static void every_break_of_a_run(void)
 {
@@ -256,7 +256,9 @@ static void every_break_of_a_run(void)
     size_t length;
     for (bytes = 2; bytes <= 4; bytes++) {
         for (inside = 0; inside < 4; inside++) {
-            for (count = 0; count < 64; count++) points[count] = 0x1F600;
+            for (count = 0; count < 42; count++) points[count] = 0x4E00;
+            points[count++] = 'a', points[count++] = 'a';
+            for (i = 0; i < 32; i++) points[count++] = 0x1F600;
             for (i = 0; i < 124 + inside; i++) points[count++] = 'a';
             points[count++] = 0x1F600;
             for (i = 0; i * bytes < 4 * 64 + 140; i++) points[count++] = letters[bytes - 2][random_below(&random, 4)];
