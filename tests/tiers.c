@@ -206,7 +206,8 @@ static void every_tuple(uint32_t length, void (*place)(const uint32_t *tuple, ui
 /* --- what is ill-formed -------------------------------------------------------------------------------------------- */
 
 /* Bytes at and around the limits of what may stand where. */
-static const uint8_t strangers[] = {0, 'a', 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC3, 0xE0, 0xE3, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8, 0xFF};
+static const uint8_t strangers[] = {0,    'a',  0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1,
+                                    0xC3, 0xE0, 0xE3, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8, 0xFF};
 
 /* A text with each of them at every byte from one on, or that byte left out. */
 static void break_from(const uint8_t *whole, size_t length, size_t at)

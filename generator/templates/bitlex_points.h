@@ -253,7 +253,7 @@ BITLEX_INLINE int NAME(fours)(const bitlex_weights *k, uint32_t *points, const u
     for (i = 0; i < 2; i++) {
         const __m256i bytes = NAME(load_half)(p + 32 * i);
         const __m256i two = _mm256_maddubs_epi16(_mm256_and_si256(bytes, _mm256_set1_epi32(0x3F3F3F07)), k->weights);
-        const __m256i four = _mm256_madd_epi16(two, _mm256_set1_epi32(0x00011000));
+        const __m256i four = _mm256_madd_epi16(two, _mm256_set1_epi32(0x00011000)); /* 4096 times the first two bytes, and the last two */
         const __m256i other = _mm256_xor_si256(_mm256_and_si256(bytes, _mm256_set1_epi32((int)0xC0C0C0F8)), _mm256_set1_epi32((int)0x808080F0));
         const __m256i outside = _mm256_sub_epi32(_mm256_srli_epi32(four, 16), _mm256_set1_epi32(1)); /* the plane, less one: up to 15 */
         wrong = _mm256_or_si256(wrong, _mm256_or_si256(other, _mm256_andnot_si256(_mm256_set1_epi32(15), outside)));
