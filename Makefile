@@ -90,13 +90,15 @@ $(PY):
 	@$(PYTHON) -m venv $(VENV)
 
 $(CORE): | $(PY)
-	@test ! -e $(DEV) && echo "installing bitlex in $(VENV)" && $(PY) -m pip install -q --disable-pip-version-check -e . || test -e $(DEV)
+	@echo "installing bitlex in $(VENV)"
+	@$(PY) -m pip install -q --disable-pip-version-check -e .
 	@touch $@
 
-$(DEV): | $(PY)
-	@echo "installing bitlex and what its tests need in $(VENV)"
-	@$(PY) -m pip install -q --disable-pip-version-check -e '.[dev]'
-	@touch $@ $(CORE)
+# pip sees that bitlex is there, and does not build it again.
+$(DEV): $(CORE)
+	@echo "installing what its tests need in $(VENV)"
+	@$(PY) -m pip install -q --disable-pip-version-check 'bitlex[dev]'
+	@touch $@
 
 # What is measured against is optional, and not to be had everywhere: each package is tried by itself where all at once do not install.
 build/%/installed: bench/tokens/%.txt
@@ -107,12 +109,11 @@ build/%/installed: bench/tokens/%.txt
 	done < $<
 	@touch $@
 
-$(BENCH): | $(PY)
-	@echo "installing bitlex and what it is measured against in $(VENV)"
-	@$(PY) -m pip install -q --disable-pip-version-check -e '.[bench]' || { \
-		$(PY) -m pip install -q --disable-pip-version-check -e . && \
+$(BENCH): $(CORE)
+	@echo "installing what it is measured against in $(VENV)"
+	@$(PY) -m pip install -q --disable-pip-version-check 'bitlex[bench]' || \
 		$(PY) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['bench'], sep='\n')" | \
 		while read -r package; do \
 			$(PY) -m pip install -q --disable-pip-version-check "$$package" 2> /dev/null || echo "not to be had here: $$package"; \
-		done; }
-	@touch $@ $(CORE)
+		done
+	@touch $@

@@ -4,16 +4,30 @@ It is optional: where no compiler or no Python.h is, bitlex is installed without
 Setuptools does so for `pip install .`; for `pip install -e .` it would still look for the file that was not built, hence OptionalExtension.
 """
 
+import os
 import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
 
+def at_once(compile: Callable[..., list[str]], sources: list[str], *arguments: Any, **options: Any) -> list[str]:
+    """The objects of the sources, as many made at a time as there are processors; the largest sources first, which take the longest."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        largest = sorted(sources, key=os.path.getsize, reverse=True)
+        made = dict(zip(largest, pool.map(lambda source: compile([source], *arguments, **options), largest), strict=True))
+    return [name for source in sources for name in made[source]]
+
+
 class OptionalExtension(build_ext):
     def build_extensions(self) -> None:
+        self.compiler.compile = partial(at_once, self.compiler.compile)
         super().build_extensions()
         self.extensions = [found for found in self.extensions if Path(self.get_ext_fullpath(found.name)).exists()]
 

@@ -18,11 +18,11 @@ Source: `SetUnion`, `Branch._reduce_to_set`, `_check_firstset` and `get_firstset
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from .classes import Combine, Expression, Named, Points, dot
-from .codeset import ALL, EMPTY, CodeSet
+from .codeset import ALL, CodeSet, union
 from .tree import Alternate, Atomic, Concat, Leaf, Look, Node, Repeat
 
 __all__ = ["among", "by_case", "class_of_several", "misread", "starts"]
@@ -146,13 +146,6 @@ def is_open(what: Expression, read: Read) -> bool:
         alone = len(what.members) == 1 and isinstance(what.members[0], Points)
         return (alone and not is_one(what, False)) or has_complements(unwrapped(what.members), read)
     return what in (dot(False), dot(True))
-
-
-def union(sets: Iterable[CodeSet]) -> CodeSet:
-    found = EMPTY
-    for points in sets:
-        found |= points
-    return found
 
 
 def beginning(node: Node) -> tuple[list[Leaf], bool]:

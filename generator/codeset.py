@@ -15,7 +15,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-__all__ = ["ALL", "EMPTY", "LAST", "CodeSet"]
+__all__ = ["ALL", "EMPTY", "LAST", "CodeSet", "union"]
 
 LAST = 0x10FFFF
 
@@ -104,3 +104,8 @@ class CodeSet:
 
 EMPTY = CodeSet()
 ALL = CodeSet([(0, LAST)])
+
+
+def union(sets: Iterable[CodeSet]) -> CodeSet:
+    """All of them at once: one sort, where `|` would sort as many times as there are sets."""
+    return CodeSet(pair for points in sets for pair in points.ranges)

@@ -19,7 +19,7 @@ from functools import cache
 from .anchors import anchor
 from .by_case import among, by_case, class_of_several, misread, starts
 from .classes import Combine, Expression, Named, Points
-from .codeset import EMPTY, CodeSet
+from .codeset import EMPTY, CodeSet, union
 from .dialects import Dialect
 from .errors import PatternError
 from .properties import Properties
@@ -87,6 +87,14 @@ def combined(left: CodeSet, how: str, right: CodeSet) -> CodeSet:
         case "difference":
             return left - right
     return (left | right) - (left & right)
+
+
+@cache  # each \b asks for it
+def words(properties: Properties, joiners: bool, latin1_numbers: bool) -> CodeSet:
+    names = ("Alphabetic", "M", "Nd", "Pc") + (("Join_Control",) if joiners else ())
+    found = [points for name in names if (points := properties.property(name)) is not None]
+    assert len(found) == len(names)
+    return union(found) | (CodeSet.of(0xB2, 0xB3, 0xB9, 0xBC, 0xBD, 0xBE) if latin1_numbers else EMPTY)
 
 
 class Resolver:
@@ -228,13 +236,8 @@ class Resolver:
         return self.property("Zs", span) | CodeSet.of("\t")
 
     def word(self, bare: bool) -> CodeSet:
-        """\\\\w, UTS #18 Annex C, with what the dialect adds or leaves out."""
-        points = EMPTY
-        for name in ("Alphabetic", "M", "Nd", "Pc") + (("Join_Control",) if self.dialect.word_joiners else ()):
-            points |= self.property(name, (0, 0))
-        if bare and self.dialect.word_latin1_numbers:
-            points |= CodeSet.of(0xB2, 0xB3, 0xB9, 0xBC, 0xBD, 0xBE)
-        return points
+        """\\w, UTS #18 Annex C, with what the dialect adds or leaves out."""
+        return words(self.properties, self.dialect.word_joiners, bare and self.dialect.word_latin1_numbers)
 
     def posix(self, name: str, span: Span) -> CodeSet:
         def get(*names: str) -> CodeSet:

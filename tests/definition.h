@@ -7,18 +7,12 @@
 #define DEFINITION_H
 
 #include "bitlex.h"
+#include "tiered.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static uint32_t below(uint32_t limit); /* any number under the limit */
-
-static void *exactly(size_t size)
-{
-    void *memory = malloc(size ? size : 1);
-    if (memory == NULL) exit(2);
-    return memory;
-}
 
 /* --- the definition -------------------------------------------------------------------------------------------- */
 
@@ -190,36 +184,6 @@ static int check_as(const bitlex_machine *m, const void *text, size_t length, bi
     }
     free(scratch);
     return wrong || check_parts(m, text, length, encoding, cursor, expected, count);
-}
-
-/* A machine as it is, with no lanes, and on every tier that this processor has: made once, for any number of texts, and not to be moved. */
-typedef struct {
-    bitlex_machine machines[2 + BITLEX_AVX512];
-    void *memory[2 + BITLEX_AVX512];
-    int tiers[2 + BITLEX_AVX512], count;
-} tiered;
-
-static void on_every_tier(tiered *all, const bitlex_machine *m)
-{
-    int tier;
-    all->machines[0] = *m;
-    all->memory[0] = NULL;
-    all->tiers[0] = BITLEX_PORTABLE;
-    all->count = 1;
-    for (tier = BITLEX_PORTABLE; tier <= BITLEX_AVX512; tier++) {
-        const int i = all->count;
-        all->machines[i] = *m;
-        all->memory[i] = exactly(bitlex_lanes_size());
-        all->tiers[i] = tier;
-        memset(all->memory[i], 0xA5, bitlex_lanes_size()); /* whatever the caller's memory held */
-        if ((int)bitlex_accelerate(all->machines + i, all->memory[i], (bitlex_tier)tier) == tier) all->count++;
-        else free(all->memory[i]);
-    }
-}
-
-static void free_tiers(tiered *all)
-{
-    while (all->count > 0) free(all->memory[--all->count]);
 }
 
 /* 1 + the tier that gives other pieces than the definition, or 0. */

@@ -166,8 +166,9 @@ def ours(pattern: str, name: str = "oniguruma", unicode: str = "16.0") -> CodeSe
 
 
 def theirs(pattern: str) -> CodeSet:
-    gaps = Tokenizers((Step("Split", regex=pattern, behavior="removed"),)).made.pre_tokenize_str(EVERY)
-    return SCALARS - CodeSet((ord(piece[0]), ord(piece[-1])) for piece, _ in gaps)
+    made, part = Tokenizers((Step("Split", regex=pattern, behavior="removed"),)).made, 16_384  # all at once take twice as long
+    gaps = (gap for at in range(0, len(EVERY), part) for gap, _ in made.pre_tokenize_str(EVERY[at : at + part]))
+    return SCALARS - CodeSet((ord(gap[0]), ord(gap[-1])) for gap in gaps)
 
 
 CLASSES = (

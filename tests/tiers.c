@@ -4,12 +4,14 @@
  *     tiers alone LENGTH     the same with nothing else in the text, at every offset up to the end of the second block
  *     tiers points           every code point, in every encoding, also behind a letter, a blank and a digit
  *     tiers broken           a text of characters of one byte to four in which one byte is another, or missing: every one of them
+ *     tiers runs             the same in runs of characters of two bytes, of three and of four
  *
  * In: machines, linked and listed in families.h, as X(name) a line. Out: a line for each machine and tier, or the first
  * difference and 1. Compile it with small blocks, so that borders of blocks and of lanes are met soon, and with
  * -DBITLEX_LANES_FROM=1. A cell is represented by its first code point, in short tuples by its last one, too.
  */
 #include "bitlex.h"
+#include "tiered.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,17 +33,9 @@ static const char *const tier_names[] = {"portable", "neon", "avx2", "avx512"};
 static const uint32_t fillers[] = {'a', ' ', '7', '\n', 0x4E00};
 
 static const bitlex_machine *machine;
-static bitlex_machine fast;
-static bitlex_tier tier;
+static tiered tiers;
 static bitlex_cursor cursor;
 static unsigned long texts;
-
-static void *exactly(size_t size)
-{
-    void *memory = malloc(size ? size : 1);
-    if (memory == NULL) exit(2);
-    return memory;
-}
 
 /* Code points -> a text allocated to the byte; its length in units. A surrogate is three bytes, which are ill-formed. */
 static size_t encode(const uint32_t *points, size_t n, bitlex_encoding encoding, uint8_t **text)
@@ -69,21 +63,24 @@ static size_t encode(const uint32_t *points, size_t n, bitlex_encoding encoding,
     return length;
 }
 
-/* All ends, or pairs, as 32 and as 64 bits; their number. */
+/* All ends, or pairs, as 32 bits, and as 64 where `wide` is room for them; their number. */
 static size_t run(const bitlex_machine *m, const void *text, size_t length, bitlex_encoding encoding, uint32_t *narrow, uint64_t *wide)
 {
     void *scratch = exactly((size_t)bitlex_scratch_size(m, length));
     const size_t each = m->drops ? 2 : 1;
-    size_t n, done;
+    size_t n, done, again;
     bitlex_begin(&cursor, m, text, length, encoding, scratch);
     for (done = 0; done <= length; done += n) {
         n = m->drops ? bitlex_next_pairs32(&cursor, narrow + 2 * done, 300) : bitlex_next32(&cursor, narrow + done, 300);
         if (n == 0) break;
     }
-    bitlex_begin(&cursor, m, text, length, encoding, scratch);
-    for (done = 0; done <= length; done += n) {
-        n = m->drops ? bitlex_next_pairs(&cursor, wide + 2 * done, 300) : bitlex_next(&cursor, wide + done, 300);
-        if (n == 0) break;
+    if (wide != NULL) {
+        bitlex_begin(&cursor, m, text, length, encoding, scratch);
+        for (again = 0; again <= length; again += n) {
+            n = m->drops ? bitlex_next_pairs(&cursor, wide + 2 * again, 300) : bitlex_next(&cursor, wide + again, 300);
+            if (n == 0) break;
+        }
+        if (again != done) done = length + 1; /* more than any text has */
     }
     free(scratch);
     return done * each;
@@ -93,21 +90,24 @@ static size_t run(const bitlex_machine *m, const void *text, size_t length, bitl
 static void compare_text(const uint8_t *text, size_t length, bitlex_encoding encoding, const uint32_t *shown, size_t n)
 {
     const size_t room = 2 * length + 1000;
-    uint32_t *narrow = exactly(8 * room);
-    uint64_t *wide = exactly(16 * room);
-    const size_t expected = run(machine, text, length, encoding, narrow, wide);
-    const size_t got = run(&fast, text, length, encoding, narrow + room, wide + room);
+    uint32_t *expected = exactly(4 * room), *narrow = exactly(4 * room);
+    uint64_t *wide = exactly(8 * room);
+    const size_t count = run(tiers.machines, text, length, encoding, expected, NULL);
     size_t i;
+    int other;
     texts++;
-    for (i = 0; i < expected && i < got && narrow[i] == narrow[room + i] && wide[i] == wide[room + i] && narrow[i] == wide[i]; i++) {}
-    if (expected != got || i < expected) {
+    for (other = 1; other < tiers.count; other++) {
+        const size_t got = run(tiers.machines + other, text, length, encoding, narrow, wide);
+        for (i = 0; i < count && i < got && expected[i] == narrow[i] && expected[i] == wide[i]; i++) {}
+        if (count == got && i == count) continue;
         printf("%s, %s: offset %lu of %lu (%lu without tables) differs, encoding %d, length %lu, from", machine->name,
-               tier_names[tier], (unsigned long)i, (unsigned long)got, (unsigned long)expected, (int)encoding, (unsigned long)length);
+               tier_names[tiers.tiers[other]], (unsigned long)i, (unsigned long)got, (unsigned long)count, (int)encoding,
+               (unsigned long)length);
         for (i = 0; i < n && i < 40; i++) printf(" %lX", (unsigned long)shown[i]);
         printf("\n");
         exit(1);
     }
-    free(narrow), free(wide);
+    free(expected), free(narrow), free(wide);
 }
 
 static void compare(const uint32_t *points, size_t n, bitlex_encoding encoding)
@@ -292,24 +292,21 @@ static void every_point(uint32_t before)
 
 int main(int argc, char **argv)
 {
-    void *memory = exactly(bitlex_lanes_size());
     const uint32_t length = argc > 2 ? (uint32_t)atoi(argv[2]) : 2;
     size_t i;
+    int other;
     if (argc < 2) return 2;
     for (i = 0; i < sizeof machines / sizeof machines[0]; i++) {
         machine = machines[i];
-        for (tier = BITLEX_PORTABLE; tier <= BITLEX_AVX512; tier++) {
-            fast = *machine;
-            if (bitlex_accelerate(&fast, memory, tier) != tier) continue;
-            texts = 0;
-            if (strcmp(argv[1], "tuples") == 0) every_tuple(length, everywhere);
-            if (strcmp(argv[1], "alone") == 0) every_tuple(length, alone);
-            if (strcmp(argv[1], "broken") == 0) every_break();
-            if (strcmp(argv[1], "runs") == 0) every_break_of_a_run();
-            if (strcmp(argv[1], "points") == 0) every_point(0), every_point('a'), every_point(' '), every_point('7');
-            printf("%s %s %lu\n", machine->name, tier_names[tier], texts);
-        }
+        on_every_tier(&tiers, machine);
+        texts = 0;
+        if (strcmp(argv[1], "tuples") == 0) every_tuple(length, everywhere);
+        if (strcmp(argv[1], "alone") == 0) every_tuple(length, alone);
+        if (strcmp(argv[1], "broken") == 0) every_break();
+        if (strcmp(argv[1], "runs") == 0) every_break_of_a_run();
+        if (strcmp(argv[1], "points") == 0) every_point(0), every_point('a'), every_point(' '), every_point('7');
+        for (other = 1; other < tiers.count; other++) printf("%s %s %lu\n", machine->name, tier_names[tiers.tiers[other]], texts);
+        free_tiers(&tiers);
     }
-    free(memory);
     return 0;
 }
