@@ -5,8 +5,8 @@
 
 In: sources, options, and what the program needs of compiler, linker and kernel (`needs`: options, too). Out: the program, or a skip that
 says what is missing. Invariant: only a program of one empty function decides what is missing, built and run with `needs`; so a mistake in
-our own sources is always a failure. What is the same in many programs and takes long to compile, bitlex_lanes.c, is compiled once in a run
-of pytest for each set of options; those that other sources have besides are `apart`. Rejected: to read from the compiler's messages why it
+our own sources is always a failure. What is the same in many programs and takes long to compile, bitlex_lanes.c and what is named as `once`,
+is compiled once in a run of pytest for each set of options; those that other sources have besides are `apart`. Rejected: to read from the compiler's messages why it
 failed.
 """
 
@@ -81,8 +81,9 @@ def compiled_once(folder: Path, source: Path, *command: str) -> Path:
 
 
 def build(
-    program: Path, sources: Iterable[Path], *options: str, apart: tuple[str, ...] = (), needs: tuple[str, ...] = (), by: str | None = None
-) -> Path:
+    program: Path, sources: Iterable[Path], *options: str, once: Iterable[Path] = (), apart: tuple[str, ...] = (), needs: tuple[str, ...] = (),
+    by: str | None = None,
+) -> Path:  # fmt: skip
     by = by if by is not None else compiler()
     missing = lacks(by, needs) if needs else ""
     if missing:
@@ -90,9 +91,11 @@ def build(
     command, sources = [by, *WARNINGS, *options, *needs], list(sources)
     if LANES in sources:
         apart += (ROOM,)
-        if objects is not None:
-            sources[sources.index(LANES)] = compiled_once(objects, LANES, *command)
-    compile_by(*command, *apart, *map(str, sources), "-o", str(program))
+        sources.remove(LANES)
+        once = (*once, LANES)
+    if objects is not None:
+        once = [compiled_once(objects, source, *command) for source in once]
+    compile_by(*command, *apart, *map(str, sources), *map(str, once), "-o", str(program))
     return program
 
 
