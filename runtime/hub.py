@@ -24,10 +24,10 @@ def tokenizer_json(source: Any) -> Any:
     if not isinstance(source, (str, os.PathLike)):
         return source
     path = Path(source)
-    if path.is_dir():
+    if os.path.isdir(source):
         return path / FILE
-    if path.exists() or not NAME.fullmatch(str(source)) or path.suffix in FILES:
-        return path
+    if os.path.exists(source) or not NAME.fullmatch(str(source)) or path.suffix in FILES:
+        return source
     return fetch(str(source))
 
 

@@ -110,22 +110,35 @@ class Tokenizer:
         be replaced meanwhile, as `save` does it, but not be written into.
         """
         from .opening import may_wait
-        from .saving import KIND, is_saved, load_saved
-        from .vocabularies import load, read
+        from .saving import is_saved, load_saved
+        from .vocabularies import load
 
         path = os.fsdecode(path)  # a number would be a file that is open already, such as standard input
         refuse_name(path)
         if may_wait(path):  # a pipe, which can be read but once
             with open(path, "rb") as file:
-                data = file.read()
-            if data.startswith(KIND):
-                raise VocabularyError(f"{path}: a saved tokenizer is mapped into memory, so it must be a file")
-            return cls._of_file(path, read(data, path, **options))
+                return cls._of_content(file.read(), path, options)
         if is_saved(path):
             if options:
                 raise TypeError(f"{next(iter(options))}= goes with other files: a saved tokenizer is complete")
             return load_saved(path)
         return cls._of_file(path, load(path, **options))
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview, **options: Any) -> Tokenizer:
+        """The tokenizer of what such a file holds, fetched from wherever it is. Of a saved one, there must be a file."""
+        if isinstance(data, str):
+            raise TypeError("expected the content of a file as bytes, got str; Tokenizer.from_file takes its path")
+        return cls._of_content(bytes(memoryview(data)), "bytes in memory", options)
+
+    @classmethod
+    def _of_content(cls, data: bytes, where: str, options: dict[str, Any]) -> Tokenizer:
+        from .saving import KIND
+        from .vocabularies import read
+
+        if data.startswith(KIND):
+            raise VocabularyError(f"{where}: a saved tokenizer is mapped into memory, so it must be a file")
+        return cls._of_file(where, read(data, where, **options))
 
     @classmethod
     def from_tiktoken(cls, source: Any, **options: Any) -> Tokenizer:
@@ -658,7 +671,10 @@ def refuse_name(path: Any) -> None:
     """What may be said of a name that is that of no file: which encoding it may stand for, and what takes it."""
     if isinstance(path, (str, os.PathLike)) and not os.path.exists(path):
         from .compat.openai import similar
+        from .vocabularies import refuse_content
 
+
+        refuse_content(path)
         encoding = similar(os.fsdecode(path))
         if encoding is not None:
             raise FileNotFoundError(f"{path}: no such file; did you mean Tokenizer.from_tiktoken({encoding!r})?")

@@ -660,6 +660,28 @@ def test_options_are_for_rank_files(tmp_path: Path) -> None:
         load(tmp_path / "nothing")
 
 
+def test_content_instead_of_a_path(tmp_path: Path) -> None:
+    path, data = tmp_path / "{\n}", made_file({})
+    ranks_of_words = rank_file(ranks())
+    ours = Tokenizer.from_bytes(bytearray(data))
+    assert ours.encode("the 12") == Tokenizer.from_huggingface(tokenizers.Tokenizer.from_buffer(data)).encode("the 12")
+    assert Tokenizer.from_bytes(ranks_of_words, pattern=PATTERN, special={}).encode("the12") == [257, 263]
+    ours.save(path)  # there may be such a file
+    assert Tokenizer.from_file(str(path)).encode("the") == ours.encode("the")
+    others: list[Callable[..., Any]] = [Tokenizer.from_huggingface, Tokenizer.from_tiktoken, Tokenizer.from_tekken, Tokenizer.from_minbpe, load]
+    for make in (Tokenizer.from_file, *others):
+        for content in (data, ranks_of_words):
+            with pytest.raises(VocabularyError, match=r"^'.{20,30}'\.\.\. is the content of a file, not its path; Tokenizer\.from_bytes takes"):
+                make(content.decode())
+    for make in others:
+        with pytest.raises(TypeError, match=r"expected a path, got bytes; Tokenizer\.from_bytes takes the content of a file"):
+            make(data)
+    with pytest.raises(TypeError, match=r"as bytes, got str; Tokenizer\.from_file takes its path"):
+        Tokenizer.from_bytes(data.decode())  # type: ignore[arg-type]
+    with pytest.raises(VocabularyError, match="bytes in memory: a saved tokenizer is mapped into memory, so it must be a file"):
+        Tokenizer.from_bytes(path.read_bytes())
+
+
 def test_a_truncated_tokenizer_json_is_an_error_at_any_place() -> None:
     data = made_file(FILES["template"])
     for end in range(0, len(data) - 1, 97):

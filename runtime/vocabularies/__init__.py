@@ -45,6 +45,7 @@ def load(
     VocabularyError (a ValueError) for a file that is malformed or not supported; OSError for one that cannot be read.
     """
     if isinstance(source, (str, os.PathLike)):
+        refuse_content(source)
         path = os.fspath(source)
         with open(path, "rb") as file:
             data = file.read()
@@ -59,7 +60,15 @@ def load(
         from .huggingface import of_tokenizer
 
         return of_tokenizer(source, name)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        raise TypeError(f"expected a path, got {type(source).__name__}; Tokenizer.from_bytes takes the content of a file")
     raise TypeError(f"expected a path, a tiktoken.Encoding or a tokenizers.Tokenizer, got {type(source).__name__}")
+
+
+def refuse_content(path: str | os.PathLike[str]) -> None:
+    """A str that is what a file holds, and not where that is: the OSError for a path so long would show all of it."""
+    if isinstance(path, str) and (path.lstrip()[:1] == "{" or "\n" in path) and not os.path.exists(path):
+        raise VocabularyError(f"{path[:20]!r}... is the content of a file, not its path; Tokenizer.from_bytes takes content, as bytes")
 
 
 def read(
