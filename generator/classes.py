@@ -79,12 +79,12 @@ def escape(pattern: str, at: int, dialect: Dialect, in_class: bool) -> tuple[Exp
         if close < 0:
             fail("this property name is not closed", pattern, at, at + 3)
         name, negated = pattern[at + 3 : close], c == "P"
-        if "=" in name and dialect.name == "oniguruma":
+        if "=" in name and not dialect.property_values:
             fail("this engine knows properties by one name alone", pattern, at, close + 1, "write \\p{Lu} or \\p{Latin}")
         if name.startswith("^"):
             name, negated = name[1:], not negated
         return Named("property", name, negated, (at, close + 1)), close + 1
-    if c in "pP" and dialect.name == "python" and pattern[at + 2 : at + 3] not in tuple("CLMNPSZ"):  # to the module, a letter p
+    if c in "pP" and "small properties" in dialect.refuses and pattern[at + 2 : at + 3] not in tuple("CLMNPSZ"):
         fail("a property needs a name", pattern, at, at + 2, "write \\p{L}, or \\pL with a capital letter")
     if c in "pP" and dialect.bare_property and pattern[at + 2 : at + 3].isalpha():
         return Named("property", pattern[at + 2], c == "P", (at, at + 3)), at + 3
@@ -92,14 +92,14 @@ def escape(pattern: str, at: int, dialect: Dialect, in_class: bool) -> tuple[Exp
         if dialect.bare_property:
             fail("a property needs a name", pattern, at, at + 2, "write \\p{L}")
         return literal(ord(c)), at + 2
-    if c in "He" and dialect.name == "python":
+    if c in dialect.unknown:
         fail(f"this engine knows no \\{c}", pattern, at, at + 2, f"write {c} for the character")
     if c in "sSdDwWhH":
         kind = "class escape" if in_class else "escape"
         return Named(kind, c.lower(), c.isupper(), (at, at + 2)), at + 2
     if c in CONTROLS:
         return literal(CONTROLS[c]), at + 2
-    if c == "U" and dialect.name == "oniguruma":
+    if c == "U" and not dialect.long_escape:
         return literal(ord(c)), at + 2
     if c in "xu" and c not in dialect.braced and pattern[at + 2 : at + 3] == "{":
         fail(f"this engine knows no \\{c}{{...}}", pattern, at, at + 3, "write \\x41 or \\u0041")
@@ -134,9 +134,9 @@ def hexadecimal(pattern: str, at: int, c: str, dialect: Dialect) -> tuple[Expres
         value = -1
     if not 0 <= value <= LAST:
         fail("this is not a code point in hexadecimal", pattern, at, max(after, at + 2), "write \\x41 or \\u0041")
-    if value > 0x7F and after == at + 4 and dialect.name == "oniguruma":
+    if value > 0x7F and after == at + 4 and not dialect.hex_code_points:
         fail(f"to this engine, \\x{digits} is a byte of a character", pattern, at, after, f"write \\x{{{digits}}} for the code point")
-    if 0xD800 <= value < 0xE000 and dialect.name == "fancy":
+    if 0xD800 <= value < 0xE000 and not dialect.surrogates:
         fail("this engine knows no surrogates", pattern, at, after, "of a pair, write the character that it stands for")
     return literal(value), after
 
@@ -189,7 +189,7 @@ def union(members: list[Expression]) -> Expression:
 def class_member(pattern: str, at: int, dialect: Dialect, depth: int) -> tuple[Expression, int]:
     if (close := posix_end(pattern, at, dialect)) > 0:
         name = pattern[at + 2 : close]
-        refuse_range(pattern, at, close + 2, dialect, dialect.name == "oniguruma")
+        refuse_range(pattern, at, close + 2, dialect, "ranges from classes" in dialect.refuses)
         return Named("posix", name.removeprefix("^"), name.startswith("^"), (at, close + 2)), close + 2
     if pattern[at] == "[" and dialect.class_sets:
         return parse_class(pattern, at, dialect, depth + 1)
@@ -221,9 +221,9 @@ def posix_end(pattern: str, at: int, dialect: Dialect) -> int:
     close = pattern.find(":]", at)
     if pattern.startswith("[:", at) and close > 0 and pattern[at + 2 : close].removeprefix("^").isalpha():
         return close
-    if dialect.name == "oniguruma" and pattern.startswith("[:^:]", at):
+    if "nameless classes" in dialect.refuses and pattern.startswith("[:^:]", at):
         fail("this class has no name", pattern, at, at + 5, "write \\[ for the character")
-    if dialect.name == "python" and (found := QUALIFIED.match(pattern, at)) is not None:
+    if "qualified classes" in dialect.refuses and (found := QUALIFIED.match(pattern, at)) is not None:
         fail("this engine reads a property here", pattern, at, found.end(), "write \\p{...} for one, or \\[ for the character")
     return 0
 

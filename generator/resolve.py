@@ -244,20 +244,20 @@ class Resolver:
             return CodeSet(r for n in names for r in self.property(n, span).ranges)
 
         graph = ~get("White_Space", "Cc", "Cn", "Cs")
-        python = self.dialect.name == "python"
-        digit = CodeSet([(0x30, 0x39)]) if python else get("Nd")
-        symbols = get("S") - get("Alphabetic") if python else get("S")
+        compatible = self.dialect.posix == "compatible"
+        digit = CodeSet([(0x30, 0x39)]) if compatible else get("Nd")
+        symbols = get("S") - get("Alphabetic") if compatible else get("S")
         known = {
             "alpha": get("Alphabetic"), "digit": digit, "alnum": get("Alphabetic") | digit, "space": get("White_Space"),
             "blank": get("Zs") | CodeSet.of("\t"), "cntrl": get("Cc"), "punct": get("P") | symbols, "graph": graph,
             "print": graph | get("Zs"), "xdigit": CodeSet([(0x30, 0x39), (0x41, 0x46), (0x61, 0x66)]), "word": self.word(bare=False),
             "ascii": CodeSet([(0, 0x7F)]),
         }  # fmt: skip
-        if not self.dialect.posix_unicode:
+        if self.dialect.posix == "ascii":
             known |= {"upper": CodeSet([(0x41, 0x5A)]), "lower": CodeSet([(0x61, 0x7A)])}
         if name not in known:
             raise PatternError(f"[:{name}:] is not supported", self.pattern, span, f"{', '.join(known)} are")
-        if self.dialect.posix_unicode:
+        if self.dialect.posix != "ascii":
             return known[name]
         ascii_punctuation = CodeSet([(0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E)])
         return ascii_punctuation if name == "punct" else known[name] & CodeSet([(0, 0x7F)])

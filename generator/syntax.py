@@ -101,7 +101,7 @@ class Reader:
                 flags = replace(flags, dotall=value)
             elif letter == "m":
                 flags = replace(flags, multiline=value)
-            elif letter != "u" or not value or self.dialect.name == "oniguruma":
+            elif letter != "u" or not value or not self.dialect.unicode_flag:
                 self.fail(f"flag {letter!r} is not supported in the {self.dialect.name} dialect", start, self.at,
                           f"i{', m and s' if self.dialect.dotall_flag else ' and m'} are; write the pattern without the flag")  # fmt: skip
         return flags
@@ -115,7 +115,7 @@ class Reader:
             return Leaf(what, flags.fold, (start, self.at))
         if c in "*+?" or (c == "{" and self.count() is not None):
             self.fail("nothing to repeat before this", start, start + 1, f"write \\{c} for the character")
-        if self.dialect.name == "python" and FUZZY.match(self.pattern, start):
+        if "approximate matches" in self.dialect.refuses and FUZZY.match(self.pattern, start):
             self.fail("this asks for approximate matches", start, start + 1, "write \\{ for the character")
         self.at = start + 1
         if c == ".":
@@ -126,7 +126,7 @@ class Reader:
             return Leaf(literal(ord(c)), flags.fold, (start, self.at))
         letter = self.pattern[self.at : self.at + 1]
         edge = letter in tuple("<>") and self.dialect.word_edges
-        if letter in tuple("AGbB") or letter == "Z" or (letter == "z" and self.dialect.small_z) or edge:
+        if letter in tuple("AGbBZz") or edge:
             self.at += 1
             if letter in "bB" and self.ahead("{"):
                 self.fail("this kind of word boundary is not supported", start, self.at + 1)
@@ -143,7 +143,7 @@ class Reader:
             if self.ahead(opening):
                 self.at += len(opening)
                 body = self.closed(flags, depth, start)
-                if self.captured > start and opening == "(?<!" and self.dialect.name == "oniguruma":
+                if self.captured > start and opening == "(?<!" and "groups behind (?<!" in self.dialect.refuses:
                     self.fail("this engine keeps no group of a negative lookbehind", self.captured, self.at, "write (?:...)")
                 return Look(body, ahead, negative, (start, self.at))
         if self.ahead("(?>"):
@@ -165,7 +165,7 @@ class Reader:
         for opening, close in (("(?P<", ">"), ("(?<", ">"), ("(?'", "'")):
             end = self.pattern.find(close, start + len(opening))
             if self.ahead(opening) and self.pattern[start + len(opening) : end].isidentifier():
-                if opening == {"oniguruma": "(?P<", "python": "(?'"}.get(self.dialect.name):
+                if opening not in self.dialect.group_names:
                     self.fail("this engine has another way to name a group", start, start + 3, "write (?<name>...), or (?:...)")
                 self.at, self.captured = end + 1, start
                 return flags, True
@@ -178,7 +178,7 @@ class Reader:
                           kind, "recursion is not supported" if kind.isdigit() else "this kind of group is not known")  # fmt: skip
             self.fail(reason, start, start + 3, "groups, (?:...), (?i:...), (?>...), lookahead and one-character lookbehind are supported")
         self.at = colon + 1
-        return self.flags(letters, flags, start), bool(letters) and self.dialect.name == "oniguruma"
+        return self.flags(letters, flags, start), bool(letters) and self.dialect.flag_groups
 
     def closed(self, flags: Flags, depth: int, start: int) -> Node:
         body = self.alternation(flags, depth + 1)
@@ -211,7 +211,7 @@ class Reader:
                     self.fail("the upper bound is below the lower one", start, self.at)
             else:
                 break
-            if quantified and self.dialect.name != "oniguruma":
+            if quantified and not self.dialect.stacks:
                 self.fail("two quantifiers in a row", start, self.at, "put a group around the first: (?:...)")
             if is_place(item, self.dialect):
                 self.fail("this engine does not repeat what is but a place in the text", item.span[0], self.at, "leave the quantifier out")
@@ -228,11 +228,11 @@ def is_place(node: Node, dialect: Dialect) -> bool:
     """What the engine has no quantifier for."""
     match node:
         case Look():
-            return dialect.name != "python"
+            return "look" in dialect.unrepeated
         case Anchor(what):
-            return dialect.name == "oniguruma" or (dialect.name == "fancy" and what == "G")
+            return "anchor" in dialect.unrepeated or ("start" in dialect.unrepeated and what == "G")
         case Concat(()):
-            return dialect.name == "fancy"
+            return "nothing" in dialect.unrepeated
         case Alternate(branches):
-            return dialect.name == "oniguruma" and any(is_place(one, dialect) for one in branches)
+            return "branches" in dialect.unrepeated and any(is_place(one, dialect) for one in branches)
     return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 
 from engines import fastest
-from generator import Step, compile_steps, steps_from_pre_tokenizer
+from generator import PatternError, Step, compile_pattern, compile_steps, steps_from_pre_tokenizer
 from generator.codeset import CodeSet
+from generator.dialects import DIALECTS, PECULIAR
 from oracle import Module, Tiktoken, Tokenizers
 from texts import TORTURE, random_texts, representatives, tuples
 
@@ -79,3 +81,24 @@ def test_invented_patterns(pattern: str, dialect: str) -> None:
         wanted = definition(text)
         assert engine(text) == wanted, text
         assert reference(text) == (wanted if dialect == "oniguruma" else [text[a:b] for a, b in wanted]), text
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_is_refused_in_one_dialect_alone(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the engine refuses it, or reads it in a way of its own, is tried in the tests of the references."""
+
+    def reason(pattern: str) -> str:
+        try:
+            compile_pattern(pattern, dialect=dialect)
+        except PatternError as error:
+            return error.reason
+        return ""
+
+    rules = DIALECTS[dialect]
+    assert set(rules.refuses) <= set(PECULIAR)
+    for name in rules.refuses:
+        said = reason(PECULIAR[name])
+        assert said
+        monkeypatch.setitem(DIALECTS, dialect, dataclasses.replace(rules, refuses=tuple(other for other in rules.refuses if other != name)))
+        assert reason(PECULIAR[name]) != said, name
+        monkeypatch.setitem(DIALECTS, dialect, rules)

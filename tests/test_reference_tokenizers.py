@@ -236,15 +236,18 @@ def theirs_on(pattern: str, text: str) -> list[tuple[int, int]]:
 WITNESSES = {
     "passes_empty": ("b(?:c||a)+", "bcac"), "possessive_counts": ("a{1,2}+", "xaaaaax"), "lazy_exact": ("a{2}?", "xab"), "class_sets": ("[a[b]]+", "ab]x"), "class_difference": ("[a~~b]+", "a~b"),
     "bare_property": (r"\pL", "pLxp"), "bare_count": ("a{,}b", "xaab a{,}b"), "caret": ("^", "a\nb\n"), "dollar": ("$", "a\nb\n"),
-    "capital_z": (r"a\Z", "ba\n", "ba\n\n"), "small_z": (r"a\z", "a\nza"), "word_edges": (r"\<a", "a <a"), "class_leading": ("[]-k]", "ab"), "class_ends": ("[&-&&%-+]", "x%&x"), "braced": (r"\x{41}", "xAx"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"), "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"),
-    "posix_unicode": ("[[:alpha:]]", "\u00e9\u00e9"), "word_joiners": (r"\w", "a\u200c\u200d"), "word_latin1_numbers": (r"\w", "a\u00b2\u00bd"),
+    "capital_z": (r"a\Z", "ba\n", "ba\n\n"), "word_edges": (r"\<a", "a <a"), "class_leading": ("[]-k]", "ab"), "class_ends": ("[&-&&%-+]", "x%&x"), "braced": (r"\x{41}", "xAx"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"), "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"),
+    "posix": ("[[:alpha:]]|[[:digit:]]", "\u00e9\u00e9\u0661\u0661"), "word_joiners": (r"\w", "a\u200c\u200d"), "word_latin1_numbers": (r"\w", "a\u00b2\u00bd"),
     "fold_properties": (r"(?i:\p{Lu})", "aa"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"), "fold_members": ("(?i:[a&&A])", "aA"), "empty": (r"\Ga|(?=a)", "xab"),
+    "long_escape": (r"\U00000041", "A U00000041"), "surrogates": (r"\x{D83D}|a", "ab"), "unknown": (r"\ea|\H", "\x1baz"), "group_names": ("(?<b>y)(?'c'z)", "xyz"), "flag_groups": ("(?i:(?=a))*a", "xaa"),
+    "stacks": ("a{2}{3}", "xaaaaaaa"), "unrepeated": ("(?:)*a", "aab"),
 }  # fmt: skip
 OTHERS: dict[str, tuple[object, ...]] = {
     "caret": ("start",), "dollar": ("end", "final"), "capital_z": ("end", "finals"), "h": ("horizontal",), "multiline_flag": ("anchors",), "fold_properties": ("closed", "cased"),
-    "empty": ("advance",), "class_ends": ((), ("-",)), "braced": ("", "u"),
+    "posix": ("ascii", "compatible"), "unknown": ("e", "H"), "group_names": (("(?<",), ("(?'",)), "unrepeated": (("nothing",),), "empty": ("advance",), "class_ends": ((), ("-",)), "braced": ("", "u"),
 }  # fmt: skip
-ELSEWHERE = {"name", "dotall_flag", "fold_strings", "counted_empty"}  # see the tests of flags, folding strings and counted repetitions
+# See the tests of flags, folding strings and counted repetitions; what is refused is below, and what is refused here alone in test_patterns.py.
+ELSEWHERE = {"name", "dotall_flag", "fold_strings", "counted_empty", "hex_code_points", "property_values", "unicode_flag", "refuses"}
 
 
 def test_every_value_of_the_dialect_has_a_witness() -> None:
