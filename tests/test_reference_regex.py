@@ -8,14 +8,13 @@ import pytest
 
 from engines import fastest
 from generator import PatternError, compile_family, compile_pattern, families
-from generator.codeset import CodeSet
 from generator.dialects import DIALECTS, dialect
 from generator.properties import load
 from generator.resolve import resolve
 from generator.syntax import parse
 from generator.tree import Chars
 from oracle import original, regex
-from texts import TORTURE, random_texts, representatives, tuples
+from texts import TORTURE, points_of, random_texts, representatives, tuples
 
 UNICODE = "18.0"  # of regex 2026.11.15
 EVERY = "".join(map(chr, range(0x110000)))
@@ -90,8 +89,7 @@ CLASSES = (
 def test_sets_of_all_code_points(pattern: str) -> None:
     tree = resolve(parse(pattern, dialect("python")), load(UNICODE), dialect("python"), pattern)
     assert isinstance(tree, Chars)
-    found = CodeSet((ord(c), ord(c)) for c in regex.compile(pattern, regex.V0).findall(EVERY))
-    assert tree.points == found
+    assert tree.points == points_of("".join(regex.compile(pattern, regex.V0).findall(EVERY)))
 
 
 WITNESSES = {

@@ -21,7 +21,19 @@ from generator.resolve import resolve
 from generator.syntax import parse
 from generator.tree import Chars
 from oracle import BYTES, Tiktoken, encoding, tiktoken_agrees
-from texts import EVERY, SCALARS, TORTURE, at_the_ends, code_points, edges, in_contexts, random_texts, representatives, tuples
+from texts import (
+    EVERY,
+    SCALARS,
+    TORTURE,
+    at_the_ends,
+    code_points,
+    edges,
+    in_contexts,
+    points_of,
+    random_texts,
+    representatives,
+    tuples,
+)
 
 FANCY = [name for name, one in families().items() if one.dialect == "fancy"]
 
@@ -121,7 +133,7 @@ def ours(pattern: str) -> CodeSet:
 
 def theirs(pattern: str) -> CodeSet:
     made = encoding(pattern, BYTES)
-    return CodeSet((ord(c), ord(c)) for c in made.decode_bytes(made.encode_ordinary(EVERY)).decode())
+    return points_of(made.decode_bytes(made.encode_ordinary(EVERY)).decode())
 
 
 CLASSES = (
