@@ -96,7 +96,7 @@ $(CORE): | $(PY)
 
 # pip sees that bitlex is there, and does not build it again.
 $(DEV): $(CORE)
-	@echo "installing what its tests need in $(VENV)"
+	@echo "installing what the tests of bitlex need in $(VENV)"
 	@$(PY) -m pip install -q --disable-pip-version-check 'bitlex[dev]'
 	@touch $@
 
@@ -110,7 +110,7 @@ build/%/installed: bench/tokens/%.txt
 	@touch $@
 
 $(BENCH): $(CORE)
-	@echo "installing what it is measured against in $(VENV)"
+	@echo "installing what bitlex is measured against in $(VENV)"
 	@$(PY) -m pip install -q --disable-pip-version-check 'bitlex[bench]' || \
 		$(PY) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['bench'], sep='\n')" | \
 		while read -r package; do \

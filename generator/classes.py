@@ -84,7 +84,7 @@ def escape(pattern: str, at: int, dialect: Dialect, in_class: bool) -> tuple[Exp
         if name.startswith("^"):
             name, negated = name[1:], not negated
         return Named("property", name, negated, (at, close + 1)), close + 1
-    if c in "pP" and "small properties" in dialect.refuses and pattern[at + 2 : at + 3] not in tuple("CLMNPSZ"):
+    if c in "pP" and "small properties" in dialect.refuses and pattern[at + 2 : at + 3] not in tuple("CLMNPSZ"):  # to the module, a letter p
         fail("a property needs a name", pattern, at, at + 2, "write \\p{L}, or \\pL with a capital letter")
     if c in "pP" and dialect.bare_property and pattern[at + 2 : at + 3].isalpha():
         return Named("property", pattern[at + 2], c == "P", (at, at + 3)), at + 3

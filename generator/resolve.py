@@ -241,7 +241,7 @@ class Resolver:
 
     def posix(self, name: str, span: Span) -> CodeSet:
         def get(*names: str) -> CodeSet:
-            return CodeSet(r for n in names for r in self.property(n, span).ranges)
+            return union(self.property(name, span) for name in names)
 
         graph = ~get("White_Space", "Cc", "Cn", "Cs")
         compatible = self.dialect.posix == "compatible"

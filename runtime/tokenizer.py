@@ -126,7 +126,10 @@ class Tokenizer:
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, **options: Any) -> Tokenizer:
-        """The tokenizer of what such a file holds, fetched from wherever it is. Of a saved one, there must be a file."""
+        """The tokenizer of what such a file holds, wherever that was fetched from; options and errors as of `from_file`.
+
+        What `save` wrote is refused: it is mapped into memory, so it must be a file.
+        """
         if isinstance(data, str):
             raise TypeError("expected the content of a file as bytes, got str; Tokenizer.from_file takes its path")
         return cls._of_content(bytes(memoryview(data)), "bytes in memory", options)

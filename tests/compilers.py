@@ -5,9 +5,9 @@
 
 In: sources, options, and what the program needs of compiler, linker and kernel (`needs`: options, too). Out: the program, or a skip that
 says what is missing. Invariant: only a program of one empty function decides what is missing, built and run with `needs`; so a mistake in
-our own sources is always a failure. What is the same in many programs and takes long to compile, bitlex_lanes.c and what is named as `once`,
-is compiled once in a run of pytest for each set of options; those that other sources have besides are `apart`. Rejected: to read from the compiler's messages why it
-failed.
+our own sources is always a failure. What is the same in many programs and takes long to compile, bitlex_lanes.c and what is named as
+`once`, is compiled once in a run of pytest for each set of options; those that other sources have besides are `apart`. Rejected: to read
+from the compiler's messages why it failed.
 """
 
 from __future__ import annotations

@@ -147,6 +147,12 @@ def test_what_the_module_refuses(pattern: str) -> None:
         compile_pattern(pattern, dialect="python")
 
 
+def test_a_property_of_a_small_letter_is_two_letters() -> None:
+    assert regex.compile(r"\pl", regex.V0).fullmatch("pl")
+    with pytest.raises(PatternError, match="a property needs a name"):
+        compile_pattern(r"\pl", dialect="python")
+
+
 @pytest.mark.parametrize("pattern", READ_AS_PROPERTIES)
 def test_properties_in_places_where_we_read_none(pattern: str) -> None:
     assert regex.compile(pattern, regex.V0).fullmatch("\u03b1" if "Greek" in pattern else "a") or "^" in pattern
