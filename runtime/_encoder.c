@@ -197,7 +197,7 @@ static int encode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t cou
         failed = refuse(&call->text, arguments[2]) < 0 || encode_here(self, call) < 0;
     } else {
         call->task.disallowed = specials_of(arguments[2]);
-        failed = bitlex_py_encode_many(self, &call->task, 1, threads, (size_t)blocks, &which, &outcome) < 0;
+        failed = bitlex_py_encode_many(self, &call->task, 1, threads, (size_t)blocks, NULL, &which, &outcome) < 0;
         if (failed && outcome == REFUSED) refuse(&call->text, arguments[2]);
         else if (failed) raise_outcome(outcome, &call->task);
     }
@@ -323,7 +323,10 @@ typedef struct {
     Utf8 *texts;
     Task *tasks;
     Py_ssize_t count, begun;
+    Joined joined; /* the ids of all texts, if there is memory for where they begin */
 } Batch;
+
+typedef enum { APART, JOINED, COUNTED } Kept; /* what is kept of each text: ids by themselves, or side by side; or how many there are */
 
 static void batch_end(Batch *b)
 {
@@ -331,6 +334,9 @@ static void batch_end(Batch *b)
         bitlex_py_free_ids(&b->tasks[b->begun].ids);
         bitlex_py_utf8_end(b->texts + b->begun);
     }
+    bitlex_py_free_ids(&b->joined.ids);
+    PyMem_RawFree(b->joined.begins);
+    PyMem_Free(b->joined.around);
     PyMem_Free(b->texts);
     PyMem_Free(b->tasks);
     Py_XDECREF(b->tuple);
@@ -360,23 +366,46 @@ static Py_ssize_t first_that_fails(Batch *b, PyObject *disallowed)
     return b->begun;
 }
 
+/* The ids to put before texts and behind them, of two tuples: -1 with an exception set, and nothing to end. */
+static int read_around(PyObject *const *tuples, Joined *joined)
+{
+    size_t at = 0;
+    if (!PyTuple_Check(tuples[0]) || !PyTuple_Check(tuples[1])) {
+        PyErr_SetString(PyExc_TypeError, "expected two tuples of ids");
+        return -1;
+    }
+    joined->before = (size_t)PyTuple_GET_SIZE(tuples[0]);
+    joined->behind = (size_t)PyTuple_GET_SIZE(tuples[1]);
+    joined->around = PyMem_Calloc(joined->before + joined->behind + 1, sizeof *joined->around);
+    if (joined->around == NULL) PyErr_NoMemory();
+    for (; joined->around != NULL && at < joined->before + joined->behind && !PyErr_Occurred(); at++) {
+        PyObject *id = at < joined->before ? PyTuple_GET_ITEM(tuples[0], at) : PyTuple_GET_ITEM(tuples[1], at - joined->before);
+        joined->around[at] = (uint32_t)PyLong_AsUnsignedLong(id);
+    }
+    if (!PyErr_Occurred()) return 0;
+    PyMem_Free(joined->around);
+    return -1;
+}
+
 /* The ids of all texts: -1 with an exception set, and nothing to end. */
-static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count, int counting, Batch *b)
+static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Kept kept, Batch *b)
 {
     Py_ssize_t threads, blocks;
     Encoded outcome;
     size_t which;
     memset(b, 0, sizeof *b);
-    if (read_arguments(self, arguments, count, &threads, &blocks) < 0) return -1;
+    if (kept == JOINED && count == 6 && read_around(arguments + 4, &b->joined) < 0) return -1;
+    if (read_arguments(self, arguments, kept == JOINED && count > 4 ? 4 : count, &threads, &blocks) < 0) return batch_fails(b, -1);
     if (PyUnicode_Check(arguments[0]) || PyObject_CheckBuffer(arguments[0])) {
         PyErr_Format(PyExc_TypeError, "expected a list of texts, got one %.200s", Py_TYPE(arguments[0])->tp_name);
-        return -1;
+        return batch_fails(b, -1);
     }
-    if ((b->tuple = PySequence_Tuple(arguments[0])) == NULL) return -1;
+    if ((b->tuple = PySequence_Tuple(arguments[0])) == NULL) return batch_fails(b, -1);
     b->count = PyTuple_GET_SIZE(b->tuple);
     b->texts = PyMem_Calloc((size_t)b->count + 1, sizeof *b->texts);
     b->tasks = PyMem_Calloc((size_t)b->count + 1, sizeof *b->tasks);
-    if (b->texts == NULL || b->tasks == NULL) {
+    if (kept == JOINED) b->joined.begins = PyMem_RawMalloc(((size_t)b->count + 1) * sizeof *b->joined.begins);
+    if (b->texts == NULL || b->tasks == NULL || (kept == JOINED && b->joined.begins == NULL)) {
         PyErr_NoMemory();
         return batch_fails(b, -1);
     }
@@ -385,11 +414,14 @@ static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t co
         Task *task = b->tasks + b->begun;
         if (bitlex_py_utf8_open(u, PyTuple_GET_ITEM(b->tuple, b->begun)) < 0) return batch_fails(b, first_that_fails(b, arguments[2]));
         set_task(task, u, arguments[1]);
-        task->counting = counting;
+        task->counting = kept == COUNTED;
         task->disallowed = specials_of(arguments[2]);
         task->source = u->bytes == NULL ? u : NULL;
     }
-    if (bitlex_py_encode_many(self, b->tasks, (size_t)b->count, threads, (size_t)blocks, &which, &outcome) == 0) return 0;
+    if (bitlex_py_encode_many(self, b->tasks, (size_t)b->count, threads, (size_t)blocks, kept == JOINED ? &b->joined : NULL, &which,
+                              &outcome) == 0) {
+        return 0;
+    }
     if (outcome == REFUSED) refuse(b->texts + which, arguments[2]);
     else raise_outcome(outcome, b->tasks + which);
     return batch_fails(b, outcome == NO_BYTE || outcome == TOO_LONG || outcome == REFUSED ? (Py_ssize_t)which : -1);
@@ -415,7 +447,7 @@ static PyObject *batch(Encoder *self, PyObject *const *arguments, Py_ssize_t cou
 {
     PyObject *list;
     Batch b;
-    if (encode_batch(self, arguments, count, make == make_number, &b) < 0) return NULL;
+    if (encode_batch(self, arguments, count, make == make_number ? COUNTED : APART, &b) < 0) return NULL;
     list = PyList_New(b.count);
     for (Py_ssize_t i = 0; list != NULL && i < b.count; i++) {
         PyObject *made = make(self, b.tasks + i);
@@ -434,6 +466,20 @@ static PyObject *encoder_encode_batch(Encoder *self, PyObject *const *arguments,
 static PyObject *encoder_encode_batch_to_numpy(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
     return batch(self, arguments, count, make_array);
+}
+
+static PyObject *encoder_encode_batch_flat(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    PyObject *ids, *begins, *both;
+    Batch b;
+    if (encode_batch(self, arguments, count, JOINED, &b) < 0) return NULL;
+    ids = bitlex_py_ids_as_numpy((PyObject *)self, &b.joined.ids);
+    begins = ids == NULL ? NULL : bitlex_py_wide_as_numpy((PyObject *)self, &b.joined.begins, (size_t)b.count + 1);
+    both = begins == NULL ? NULL : PyTuple_Pack(2, ids, begins);
+    Py_XDECREF(ids);
+    Py_XDECREF(begins);
+    batch_end(&b);
+    return both;
 }
 
 static PyObject *encoder_count_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
@@ -664,6 +710,8 @@ static PyMethodDef encoder_methods[] = {
     {"count", (PyCFunction)(void (*)(void))bitlex_py_count_ids, METH_FASTCALL, "count" SIGNATURE "the number of ids"},
     METHOD(encode_batch, "encode_batch" BATCH_SIGNATURE "list of lists"),
     METHOD(encode_batch_to_numpy, "encode_batch_to_numpy" BATCH_SIGNATURE "list of arrays"),
+    METHOD(encode_batch_flat, "encode_batch_flat(texts, allowed, disallowed, threads=1, before=(), behind=()) -> (array of all ids, those before "
+                              "and behind each text among them; array of where each text begins, and of the end)"),
     METHOD(count_batch, "count_batch" BATCH_SIGNATURE "list of numbers"),
     {"merge", (PyCFunction)(void (*)(void))bitlex_py_merge, METH_FASTCALL,
      "merge(piece, method) -> the ids of one piece by merging, without caches"},

@@ -162,11 +162,17 @@ PyObject *bitlex_py_ids_as_numpy(PyObject *owner, Ids *ids)
     return array;
 }
 
+PyObject *bitlex_py_wide_as_numpy(PyObject *owner, uint64_t **taken, size_t count)
+{
+    void *data = *taken;
+    PyObject *array = as_numpy(owner, &data, count * sizeof **taken, 0, WIDE_OFFSETS);
+    *taken = data;
+    return array;
+}
+
 PyObject *bitlex_py_ids_and_places(PyObject *owner, Ids *ids)
 {
-    void *data = ids->places;
-    PyObject *places = as_numpy(owner, &data, ids->used * 16, 0, WIDE_OFFSETS), *numbers, *both;
-    ids->places = data;
+    PyObject *places = bitlex_py_wide_as_numpy(owner, &ids->places, 2 * ids->used), *numbers, *both;
     numbers = places == NULL ? NULL : bitlex_py_ids_as_numpy(owner, ids);
     both = numbers == NULL ? NULL : PyTuple_Pack(2, numbers, places);
     Py_XDECREF(numbers);

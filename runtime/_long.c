@@ -22,10 +22,8 @@ typedef struct {
     Task *text;
     Task *parts;
     bitlex_cut *cuts;    /* in the order of the parts */
-    size_t *places;      /* where in the ids of the text those of each part belong */
     size_t count, room, cut_count, cut_room;
     uint64_t looked;     /* bytes in which nothing is disallowed, as far as was seen */
-    int joins;           /* all are encoded, and there is memory for all ids */
 } Long;
 
 /* Memory with room for one more than `count` of `each` bytes: where it is now, or NULL, and what there was stays. */
@@ -117,13 +115,6 @@ static int divide(Long *all, Py_ssize_t threads, uint64_t part_blocks)
     return 0;
 }
 
-static void put_ids(Ids *to, size_t at, const Ids *from, size_t first, size_t count, uint64_t base)
-{
-    if (count == 0) return;
-    memcpy(to->data + at, from->data + first, count * sizeof *to->data);
-    for (size_t i = 0; to->placed && i < 2 * count; i++) to->places[2 * at + i] = from->places[2 * first + i] + base;
-}
-
 static uint64_t base_of(const Long *all, const Task *part) { return (uint64_t)(part->text - all->text->text); }
 
 /* Encode the pieces that lie across the cuts before so many parts, and make room for all ids. */
@@ -149,15 +140,15 @@ static Encoded encode_across(Long *all, size_t count)
         }
         if (parts[i].last > 0) last = parts[i].last;
         total += across.ids.used - before;
-        all->places[i] = total;
+        all->many.begins[i] = total;
         total += parts[i].ids.used;
         across.counted += parts[i].counted;
     }
     if (outcome == ENCODED && total > 0 && bitlex_py_reserve(ids, total) < 0) outcome = NO_ROOM;
     for (i = 0, total = 0; outcome == ENCODED && i < count; i++) {
-        put_ids(ids, total, &across.ids, first, all->places[i] - total, base_of(all, parts + i));
-        first += all->places[i] - total;
-        total = all->places[i] + parts[i].ids.used;
+        bitlex_py_put_ids(ids, total, &across.ids, first, all->many.begins[i] - total, base_of(all, parts + i));
+        first += all->many.begins[i] - total;
+        total = all->many.begins[i] + parts[i].ids.used;
     }
     ids->used = outcome == ENCODED ? total : 0;
     all->text->counted = across.counted;
@@ -172,7 +163,7 @@ static int prepare_to_join(void *job)
     Long *all = job;
     if (all->many.outcome != ENCODED) return 0;
     all->many.outcome = encode_across(all, all->many.count);
-    all->joins = all->many.outcome == ENCODED;
+    all->many.joins = all->many.outcome == ENCODED;
     all->many.next = 0;
     return 0;
 }
@@ -200,29 +191,23 @@ static int look(Worker *w)
 
 static void work_on_long(Worker *w)
 {
-    Long *all = (Long *)w->job;
-    Task *parts = all->parts;
-    size_t i, to;
-    if (!all->joins) {
-        if (look(w)) bitlex_py_encode_next(w);
-        return;
-    }
-    while (bitlex_py_take_tasks(&all->many, &i, &to)) {
-        put_ids(&all->text->ids, all->places[i], &parts[i].ids, 0, parts[i].ids.used, base_of(all, parts + i));
-        bitlex_py_free_ids(&parts[i].ids);
-    }
+    if (((Many *)w->job)->joins || look(w)) bitlex_py_encode_next(w);
 }
 
 int bitlex_py_encode_long(Encoder *self, Task *task, Py_ssize_t threads, size_t blocks, Encoded *outcome)
 {
     Long all = {.w = bitlex_py_begin_work(self), .text = task};
+    uint64_t *begins = NULL;
     size_t i, failed = 0;
     int done = -1;
     *outcome = NO_ROOM;
     all.many.encoder = self;
-    if (all.w != NULL && divide(&all, threads, blocks > 0 ? blocks : PART_BLOCKS) == 0) all.places = PyMem_RawMalloc((all.count + 1) * sizeof *all.places);
-    if (all.places != NULL) {
+    if (all.w != NULL && divide(&all, threads, blocks > 0 ? blocks : PART_BLOCKS) == 0) begins = PyMem_RawMalloc((all.count + 1) * sizeof *begins);
+    if (begins != NULL) {
         all.many = bitlex_py_many_of(self, all.parts, all.count, 1);
+        all.many.text = task->text;
+        all.many.joined = &task->ids;
+        all.many.begins = begins;
         all.many.job.work = work_on_long;
         all.many.job.between = prepare_to_join;
         done = bitlex_py_share_many(&all.many, threads, &failed, outcome);
@@ -237,7 +222,7 @@ int bitlex_py_encode_long(Encoder *self, Task *task, Py_ssize_t threads, size_t 
         if (specials_find(task->disallowed, task->text, task->length, 0, &found)) *outcome = REFUSED;
     }
     for (i = 0; i < all.count; i++) bitlex_py_free_ids(&all.parts[i].ids);
-    PyMem_RawFree(all.places);
+    PyMem_RawFree(begins);
     PyMem_RawFree(all.cuts);
     PyMem_RawFree(all.parts);
     if (all.w != NULL) bitlex_py_end_work(all.w, self);

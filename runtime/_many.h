@@ -12,6 +12,12 @@ typedef struct {
     size_t count, next, at_once;
     size_t failed;   /* the first task that failed, or count */
     Encoded outcome; /* of that one */
+    const uint8_t *text;  /* of which the tasks are parts, if ids have places */
+    Ids *joined;          /* where the ids of all tasks come to lie, in their order; or NULL */
+    uint64_t *begins;     /* where in these those of each begin */
+    const Joined *around; /* with what is put around those of each; or NULL */
+    int appends;          /* one thread does all, and puts them there as it finds them */
+    int joins;            /* all are encoded, and there is memory for all ids */
 } Many;
 
 #if defined(__GNUC__)
@@ -23,8 +29,11 @@ Many bitlex_py_many_of(Encoder *self, Task *tasks, size_t count, size_t at_once)
 /* Do the work: -1, with an exception set if the outcome is ENCODED. */
 int bitlex_py_share_many(Many *many, Py_ssize_t threads, size_t *failed, Encoded *outcome);
 
-/* What each thread does: encode the next tasks, until there are none. */
+/* What each thread does: encode the next tasks, until there are none; and then, if ids are joined, put them where they belong. */
 void bitlex_py_encode_next(Worker *w);
+
+/* Put so many ids, from the first on, where others are, from `at` on; a part of a text that begins at `base`. */
+void bitlex_py_put_ids(Ids *to, size_t at, const Ids *from, size_t first, size_t count, uint64_t base);
 
 /* The next tasks from *from up to *to; none if there are no more, or none before the first that failed. */
 int bitlex_py_take_tasks(Many *many, size_t *from, size_t *to);

@@ -110,6 +110,11 @@ class Encoder:
     def encode_batch_to_numpy(
         self, texts: Iterable[str | Buffer], allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
     ) -> list[npt.NDArray[np.uint32]]: ...
+    def encode_batch_flat(
+        self, texts: Iterable[str | Buffer], allowed: Specials | None, disallowed: Specials | None, threads: int = 1,
+        before: tuple[int, ...] = (), behind: tuple[int, ...] = (), /,
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """The ids of all texts, each with those before and behind, and where each begins, with the end of the last."""
     def count_batch(
         self, texts: Iterable[str | Buffer], allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
     ) -> list[int]: ...

@@ -183,6 +183,9 @@ extern PyType_Spec bitlex_py_array_spec;
 PyObject *bitlex_py_ids_as_numpy(PyObject *owner, Ids *ids);
 PyObject *bitlex_py_ids_and_places(PyObject *owner, Ids *ids);
 
+/* The same of `count` numbers of 64 bits, of memory from PyMem_RawMalloc, which they take: *taken is then NULL. */
+PyObject *bitlex_py_wide_as_numpy(PyObject *owner, uint64_t **taken, size_t count);
+
 /* --- _sources.c --- */
 
 /* From a sequence of ints or an array of integers: -1 with an exception set, and nothing to end. */
@@ -285,9 +288,18 @@ extern PyType_Spec bitlex_py_specials_spec;
 
 /* --- _many.c --- */
 
+/* The ids of many texts, side by side: those of text i from begins[i] up to begins[i + 1]; and what is put before and behind each. */
+typedef struct {
+    Ids ids;
+    uint64_t *begins;
+    uint32_t *around; /* first those before */
+    size_t before, behind;
+} Joined;
+
 /* The ids of texts, each of which goes in tasks[i]: -1, with an exception set if the outcome is ENCODED, or else that of tasks[*failed].
- * One text is cut into parts of so many blocks and more, however short it is; 0: as it is worth it. */
-int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t blocks, size_t *failed, Encoded *outcome);
+ * One text is cut into parts of so many blocks and more, however short it is; 0: as it is worth it. Unless `joined` is NULL, all go there. */
+int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t blocks, Joined *joined, size_t *failed,
+                          Encoded *outcome);
 
 /* --- _ranks.c --- */
 

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from .lexers import Lexer
     from .vocabulary import Description
 
-__all__ = ["METHODS", "Encoder", "make_encoder", "tokens_in_place"]
+__all__ = ["METHODS", "Encoder", "make_encoder", "side_by_side", "tokens_in_place"]
 
 SURROGATES = re.compile("[\ud800-\udfff]")
 SWEPT = 65536  # bytes of a piece that may be swept
@@ -40,6 +40,9 @@ class Encoder(Protocol):
     def count(self, text: Any, allowed: Any, disallowed: Any, threads: int, /) -> int: ...
     def encode_batch(self, texts: Iterable[Any], allowed: Any, disallowed: Any, threads: int, /) -> list[list[int]]: ...
     def encode_batch_to_numpy(self, texts: Iterable[Any], allowed: Any, disallowed: Any, threads: int, /) -> list[Any]: ...
+    def encode_batch_flat(
+        self, texts: Iterable[Any], allowed: Any, disallowed: Any, threads: int, before: tuple[int, ...], behind: tuple[int, ...], /
+    ) -> tuple[Any, Any]: ...
     def count_batch(self, texts: Iterable[Any], allowed: Any, disallowed: Any, threads: int, /) -> list[int]: ...
     def refuse(self, text: Any, disallowed: Any, /) -> None: ...
     def specials(self, tokens: dict[bytes, int], /) -> Any: ...
@@ -177,6 +180,11 @@ class Pure:
     def encode_batch_to_numpy(self, texts: Iterable[Any], allowed: Any, disallowed: Any, threads: int, /) -> list[Any]:
         return self.batch(self.encode_to_numpy, texts, allowed, disallowed)
 
+    def encode_batch_flat(
+        self, texts: Iterable[Any], allowed: Any, disallowed: Any, threads: int, before: tuple[int, ...] = (), behind: tuple[int, ...] = (), /
+    ) -> tuple[Any, Any]:
+        return side_by_side(self.encode_batch(texts, allowed, disallowed, threads), before, behind)
+
     def count_batch(self, texts: Iterable[Any], allowed: Any, disallowed: Any, threads: int, /) -> list[int]:
         return self.batch(self.count, texts, allowed, disallowed)
 
@@ -230,6 +238,15 @@ class Pure:
                 raise ValueError(f"a piece of {len(data)} bytes; 'sweep' takes quadratic time, and pieces of up to {SWEPT:,}: take another method")
             return merge(Vocabulary(known.blob, known.starts, known.merges, False), data)
         return self.pieces.merged(data)
+
+
+def side_by_side(found: Iterable[Sequence[int]], before: tuple[int, ...], behind: tuple[int, ...]) -> tuple[Any, Any]:
+    """The ids of all texts, each with those before and behind, as one array; and where each begins, with the end of the last."""
+    import numpy
+
+    parts = [numpy.asarray(ids, numpy.uint32) for text in found for ids in (before, text, behind)]
+    ends = numpy.cumsum([0, *map(len, parts)], dtype=numpy.int64)
+    return numpy.concatenate([numpy.empty(0, numpy.uint32), *parts]), ends[::3].copy()
 
 
 def ids_of(source: Any) -> Iterable[int]:

@@ -21,7 +21,7 @@ from itertools import accumulate
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from .encoders import Encoder, Pure, as_text, ids_of, make_encoder, tokens_in_place
+from .encoders import Encoder, Pure, as_text, ids_of, make_encoder, side_by_side, tokens_in_place
 from .lexers import texts_of, workers_of
 from .vocabulary import Description, VocabularyError
 
@@ -321,6 +321,28 @@ class Tokenizer:
                 known, lambda text: self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
             )
         return self._encoder.encode_batch_to_numpy(known, *self._policy(allowed_special, disallowed_special), workers)
+
+    def encode_batch_flat(
+        self, texts: Iterable[str | Bytes], *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
+        add_special_tokens: bool = False, threads: int = 0,
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:  # fmt: skip
+        """The ids of all texts side by side, and where those of each begin: text i has `ids[begins[i]:begins[i + 1]]`.
+
+        `begins` has one number more than there are texts, the last of which is how many ids there are: the offsets of Arrow's lists, the
+        cumulative lengths of packed sequences. For many short texts, this takes half as long as an array for each.
+        """
+        around = (self._description.prefix, self._description.suffix) if add_special_tokens else ((), ())
+        return self._encode_flat(texts, around, workers_of(threads), allowed_special, disallowed_special)
+
+    def _encode_flat(
+        self, texts: Iterable[Any], around: tuple[tuple[int, ...], tuple[int, ...]], workers: int, allowed_special: Any, disallowed_special: Any
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """The same, with these ids before and behind each."""
+        known, all_known = self._all_ready(texts)
+        if all_known:
+            return self._encoder.encode_batch_flat(known, *self._policy(allowed_special, disallowed_special), workers, *around)
+        found = each(known, lambda text: self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
+        return side_by_side(found, *around)
 
     @direct
     def count(
@@ -675,7 +697,6 @@ def refuse_name(path: Any) -> None:
     if isinstance(path, (str, os.PathLike)) and not os.path.exists(path):
         from .compat.openai import similar
         from .vocabularies import refuse_content
-
 
         refuse_content(path)
         encoding = similar(os.fsdecode(path))

@@ -31,6 +31,7 @@ from bitlex.compat import huggingface
 sys.path.insert(0, str(Path(__file__).parent))  # so that files here find each other by bare names, as they do under pytest
 from hard_strings import HardStrings
 from originals import DATA, JSON_FILES, RANK_FILES, TEKKEN, corpora, file_of, shift_of, tiktoken_of, tokenizer_of, tokenizers_of
+from tokenizing import apart
 
 BATCH = 1000
 SHOWN = 10  # differences, of a vocabulary
@@ -76,6 +77,7 @@ class Against:
         else:
             threads = number % 4 - 1
             ways[f"encode_batch, {threads} threads"] = lambda: ours.encode_batch(texts, threads=threads, **special)
+            ways[f"encode_batch_flat, {threads} threads"] = lambda: apart(*ours.encode_batch_flat(texts, threads=threads, **special))
         for way, encode in ways.items():
             found = encode()
             if found != expected:

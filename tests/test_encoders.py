@@ -28,6 +28,7 @@ from bitlex.merging import merge
 from bitlex.tokenizer import Tokenizer
 from bitlex.vocabulary import AddedToken, Vocabulary
 from small_vocabularies import BYTES, TRAINED, describe, pure, random_vocabulary
+from tokenizing import apart
 
 native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
 
@@ -586,6 +587,9 @@ def test_batches(tokenizer: Tokenizer) -> None:
         for encoder, refused in zip((tokenizer._encoder, slow), disallowed, strict=True):
             with pytest.raises(error, match=r"^texts\[5\]: "):
                 encoder.encode_batch([*texts[:5], bad, *texts[5:]], None, refused, 2)
+            for threads in (1, 2):
+                with pytest.raises(error, match=r"^texts\[5\]: "):
+                    encoder.encode_batch_flat([*texts[:5], bad, *texts[5:]], None, refused, threads, (1,), ())
             for bad_too in ("中 [x]", b"[x]", 5):  # the first of them is told of
                 with pytest.raises(error, match=r"^texts\[5\]: "):
                     encoder.encode_batch([*texts[:5], bad, *texts[5:], bad_too], None, refused, 2)
@@ -595,6 +599,40 @@ def test_batches(tokenizer: Tokenizer) -> None:
         for encoder in (tokenizer._encoder, slow):
             with pytest.raises(TypeError, match=r"^expected a list of texts, got one "):
                 encoder.encode_batch(one, None, None, 1)
+
+
+@pytest.mark.parametrize("around", [((), ()), ((7,), ()), ((), (8, 9)), ((300, 1, 2), (301,))])
+def test_batches_side_by_side(tokenizer: Tokenizer, around: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    """As one by one: by one thread, which puts ids where they belong as it finds them, and by several, which copy them there."""
+    rng = random.Random(5)
+    long = "".join(rng.choices(["a", "é", "中", " the ", "wing "], k=400_000))  # several threads divide it, if it is alone
+    short: list[Any] = ["".join(rng.choices("the and wing 中é", k=rng.choice((0, 3, 50, 3000)))) for _ in range(300)]
+    short[7], short[9] = short[7].encode(), bytearray(short[9].encode())
+    before, behind = around
+    for texts in (short, ["", "", ""], [], ["the"], [""], [long], [long.encode()], [*short, long, "", long[:70_000], "a" * 70_000]):
+        each = [[*before, *tokenizer._encoder.encode(text, None, None, 1), *behind] for text in texts]
+        for threads in (1, 2, 5):
+            ids, begins = tokenizer._encoder.encode_batch_flat(iter(texts), None, None, threads, *around)
+            assert ids.dtype == np.uint32 and begins.dtype == np.int64 and begins.shape == (len(texts) + 1,) and begins[0] == 0
+            assert apart(ids, begins) == each and len(ids) == begins[-1]
+    ids, begins = pure(tokenizer).encode_batch_flat(short, None, None, 1, *around)
+    other, places = tokenizer._encoder.encode_batch_flat(short, None, None, 1, *around)
+    assert np.array_equal(ids, other) and np.array_equal(begins, places) and ids.dtype == other.dtype and begins.dtype == places.dtype
+    ids[:] = 0  # memory of its own, which may be written to
+    other[:] = 0
+
+
+def test_what_is_put_around_texts_is_checked(tokenizer: Tokenizer) -> None:
+    encoder: Any = tokenizer._encoder
+    for around, error in (((7, ()), TypeError), (((), [1]), TypeError), ((("a",), ()), TypeError), (((-1,), ()), OverflowError)):
+        with pytest.raises(error):
+            encoder.encode_batch_flat(["the"], None, None, 1, *around)
+    with pytest.raises(TypeError, match="expected a list of texts, got one str"):
+        encoder.encode_batch_flat("the", None, None, 1, (1,), ())
+    with pytest.raises(TypeError, match=r"^texts\[1\]: "):
+        encoder.encode_batch_flat(["the", None], None, None, 1, (1,), ())
+    with pytest.raises(ValueError, match="threads"):
+        encoder.encode_batch_flat(["the"], None, None, 0, (1,), ())
 
 
 STRINGS = {

@@ -22,7 +22,7 @@ from bitlex.vocabularies import VocabularyError
 from generator import nfc as nfc_module
 from generator.nfc import BORDER, FIRST, LIMIT, NO, SHIFT, nfc_tables
 from texts import EVERY, THOROUGH
-from tokenizing import added, tokenizer_json
+from tokenizing import added, apart, tokenizer_json
 
 NOT_BUILT = "the C extension was not built"
 
@@ -274,10 +274,11 @@ def test_every_method_is_as_the_reference(normalized: bool, tier: str) -> None:
         assert [ours.count(text) for text in known] == [len(ids) for ids in want]
         assert ours.encode_batch(known) == want and ours.count_batch(known) == [len(ids) for ids in want]
         assert [ids.tolist() for ids in ours.encode_batch_to_numpy(iter(known), threads=2)] == want
+        assert apart(*ours.encode_batch_flat(iter(known), threads=2)) == want
         assert [ours.encode_with_offsets(text)[0].tolist() for text in known] == want
         assert ours.encode_batch(known, add_special_tokens=True) == [ours.encode(text, add_special_tokens=True) for text in known] == want
     plain = [text for text in found if not any(one in text for one in TOKENS)]
     assert ours.encode_batch(plain, threads=2) == [ours.encode(text) for text in plain]
-    for refuse in (ours.encode_batch, ours.encode_batch_to_numpy, ours.count_batch):
+    for refuse in (ours.encode_batch, ours.encode_batch_to_numpy, ours.encode_batch_flat, ours.count_batch):
         with pytest.raises(TypeError, match=r"texts\[1\]"):
             refuse(["e\u0301", 5])  # type: ignore[list-item]

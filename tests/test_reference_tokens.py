@@ -128,7 +128,8 @@ def test_strings_can_differ() -> None:
     pair.ours = Tokenizer(replace(pair.ours.description, vocabulary=Vocabulary.from_ranks(tokens)))
     found = {way for number in range(4) for way, _ in pair.differences(number, pair.batch("tests", number))}
     assert found >= {
-        "encode", "encode of bytes", "encode_to_numpy", "encode_batch, 1 threads", "encode_batch, 2 threads", "encode_batch of bytes, 2 threads",
+        "encode", "encode of bytes", "encode_to_numpy", "encode_batch, 1 threads", "encode_batch, 2 threads",
+        "encode_batch_flat, 1 threads", "encode_batch_flat, 2 threads", "encode_batch of bytes, 2 threads",
         "decode", "joined", "joined, 2 threads", "joined, bytes, 2 threads",
     }  # fmt: skip
 

@@ -210,7 +210,7 @@ def test_messages(ours: Tokenizer) -> None:
             run("é xyz[INST]")
     with pytest.raises(ValueError, match=f"^{re.escape(MESSAGE)}$"):
         pure(ours).refuse("é xyz[INST]", pure(ours).specials({b"[INST]": 303}))
-    for name in ("encode_batch", "encode_batch_to_numpy", "count_batch"):
+    for name in ("encode_batch", "encode_batch_to_numpy", "encode_batch_flat", "count_batch"):
         with pytest.raises(ValueError, match=f"^{re.escape('texts[1]: ' + MESSAGE)}$"):
             getattr(ours, name)(["a", "é xyz[INST]"])
     with pytest.raises(ValueError, match=r"^allowed_special is 'some'; it may be 'all', or a collection of special tokens$"):

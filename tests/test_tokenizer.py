@@ -25,7 +25,7 @@ from bitlex.tokenizer import Tokenizer
 from bitlex.vocabularies.byte_alphabet import ALPHABET
 from bitlex.vocabulary import AddedToken, Vocabulary, VocabularyError
 from small_vocabularies import BYTES, TRAINED, describe, random_vocabulary
-from tokenizing import Pipeline, tokenizer_json
+from tokenizing import Pipeline, apart, tokenizer_json
 
 GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 PARTS = ["the", " thing", " and", "  ", "\n", "12", "3", "'s", "é", "中文", "😀", "e\u0301", "\u3000", "x" * 20, "ſ", "\0"]
@@ -125,6 +125,11 @@ def normalized() -> tuple[Tokenizer, tokenizers.Tokenizer]:
     return hugging_face(rules, normalizer={"type": "NFC"}, added_tokens=tokens, post_processor=template)
 
 
+def side_by_side(tokenizer: Tokenizer, texts: list[Any], **options: Any) -> list[list[int]]:
+    """What `encode_batch_flat` gives of each text."""
+    return apart(*tokenizer.encode_batch_flat(texts, **options))
+
+
 @settings(max_examples=300, deadline=None)
 @given(parts=st.lists(st.one_of(st.sampled_from(["<s>", "wörd", "wo\u0308rd", " ", "the", "e\u0301", "é", "\u0301", "中"]), st.characters(codec="utf-8")), max_size=12))
 def test_normalized_with_flags_and_template(normalized: tuple[Tokenizer, tokenizers.Tokenizer], parts: list[str]) -> None:
@@ -136,6 +141,8 @@ def test_normalized_with_flags_and_template(normalized: tuple[Tokenizer, tokeniz
     assert ours.encode_batch([text, "the"], add_special_tokens=True) == [found.ids for found in theirs.encode_batch([text, "the"])]
     assert ours.encode_to_numpy(text).tolist() == expected and ours.count(text) == len(expected)
     assert ours.count_batch([text]) == [len(expected)] and ours.encode_batch_to_numpy([text])[0].tolist() == expected
+    assert side_by_side(ours, ["the", text, ""]) == [ours.encode("the"), expected, []]
+    assert side_by_side(ours, [text, "the"], add_special_tokens=True) == [theirs.encode(one).ids for one in (text, "the")]
 
 
 def test_what_the_slow_way_refuses(normalized: tuple[Tokenizer, tokenizers.Tokenizer]) -> None:
@@ -143,7 +150,7 @@ def test_what_the_slow_way_refuses(normalized: tuple[Tokenizer, tokenizers.Token
     for encode in (ours.encode, ours.count, ours.encode_to_numpy):
         with pytest.raises(TypeError, match="expected str or a bytes-like object, got int"):
             encode(7)  # type: ignore[arg-type, call-overload]
-    for batch in (ours.encode_batch, ours.count_batch, ours.encode_batch_to_numpy):
+    for batch in (ours.encode_batch, ours.count_batch, ours.encode_batch_to_numpy, ours.encode_batch_flat):
         with pytest.raises(TypeError, match=r"^texts\[2\]: expected str or a bytes-like object, got NoneType"):
             batch(["a", "b", None])  # type: ignore[list-item]
         for one in ("the", b"the"):
@@ -152,7 +159,7 @@ def test_what_the_slow_way_refuses(normalized: tuple[Tokenizer, tokenizers.Token
     for call in (ours.encode, ours.count, ours.encode_to_numpy, ours.encode_ordinary):
         with pytest.raises(ValueError, match=r"^threads is -1; it may be 0"):
             call("e\u0301", threads=-1)
-    for batch in (ours.encode_batch, ours.count_batch, ours.encode_batch_to_numpy):
+    for batch in (ours.encode_batch, ours.count_batch, ours.encode_batch_to_numpy, ours.encode_batch_flat):
         with pytest.raises(ValueError, match=r"^threads is -1; it may be 0"):
             batch(["e\u0301"], threads=-1)
     assert ours.encode(b"the\xff<s> \xe4\xb8") == [*ours.encode("the"), 255, 260, 0xE4, 0xB8]

@@ -1,10 +1,11 @@
-"""A tokenizer from its Description by the definitions alone, and small tokenizer.json files to try it on.
+"""A tokenizer from its Description by the definitions alone, small tokenizer.json files to try it on, and ids that lie side by side.
 
     encode(load(path), "some text") == tokenizers.Tokenizer.from_file(path).encode("some text").ids
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from bitlex.added import split_added
@@ -13,7 +14,7 @@ from bitlex.merging import PureEncoder
 from bitlex.vocabularies.byte_alphabet import ALPHABET
 from bitlex.vocabulary import Description
 
-__all__ = ["BYTE_LEVEL", "Pipeline", "added", "encode", "tokenizer_json"]
+__all__ = ["BYTE_LEVEL", "Pipeline", "added", "apart", "encode", "tokenizer_json"]
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 
@@ -64,3 +65,8 @@ def tokenizer_json(tokens: tuple[str, ...] = (), merges: Any = (), **parts: Any)
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None, "pre_tokenizer": BYTE_LEVEL,
         "post_processor": None, "decoder": BYTE_LEVEL, **parts, "model": model,
     }  # fmt: skip
+
+
+def apart(ids: Any, begins: Any) -> list[list[int]]:
+    """The ids of texts that lie side by side."""
+    return [ids[start:end].tolist() for start, end in pairwise(begins.tolist())]
