@@ -2,12 +2,14 @@
 
     for ids in encode_documents(tokenizer, Source("shard.jsonl"), threads=0):
         ...                                # an array for each document; None: there is no more input at the moment
+    for found in encode_batches(tokenizer, Source("shard.jsonl"), threads=0):
+        ids, begins = found                # the same of many documents, side by side
 
-While one batch of documents is encoded, which needs no Python, the next one is read. A document too large for a batch is encoded by
-itself, by several threads; one text that comes in parts, from a pipe or compressed, as a stream (`encode_in_parts`), by one thread.
+While one batch of documents is encoded, which needs no Python, the next one is read. A document too large for a batch is one by
+itself, encoded by several threads; one text that comes in parts, from a pipe or compressed, is a stream (`encode_in_parts`), by one thread.
 Invariant: what comes out is what `tokenizer.encode_to_numpy` gives for each document, in the order of the source, and memory is that of
 two batches, or of the largest document. Where a source waits for more input, all that was read has come out before. Rejected: processes
-(they would each need the text, and send back the ids); a queue of many batches (encoding is faster than reading JSON).
+that share a file (they would each need the text, and send back the ids); a queue of many batches (encoding is faster than reading JSON).
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
     Ids = npt.NDArray[np.uint32]
+    Begins = npt.NDArray[np.int64]
 
-__all__ = ["Around", "count_documents", "encode_documents", "encode_in_parts"]
+__all__ = ["Around", "count_documents", "encode_batches", "encode_documents", "encode_in_parts"]
 
 LARGE = 1 << 20  # characters or bytes of a document that is encoded by itself
 BATCH = 1 << 22  # of all documents of a batch
@@ -51,23 +54,28 @@ NOTHING = Around()
 
 
 def encode_documents(
-    tokenizer: Tokenizer, source: Source, *, around: Around = NOTHING, threads: int = 0,
-    allowed_special: str | Collection[str] | None = None, disallowed_special: str | Collection[str] | None = None,
+    tokenizer: Tokenizer, source: Source, *, threads: int = 0, allowed_special: str | Collection[str] | None = None,
+    disallowed_special: str | Collection[str] | None = None,
 ) -> Iterator[Ids | None]:  # fmt: skip
     """The ids of each document."""
     special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
-    found = each(
+    for found in each(
         source, lambda text: tokenizer.encode_to_numpy(text, threads=threads, **special),
         lambda texts: tokenizer.encode_batch_to_numpy(texts, threads=threads, **special),
-    )  # fmt: skip
-    if not any(around):
-        yield from found
-        return
-    import numpy
+    ):  # fmt: skip
+        yield from (None,) if found is None else found
 
-    before, behind = (numpy.array(ids, numpy.uint32) for ids in around)
-    for ids in found:
-        yield ids if ids is None else numpy.concatenate((before, ids, behind))
+
+def encode_batches(
+    tokenizer: Tokenizer, source: Source, *, around: Around = NOTHING, threads: int = 0,
+    allowed_special: str | Collection[str] | None = None, disallowed_special: str | Collection[str] | None = None,
+) -> Iterator[tuple[Ids, Begins] | None]:  # fmt: skip
+    """The ids of some documents side by side, those before and behind each among them, and where each begins, with the end of the last."""
+    special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
+    return each(
+        source, lambda text: tokenizer.encode_to_numpy(text, threads=threads, **special),
+        lambda texts: tokenizer.encode_around(texts, *around, threads=threads, **special),
+    )  # fmt: skip
 
 
 def count_documents(
@@ -77,11 +85,11 @@ def count_documents(
     """How many ids each document has."""
     special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
     more = sum(map(len, around))
-    for count in each(
+    for found in each(
         source, lambda text: tokenizer.count(text, threads=threads, **special),
         lambda texts: tokenizer.count_batch(texts, threads=threads, **special),
     ):  # fmt: skip
-        yield count if count is None else count + more
+        yield from (None,) if found is None else (count + more for count in found)
 
 
 def encode_in_parts(
@@ -111,42 +119,57 @@ def parts_of(source: Source, stream: TokenStream[Ids], around: Around) -> Iterat
     yield numpy.array(around.behind, numpy.uint32)
 
 
-def each(source: Source, one: Callable[[Any], Result], many: Callable[[list[Any]], list[Result]]) -> Iterator[Result | None]:
-    """What `one` gives for each document; None where the source waits."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    def work(documents: list[Document]) -> list[Result]:
-        try:
-            return many([document.text for document in documents])
-        except ValueError:
-            return [alone(document) for document in documents]  # one of them raises, and says where it stands
-
-    def alone(document: Document) -> Result:
-        try:
-            return one(document.text)
-        except ValueError as error:
-            raise InputError(f"{source.place(document.number)}: {error}") from None
-
-    working: Future[list[Result]] | None = None
+def batches(source: Source) -> Iterator[list[Document]]:
+    """The documents of a source, as many at a time as are worth it, and a large one by itself; none where the source waits."""
     batch: list[Document] = []
     size = 0
-    with ThreadPoolExecutor(1) as reading_goes_on:
-        for document in source.documents():
-            small = document is not None and len(document.text) < LARGE
-            if small:
-                batch.append(document)  # type: ignore[arg-type]
-                size += len(batch[-1].text)
-            if small and size < BATCH and len(batch) < MOST:
+    for group in source.groups():
+        for document in group:
+            length = len(document.text)
+            if length >= LARGE:
+                if batch:
+                    yield batch
+                yield [document]
+                batch, size = [], 0
                 continue
+            batch.append(document)
+            size += length
+            if size >= BATCH or len(batch) >= MOST:
+                yield batch
+                batch, size = [], 0
+        if not group:
+            if batch:
+                yield batch
+            yield []
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def each(source: Source, one: Callable[[Any], Any], many: Callable[[list[Any]], Result]) -> Iterator[Result | None]:
+    """What `many` gives for each batch of texts; None where the source waits. Of a batch that it refuses, `one` tells which text is to blame."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def work(batch: list[Document]) -> Result:
+        try:
+            return many([document.text for document in batch])
+        except ValueError:
+            for document in batch:
+                try:
+                    one(document.text)
+                except ValueError as error:
+                    raise InputError(f"{source.place(document.number)}: {error}") from None
+            raise
+
+    working: Future[Result] | None = None
+    with ThreadPoolExecutor(1) as reading_goes_on:
+        for batch in batches(source):
             if working is not None:
-                yield from working.result()
+                yield working.result()
                 working = None
-            if small:
+            if batch:
                 working = reading_goes_on.submit(work, batch)
             else:
-                yield from work(batch)
-                yield None if document is None else alone(document)
-            batch, size = [], 0
+                yield None
         if working is not None:
-            yield from working.result()
-        yield from work(batch)
+            yield working.result()

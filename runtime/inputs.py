@@ -29,7 +29,7 @@ from .opening import STANDARD_INPUT, mapped, may_wait, nothing_is_there, opened
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FORMS", "STANDARD_INPUT", "Document", "Found", "InputError", "Source", "find", "form_of"]
+__all__ = ["BYTE_ORDER_MARK", "FORMS", "STANDARD_INPUT", "Document", "Found", "InputError", "Source", "find", "form_of"]
 
 FORMS = ("text", "lines", "jsonl", "parquet")
 BY_SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
@@ -134,6 +134,14 @@ class Source:
 
     def documents(self) -> Iterator[Document | None]:
         """Its documents; None whenever there are no more for the moment, in a pipe that is still open."""
+        for group in self.groups():
+            if group:
+                yield from group
+            else:
+                yield None
+
+    def groups(self) -> Iterator[list[Document]]:
+        """Its documents, those that were read together at a time; none of them whenever there are no more for the moment."""
         read = {"text": self.whole, "lines": self.each_line, "jsonl": self.each_object, "parquet": self.each_row}[self.form]
         try:
             yield from read()
@@ -163,14 +171,14 @@ class Source:
         except OSError as error:
             raise self.error(0, error.strerror or error) from None
 
-    def whole(self) -> Iterator[Document]:
+    def whole(self) -> Iterator[list[Document]]:
         with opened(self.path) as file:
             if PurePath(self.path).suffix in COMPRESSED:
                 text: Any = b"".join(chunk for chunk in self.chunks(file) if chunk is not None)
             else:
                 text = mapped(file)
                 self.position = self.length = len(text)
-        yield Document(0, text)
+        yield [Document(0, text)]
 
     def chunks(self, file: BinaryIO) -> Iterator[bytes | None]:
         """The bytes of a file, decompressed, some at a time."""
@@ -193,50 +201,61 @@ class Source:
             self.position += len(chunk)
             yield chunk
 
-    def lines(self) -> Iterator[tuple[int, bytes] | None]:
-        """The lines with their numbers, without \\n; none is made up behind the last line break."""
+    def lines(self) -> Iterator[tuple[int, list[bytes]]]:
+        """The number of a line, and it and some that follow, without \\n: none is made up behind the last line break. No lines: there are
+        no more for the moment."""
         with opened(self.path) as file:
-            number, parts = 0, [b""]
+            number, parts = 1, [b""]
             for chunk in self.chunks(file):
                 if chunk is None:
-                    yield None
+                    yield number, []
                     continue
-                first, *rest = chunk.split(b"\n")
-                parts.append(first)
-                for following in rest:
-                    number += 1
-                    yield number, b"".join(parts)
-                    parts = [following]
+                *whole, rest = chunk.split(b"\n")
+                if whole:
+                    whole[0] = b"".join([*parts, whole[0]])
+                    yield number, whole
+                    number += len(whole)
+                    parts = []
+                parts.append(rest)
             if any(parts):
-                yield number + 1, b"".join(parts)
+                yield number, [b"".join(parts)]
 
-    def each_line(self) -> Iterator[Document | None]:
-        for line in self.lines():
-            yield line and Document(line[0], line[1].removesuffix(b"\r"))
+    def each_line(self) -> Iterator[list[Document]]:
+        for number, lines in self.lines():
+            yield [Document(at, line.removesuffix(b"\r")) for at, line in enumerate(lines, number)]
 
-    def each_object(self) -> Iterator[Document | None]:
+    def each_object(self) -> Iterator[list[Document]]:
+        for number, lines in self.lines():
+            group: list[Document] = []
+            try:
+                group.extend(self.of_objects(number, lines))
+            except InputError:
+                if group:  # what stands before the line that is wrong
+                    yield group
+                raise
+            if group or not lines:
+                yield group
+
+    def of_objects(self, number: int, lines: list[bytes]) -> Iterator[Document]:
+        """The documents of lines that have any."""
         from .json_rows import JSONDecodeError, json_of
 
-        for line in self.lines():
-            if line is None:
-                yield None
-                continue
-            number, data = line
-            if number == 1:
-                data = data.removeprefix(BYTE_ORDER_MARK)
+        if number == 1 and lines:
+            lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
+        for at, data in enumerate(lines, number):
             if not data or data.isspace():
                 continue
             try:
-                value = json_of(data.decode())
+                value = json_of(data)
             except JSONDecodeError as error:
-                raise self.error(number, f"not JSON: {error.msg}, at character {error.pos + 1}") from None
+                raise self.error(at, f"not JSON: {error.msg}, at character {error.pos + 1}") from None
             except UnicodeDecodeError as error:
-                raise self.error(number, not_utf8(error)) from None
+                raise self.error(at, not_utf8(error)) from None
             except RecursionError as error:
-                raise self.error(number, f"not JSON: {error}") from None
-            yield Document(number, value if isinstance(value, str) else self.text_of(value, number))
+                raise self.error(at, f"not JSON: {error}") from None
+            yield Document(at, value if isinstance(value, str) else self.text_of(value, at))
 
-    def each_row(self) -> Iterator[Document]:
+    def each_row(self) -> Iterator[list[Document]]:
         try:
             from pyarrow import ArrowException, parquet
         except ImportError:
@@ -256,9 +275,17 @@ class Source:
                 number, rows = 0, file.metadata.num_rows
                 for batch in file.iter_batches(batch_size=1024, columns=[column]):
                     self.length += batch.nbytes
-                    for row in self.values(batch, number):
-                        number += 1
-                        yield Document(number, self.text_of(row, number))
+                    group: list[Document] = []
+                    try:
+                        for row in self.values(batch, number):
+                            number += 1
+                            group.append(Document(number, self.text_of(row, number)))
+                    except InputError:
+                        if group:  # what stands before the row that is wrong
+                            yield group
+                        raise
+                    if group:
+                        yield group
                     self.position = self.size * number // rows
         except (ArrowException, UnicodeDecodeError) as error:  # a name of a column may be no UTF-8 either
             raise self.error(0, error) from None

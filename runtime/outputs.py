@@ -1,7 +1,7 @@
-"""Outputs: arrays of ids in, one for each document; a file out that is there when it is whole, or text on standard output.
+"""Outputs: arrays of ids in, of whole documents or some of one; a file out that is there when it is whole, or text on standard output.
 
     with writing("ids.npy", "npy", "u16") as output:
-        output.add(tokenizer.encode_to_numpy(text))
+        output.add(*tokenizer.encode_batch_flat(texts))
 
     npy     the ids of all documents, one after the other, as a numpy array of uint16 or uint32
     bin     the same numbers with nothing before them, little-endian
@@ -23,6 +23,7 @@ import sys
 from array import array
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Ids = npt.NDArray[np.unsignedinteger[Any]]
+    Begins = npt.NDArray[np.int64]
 
 __all__ = ["FORMATS", "MANIFEST", "NUMBERS", "Output", "index_of", "place_of", "real_path", "whole_files", "writing", "written"]
 
@@ -43,12 +45,12 @@ BUFFER = 1 << 16  # bytes of each file that wait to be written
 
 
 class Output(Protocol):
-    """What takes ids: of a document at once, or some of it at a time, and then its end."""
+    """What takes ids: of documents side by side, with where they begin and the end; or some of one at a time, and then its end."""
 
     documents: int
     tokens: int
 
-    def add(self, ids: Ids) -> None: ...
+    def add(self, ids: Ids, begins: Begins) -> None: ...
     def extend(self, ids: Ids) -> None: ...
     def end(self) -> None: ...
     def flush(self) -> None: ...
@@ -64,9 +66,11 @@ class Numbers:
         if header:
             file.write(bytes(HEADER))
 
-    def add(self, ids: Ids) -> None:
+    def add(self, ids: Ids, begins: Begins) -> None:
+        if self.index is not None:
+            self.ends.frombytes((begins[1:] + self.tokens).astype("u8").tobytes())
+        self.documents += len(begins) - 1
         self.extend(ids)
-        self.end()
 
     def extend(self, ids: Ids) -> None:
         for at in range(0, len(ids), AT_ONCE):
@@ -100,9 +104,10 @@ class Lines:
         self.documents = self.tokens = 0
         self.next = before  # what comes before the next id
 
-    def add(self, ids: Ids) -> None:
-        self.extend(ids)
-        self.end()
+    def add(self, ids: Ids, begins: Begins) -> None:
+        for start, end in pairwise(begins.tolist()):
+            self.extend(ids[start:end])
+            self.end()
 
     def extend(self, ids: Ids) -> None:
         for at in range(0, len(ids), AT_ONCE):

@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .decompression import COMPRESSED
-from .inputs import STANDARD_INPUT, InputError, Source
+from .inputs import BYTE_ORDER_MARK, STANDARD_INPUT, InputError, Source
 from .json_rows import json_of
 from .outputs import NUMBERS, index_of
 
@@ -128,10 +128,7 @@ class IdFile:
     def of_lines(self) -> Iterator[Part]:
         import numpy
 
-        for line in self.source.lines():
-            if line is None:
-                continue
-            number, data = line
+        for number, data in (line for first, lines in self.source.lines() for line in enumerate(lines, first)):
             if self.format == "jsonl" and not data.strip():  # as where texts are read
                 continue
             ids = self.of_json(number, data) if self.format == "jsonl" else self.of_digits(number, data)
@@ -147,7 +144,7 @@ class IdFile:
 
     def of_json(self, number: int, data: bytes) -> list[int]:
         try:
-            value = json_of(data)
+            value = json_of(data.removeprefix(BYTE_ORDER_MARK) if number == 1 else data)
         except (ValueError, RecursionError) as error:
             raise self.source.error(number, f"not JSON: {error}") from None
         if isinstance(value, dict):

@@ -332,17 +332,19 @@ class Tokenizer:
         cumulative lengths of packed sequences. For many short texts, this takes half as long as an array for each.
         """
         around = (self._description.prefix, self._description.suffix) if add_special_tokens else ((), ())
-        return self._encode_flat(texts, around, workers_of(threads), allowed_special, disallowed_special)
+        return self.encode_around(texts, *around, allowed_special=allowed_special, disallowed_special=disallowed_special, threads=threads)
 
-    def _encode_flat(
-        self, texts: Iterable[Any], around: tuple[tuple[int, ...], tuple[int, ...]], workers: int, allowed_special: Any, disallowed_special: Any
-    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-        """The same, with these ids before and behind each."""
+    def encode_around(
+        self, texts: Iterable[str | Bytes], before: tuple[int, ...], behind: tuple[int, ...], *, allowed_special: Special | None = None,
+        disallowed_special: Special | None = None, threads: int = 0,
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:  # fmt: skip
+        """The same, with these ids before and behind those of each text."""
+        workers = workers_of(threads)
         known, all_known = self._all_ready(texts)
         if all_known:
-            return self._encoder.encode_batch_flat(known, *self._policy(allowed_special, disallowed_special), workers, *around)
+            return self._encoder.encode_batch_flat(known, *self._policy(allowed_special, disallowed_special), workers, before, behind)
         found = each(known, lambda text: self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
-        return side_by_side(found, *around)
+        return side_by_side(found, before, behind)
 
     @direct
     def count(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bitlex import Tokenizer, documents
-from bitlex.documents import Around, count_documents, each, encode_documents
+from bitlex.documents import Around, count_documents, each, encode_batches, encode_documents
 from bitlex.inputs import Document, InputError, Source
 from small_tokenizers import huggingface, rank_file
 
@@ -25,8 +26,19 @@ class Made(Source):
         super().__init__("made")
         self.texts = texts
 
-    def documents(self) -> Iterator[Document | None]:
-        return (text if text is None else Document(number, text) for number, text in enumerate(self.texts, 1))
+    def groups(self) -> Iterator[list[Document]]:
+        """In groups of some, as they would be read, and none where the source waits."""
+        group: list[Document] = []
+        for number, text in enumerate(self.texts, 1):
+            if text is not None:
+                group.append(Document(number, text))
+            if group and (text is None or len(group) == number % 4):
+                yield group
+                group = []
+            if text is None:
+                yield []
+        if group:
+            yield group
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +59,17 @@ def test_each_document_by_itself(
     for name, value in (("LARGE", large), ("BATCH", batch), ("MOST", most)):
         monkeypatch.setattr(documents, name, value)
     expected = [None if text is None else tokenizer.encode(text) for text in texts]
-    found = [ids if ids is None else ids.tolist() for ids in encode_documents(tokenizer, Made(texts))]
-    assert found == expected
+    assert [one if one is None else one.tolist() for one in encode_documents(tokenizer, Made(texts))] == expected
     around = Around((7, 8), (9,))
-    assert [ids if ids is None else ids.tolist() for ids in encode_documents(tokenizer, Made(texts), around=around)] == [
-        ids if ids is None else [7, 8, *ids, 9] for ids in expected
-    ]
+    apart: list[Any] = []
+    for part in encode_batches(tokenizer, Made(texts), around=around):
+        if part is None:
+            apart.append(None)
+        else:
+            ids, begins = part
+            apart.extend(ids[start:end].tolist() for start, end in pairwise(begins.tolist()))
+            assert 1 <= len(begins) - 1 <= most and begins[0] == 0 and begins[-1] == len(ids)
+    assert apart == [ids if ids is None else [7, 8, *ids, 9] for ids in expected]
     assert list(count_documents(tokenizer, Made(texts), around=around)) == [ids if ids is None else len(ids) + 3 for ids in expected]
 
 
@@ -61,6 +78,10 @@ def test_the_document_that_is_wrong_is_named(tokenizer: Tokenizer, large: int, m
     monkeypatch.setattr(documents, "LARGE", large)
     with pytest.raises(InputError, match=r"^made: line 3: the text has the special token '<\|end\|>', at byte 6"):
         list(encode_documents(tokenizer, Made(["a", "b", "hello <|end|>", "c <|end|>"])))
+    with pytest.raises(InputError, match=r"^made: line 2: the text has the special token '<\|end\|>', at byte 0"):
+        list(encode_batches(tokenizer, Made(["a", "<|end|>"]), around=Around((1,), ())))
+    with pytest.raises(InputError, match=r"^made: line 2: the text has the special token '<\|end\|>', at byte 0"):
+        list(count_documents(tokenizer, Made(["a", "<|end|>"])))
     found = encode_documents(tokenizer, Made(["<|end|>"]), allowed_special="all")
     assert [ids.tolist() for ids in found if ids is not None] == [[300]]
 
@@ -70,33 +91,33 @@ def test_the_next_batch_is_read_while_one_is_worked_on(monkeypatch: pytest.Monke
     monkeypatch.setattr(documents, "MOST", 2)
     read = threading.Event()
 
-    class Watched(Made):
-        def documents(self) -> Iterator[Document | None]:
-            for at, document in enumerate(super().documents()):
+    class Watched(Source):
+        def groups(self) -> Iterator[list[Document]]:
+            for at, text in enumerate("abcde"):
                 if at == 3:
                     read.set()
-                yield document
+                yield [Document(at, text)]
 
     def many(texts: list[Any]) -> list[Any]:
         assert read.wait(60)
         return texts
 
-    assert list(each(Watched(["a", "b", "c", "d", "e"]), str, many)) == ["a", "b", "c", "d", "e"]
+    assert list(each(Watched("made"), str, many)) == [["a", "b"], ["c", "d"], ["e"]]
 
 
 def test_all_comes_out_before_a_source_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     for result in each(Made(["a", "b", None, "c", None, None]), str, list):
         given.append(result)
-        if result is None and len(given) == 3:
-            assert given == ["a", "b", None]
-    assert given == ["a", "b", None, "c", None, None]
+        if result is None and len(given) == 2:
+            assert given == [["a", "b"], None]
+    assert given == [["a", "b"], None, ["c"], None, None]
 
 
 def test_stopping_early_ends_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "MOST", 1)
     found = each(Made(["a", "b", "c", "d"]), str, list)
-    assert next(found) == "a"
+    assert next(found) == ["a"]
     before = threading.active_count()
     found.close()  # type: ignore[attr-defined]
     assert threading.active_count() < before

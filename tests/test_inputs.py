@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitlex import inputs, opening
+from bitlex import inputs, json_rows, opening
 from bitlex.decompression import COMPRESSED, decompressed
 from bitlex.inputs import Document, Found, InputError, Source, find, form_of
 
@@ -163,6 +163,48 @@ def test_malformed_lines_are_named(tmp_path: Path, data: bytes, message: str) ->
     path = tmp_path / "a.jsonl"
     path.write_bytes(data)
     assert refusal(path).startswith(f"FILE: {message}")
+
+
+@pytest.mark.parametrize("chunk", [1, 9, 1 << 16])
+def test_what_stands_before_a_malformed_line_is_read(tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "CHUNK", chunk)
+    (tmp_path / "a.jsonl").write_text('"one"\n\n{"text": "two"}\n{"text": 3}\n"four"\n')
+    documents = Source(str(tmp_path / "a.jsonl")).documents()
+    assert [next(documents), next(documents)] == [Document(1, "one"), Document(3, "two")]
+    with pytest.raises(InputError, match="line 4: what is at 'text' is no text, but a number"):
+        next(documents)
+
+
+ROWS = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(st.characters(codec=None), max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["text", "a", "\ud800"]), inner, max_size=3), max_leaves=6,
+)  # fmt: skip
+
+
+def as_read(value: Any) -> Any:
+    """A value but for its large numbers, of which orjson makes floats."""
+    if isinstance(value, dict):
+        return {key: as_read(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return list(map(as_read, value))
+    return "a number" if isinstance(value, float) or (type(value) is int and abs(value) >= 1 << 63) else value
+
+
+@given(row=ROWS, ascii=st.booleans(), at=st.integers(0, 60), put=st.binary(max_size=3) | st.sampled_from([b'\\ud83d', b"\xed\xa0\x80", b"\xef\xbb\xbf", b"NaN", b"\x00"]), cut=st.integers(0, 3))
+def test_rows_are_read_alike_with_orjson_and_without(row: Any, ascii: bool, at: int, put: bytes, cut: int) -> None:
+    """Rows with some bytes changed, too: the same value, or the same error."""
+    pytest.importorskip("orjson")
+    data = json.dumps(row, ensure_ascii=ascii).encode("utf-8", "surrogatepass")
+    for one in (data, data[:at] + put + data[at + cut :]):
+        found = []
+        for quick in (json_rows.quick, lambda: None):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(json_rows, "quick", quick)
+                try:
+                    found.append(repr(as_read(json_rows.json_of(one))))
+                except ValueError as error:
+                    found.append(f"{type(error).__name__}: {error}")
+        assert found[0] == found[1]
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from bitlex import outputs
 from bitlex.manifest import Manifest, fingerprint
-from bitlex.outputs import index_of, npy_header, whole_files, writing, written
+from bitlex.outputs import Output, index_of, npy_header, whole_files, writing, written
 from bitlex.token_files import IdFile
 from bitlex.vocabularies import load
 from small_tokenizers import huggingface, rank_file
@@ -23,8 +24,13 @@ from small_tokenizers import huggingface, rank_file
 DOCUMENTS: list[list[int]] = [[1, 2, 300], [], [65535], list(range(1000))]
 
 
-def arrays() -> list[Any]:
-    return [np.array(ids, np.uint32) for ids in DOCUMENTS]
+def put(output: Output, *groups: list[list[int]]) -> None:
+    """Documents, those of a group side by side."""
+    for group in groups:
+        output.add(np.array([*chain.from_iterable(group)], np.uint32), np.cumsum([0, *map(len, group)]))
+
+
+GROUPED = [(DOCUMENTS,), (DOCUMENTS[:1], DOCUMENTS[1:2], DOCUMENTS[2:3], DOCUMENTS[3:]), (DOCUMENTS[:2], [], DOCUMENTS[2:])]
 
 
 def left(folder: Path) -> list[str]:
@@ -41,14 +47,14 @@ def read(path: Path, **options: Any) -> list[list[int]]:
 
 @pytest.mark.parametrize("number", ["u16", "u32"])
 @pytest.mark.parametrize("at_once", [1, 7, 1 << 18])
-def test_arrays_and_their_index(tmp_path: Path, number: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("groups", GROUPED)
+def test_arrays_and_their_index(tmp_path: Path, number: str, at_once: int, groups: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outputs, "AT_ONCE", at_once)
     flat, kind = [number for ids in DOCUMENTS for number in ids], np.dtype(outputs.NUMBERS[number])
     for format in ("npy", "bin"):
         path = tmp_path / f"ids.{format}"
         with writing(str(path), format, number) as output:
-            for ids in arrays():
-                output.add(ids)
+            put(output, *groups)
         assert (output.documents, output.tokens) == (4, len(flat))
         found = np.load(path, mmap_mode="r") if format == "npy" else np.fromfile(path, kind)
         assert found.dtype == kind and found.tolist() == flat
@@ -59,12 +65,13 @@ def test_arrays_and_their_index(tmp_path: Path, number: str, at_once: int, monke
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 1 << 18])
-def test_lines(tmp_path: Path, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("groups", GROUPED)
+def test_lines(tmp_path: Path, at_once: int, groups: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outputs, "AT_ONCE", at_once)
     for format in ("jsonl", "txt"):
         with writing(str(tmp_path / f"a.{format}"), format) as output:
-            for ids in arrays():
-                output.add(ids)
+            put(output, *groups)
+        assert (output.documents, output.tokens) == (4, 1004)
         assert read(tmp_path / f"a.{format}") == DOCUMENTS
     assert [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()] == DOCUMENTS
     assert [line.split() for line in (tmp_path / "a.txt").read_text().splitlines()] == [list(map(str, ids)) for ids in DOCUMENTS]
@@ -100,7 +107,7 @@ def test_what_ends_the_writing_leaves_what_was_there(tmp_path: Path, error: type
 
     def interrupted() -> None:
         with writing(str(path), "npy") as output:
-            output.add(arrays()[3])
+            put(output, DOCUMENTS)
             raise error
 
     with pytest.raises(error):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from ..documents import encode_documents, encode_in_parts
+from ..documents import encode_batches, encode_in_parts
 from ..inputs import STANDARD_INPUT, Found, InputError, Source, find
 from ..outputs import FORMATS, MANIFEST, NUMBERS, Output, index_of, writing, written
 from ..terminal import Progress
@@ -107,13 +107,14 @@ class Encoding:
         parts = encode_in_parts(self.tokenizer, source, **self.encode)
         if parts is not None:
             self.copy_parts(source, parts, output)
-        for ids in encode_documents(self.tokenizer, source, **self.encode) if parts is None else ():
-            if ids is None:
+        for found in encode_batches(self.tokenizer, source, **self.encode) if parts is None else ():
+            if found is None:
                 output.flush()
                 continue
-            output.add(ids)
+            ids, begins = found
+            output.add(ids, begins)
             self.tokens += len(ids)
-            self.documents += 1
+            self.documents += len(begins) - 1
             self.show(source)
         self.length += source.length
 
