@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Ids = npt.NDArray[np.uint32]
     Begins = npt.NDArray[np.int64]
 
-__all__ = ["Around", "count_documents", "encode_batches", "encode_documents", "encode_in_parts"]
+__all__ = ["Around", "count_batches", "encode_batches", "encode_documents", "encode_in_parts"]
 
 LARGE = 1 << 20  # characters or bytes of a document that is encoded by itself
 BATCH = 1 << 22  # of all documents of a batch
@@ -78,18 +78,18 @@ def encode_batches(
     )  # fmt: skip
 
 
-def count_documents(
+def count_batches(
     tokenizer: Tokenizer, source: Source, *, around: Around = NOTHING, threads: int = 0,
     allowed_special: str | Collection[str] | None = None, disallowed_special: str | Collection[str] | None = None,
-) -> Iterator[int | None]:  # fmt: skip
-    """How many ids each document has."""
+) -> Iterator[tuple[int, int] | None]:  # fmt: skip
+    """How many documents there are some of, and how many ids these have."""
     special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
     more = sum(map(len, around))
     for found in each(
         source, lambda text: tokenizer.count(text, threads=threads, **special),
         lambda texts: tokenizer.count_batch(texts, threads=threads, **special),
     ):  # fmt: skip
-        yield from (None,) if found is None else (count + more for count in found)
+        yield None if found is None else (len(found), sum(found) + more * len(found))
 
 
 def encode_in_parts(

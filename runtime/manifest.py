@@ -2,8 +2,8 @@
 
     with Manifest.begin(folder, {"tokenizer": ..., "format": "npy"}, resume=True) as manifest:
         if not manifest.has(output, source):
-            ...                                           # write it
-            manifest.add(output, about, documents=7, tokens=1200)
+            was = about(source)                           # and write it
+            manifest.add(output, was, documents=7, tokens=1200)
 
 It is a file of JSON lines: what the run was asked for, then a line for each output, added and brought to the disk when that is in
 place. Invariant: an output is skipped only if it was made by the same tokenizer and settings from a file that has not changed since (its
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .vocabulary import Description
 
-__all__ = ["Manifest", "fingerprint"]
+__all__ = ["Manifest", "about", "fingerprint"]
 
 
 class Manifest:
@@ -63,25 +63,26 @@ class Manifest:
         """Whether an output of that input is complete."""
         line = self.done.get(output)
         try:
-            return line is not None and line["input"] == self.about(source) and line["sizes"] == self.sizes(output)
+            return line is not None and line["input"] == about(source) and line["sizes"] == self.sizes(output)
         except (OSError, KeyError):
             return False
 
-    def add(self, output: str, about: dict[str, Any], *, documents: int, tokens: int) -> None:
-        """Say that an output is complete. `about`: what `about` said of its input before it was read."""
-        line = {"output": output, "input": about, "sizes": self.sizes(output), "documents": documents, "tokens": tokens}
+    def add(self, output: str, was: dict[str, Any], *, documents: int, tokens: int) -> None:
+        """Say that an output is complete. `was`: what `about` said of its input before it was read."""
+        line = {"output": output, "input": was, "sizes": self.sizes(output), "documents": documents, "tokens": tokens}
         self.done[output] = line
         self.file.write(json.dumps(line).encode() + b"\n")
         self.file.flush()
         os.fsync(self.file.fileno())
 
-    def about(self, source: str) -> dict[str, Any]:
-        """What tells whether an input has changed."""
-        found = os.stat(source)
-        return {"path": os.path.abspath(source), "size": found.st_size, "mtime_ns": found.st_mtime_ns}
-
     def sizes(self, output: str) -> list[int]:
         return [os.path.getsize(path) for path in written(str(self.folder / output), self.settings["format"])]
+
+
+def about(source: str) -> dict[str, Any]:
+    """What tells whether an input has changed."""
+    found = os.stat(source)
+    return {"path": os.path.abspath(source), "size": found.st_size, "mtime_ns": found.st_mtime_ns}
 
 
 def read(path: Path) -> tuple[dict[str, Any] | None, dict[str, dict[str, Any]]]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-__all__ = ["STANDARD_INPUT", "mapped", "may_wait", "nothing_is_there", "opened"]
+__all__ = ["STANDARD_INPUT", "is_open_here", "mapped", "may_wait", "nothing_is_there", "opened"]
 
 STANDARD_INPUT = "-"
 SMALL = 1 << 20  # files below this are read
@@ -46,6 +46,23 @@ def mapped(file: BinaryIO) -> memoryview:
         return found
     except (OSError, ValueError):  # a pipe, a terminal, a device
         return memoryview(file.read())
+
+
+def is_open_here(path: str) -> bool:
+    """Whether a path is the number of a file that this process has open, which another process has not: standard input, /dev/fd/63."""
+    if path == STANDARD_INPUT:
+        return True
+    for _ in range(40):  # links, one to the other
+        folder, name = os.path.split(path)
+        folder = os.path.realpath(folder or os.curdir)
+        if folder == "/dev/fd" or f"{folder}/".startswith("/proc/"):
+            return True
+        path = os.path.join(folder, name)
+        try:
+            path = os.path.join(folder, os.readlink(path))
+        except OSError:  # no link
+            return False
+    return False
 
 
 def may_wait(file: BinaryIO | str) -> bool:

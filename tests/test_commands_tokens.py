@@ -271,6 +271,86 @@ def test_a_signal_leaves_what_is_complete(folder: Path, ranks: tuple[str, ...], 
     assert len(np.load("out/b.txt.idx.npy")) == 1001
 
 
+APART = [sys.executable, "-c", "from bitlex.commands import apart; apart.LARGE = 0; from bitlex.cli import run; run()"]
+
+
+def test_a_process_for_each_core(folder: Path, ranks: tuple[str, ...]) -> None:
+    """The same files as one process writes, those before a bad one and those behind it, and a manifest to go on with."""
+    (folder / "deep").mkdir()
+    for number in range(7):
+        (folder / "deep" / f"{number}.jsonl").write_text("".join(json.dumps({"text": TEXT * (row % 5) * number}) + "\n" for row in range(50)))
+    (folder / "deep" / "3.jsonl").write_text('{"text": "a"}\n{"text": 1}\n')
+    for format in ("npy", "bin", "jsonl", "txt"):
+        encode = [*ranks, "deep/*.jsonl", "--append", "<|end|>", "--format", format]
+        alone = bitlex_command("encode", *encode, "-o", f"alone-{format}/")
+        together = subprocess.run([*APART, "encode", *encode, "-o", f"together-{format}/", "--threads", "3"], capture_output=True, timeout=120, check=False)
+        assert (alone.returncode, alone.stderr) == (together.returncode, together.stderr)
+        assert (alone.returncode, alone.stderr.decode()) == (1, "bitlex: deep/3.jsonl: line 2: what is at 'text' is no text, but a number\n")
+        names = left(folder / f"alone-{format}")
+        assert left(folder / f"together-{format}") == names and len(names) == 1 + 6 * (2 if format in ("npy", "bin") else 1)
+        for name in names:
+            one, other = ((folder / f"{way}-{format}" / name).read_bytes() for way in ("alone", "together"))
+            if name == "bitlex-manifest.jsonl":
+                one, other = b"\n".join(sorted(one.split(b"\n"))), b"\n".join(sorted(other.split(b"\n")))
+            assert one == other
+    before = {path: path.stat().st_mtime_ns for path in (folder / "together-npy").glob("*.npy")}
+    (folder / "deep" / "3.jsonl").write_text('{"text": "a"}\n')
+    encode = [*ranks, "deep/*.jsonl", "--append", "<|end|>", "-o", "together-npy/", "--threads", "3", "--resume"]
+    subprocess.run([*APART, "encode", *encode], timeout=120, check=True)
+    after = {path: path.stat().st_mtime_ns for path in (folder / "together-npy").glob("*.npy")}
+    assert {path.name for path in after if after[path] != before.get(path)} == {"3.jsonl.npy", "3.jsonl.idx.npy"}
+
+
+@POSIX
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_all_processes(folder: Path, ranks: tuple[str, ...], number: signal.Signals) -> None:
+    """One that a terminal sends to all of them, and one that is sent to the first."""
+    for name in "abc":
+        (folder / f"{name}.txt").write_text("hello")
+    os.mkfifo(folder / "d.txt")
+    os.mkfifo(folder / "e.txt")
+    encode = [*ranks, "a.txt", "d.txt", "e.txt", "b.txt", "c.txt", "-o", "out/", "--input", "lines", "--threads", "3"]
+    with subprocess.Popen([*APART, "encode", *encode], stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=listen, start_new_session=True) as process:
+        with open(folder / "d.txt", "wb", buffering=0) as one, open(folder / "e.txt", "wb", buffering=0) as other:
+            for pipe in (one, other):
+                pipe.write(b"hello\n" * 1000)
+            wait_for(lambda: sum(name.startswith((".d.txt.npy.", ".e.txt.npy.")) for name in left(folder / "out")) == 2)
+            wait_for(lambda: {"a.txt.npy", "b.txt.npy", "c.txt.npy"} <= {*left(folder / "out")})
+            wait_for(lambda: (folder / "out" / "bitlex-manifest.jsonl").read_bytes().count(b"\n") == 4)
+            if number == signal.SIGINT:
+                os.killpg(process.pid, number)
+            else:
+                process.send_signal(number)
+            assert process.communicate(timeout=60) == (b"", b"")
+        assert process.returncode == {signal.SIGINT: 130}.get(number, 128 + number)
+    assert left(folder / "out") == ["a.txt.idx.npy", "a.txt.npy", "b.txt.idx.npy", "b.txt.npy", "bitlex-manifest.jsonl", "c.txt.idx.npy", "c.txt.npy"]
+
+
+@POSIX
+def test_a_process_that_is_killed_ends_all(folder: Path, ranks: tuple[str, ...]) -> None:
+    """As for want of memory. What was complete stays."""
+    children = Path("/proc/self/task")
+    if not children.exists():
+        pytest.skip("the children of a process are found by /proc")
+    (folder / "a.txt").write_text("hello")
+    os.mkfifo(folder / "b.txt")
+    encode = [*ranks, "b.txt", "a.txt", "-o", "out/", "--input", "lines", "--threads", "2"]
+    with (
+        subprocess.Popen([*APART, "encode", *encode], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
+        open(folder / "b.txt", "wb", buffering=0) as pipe,
+    ):
+        pipe.write(b"hello\n")
+        wait_for(lambda: "a.txt.npy" in left(folder / "out"))
+        wait_for(lambda: (folder / "out" / "bitlex-manifest.jsonl").read_bytes().count(b"\n") == 2)
+        found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        for child in found:
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                os.kill(int(child), signal.SIGKILL)
+        out, said = process.communicate(timeout=60)
+    assert (process.returncode, out, said) == (1, b"", b"bitlex: a process that did a part of the work was ended, by SIGKILL\n")
+    assert {"a.txt.npy", "a.txt.idx.npy"} <= {*left(folder / "out")} and "b.txt.npy" not in left(folder / "out")
+
+
 def listen() -> None:
     """In the child: signals that whoever runs the tests has shut out, as nohup does, are heard."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -441,6 +521,26 @@ def test_count(folder: Path, ranks: tuple[str, ...], by_ranks: Tokenizer) -> Non
     assert (done.returncode, done.stderr) == (1, b"bitlex: none: No such file or directory\n")
     assert done.stdout.split() == [str(ids).encode(), b"a.txt", str(ids).encode(), b"total"]
     assert refusal("count", *ranks, "*.csv") == "*.csv: no file matches"
+
+
+def test_count_by_a_process_for_each_core(folder: Path, ranks: tuple[str, ...]) -> None:
+    """The same, in the same order."""
+    for number in range(9):
+        (folder / f"{number}.jsonl").write_text("".join(json.dumps({"text": TEXT * (number - row) ** 2}) + "\n" for row in range(20)))
+    (folder / "a.txt").write_text(TEXT)
+    (folder / "4.jsonl").write_text("[\n")
+    for more in ((), ("--json",)):
+        count = ["count", *ranks, "*.jsonl", "none", "a.txt", *more]
+        alone = bitlex_command(*count)
+        together = subprocess.run([*APART, *count, "--threads", "3"], capture_output=True, timeout=120, check=False)
+        assert (alone.returncode, alone.stdout, alone.stderr) == (together.returncode, together.stdout, together.stderr)
+        assert alone.returncode == 1 and len(alone.stderr.splitlines()) == 2
+    for other in ("-", "/dev/stdin", "link"):  # which only this process has open
+        if other == "link":
+            (folder / "link").symlink_to("/dev/stdin")
+        if other == "-" or os.path.exists("/dev/stdin"):
+            found = subprocess.run([*APART, "count", *ranks, "a.txt", other], input=b"hello", capture_output=True, timeout=120, check=True)
+            assert found.stdout.split()[2:4] == [b"1", other.encode()]
 
 
 # --- vocab ---

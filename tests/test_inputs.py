@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitlex import inputs, json_rows, opening
@@ -190,7 +190,11 @@ def as_read(value: Any) -> Any:
     return "a number" if isinstance(value, float) or (type(value) is int and abs(value) >= 1 << 63) else value
 
 
-@given(row=ROWS, ascii=st.booleans(), at=st.integers(0, 60), put=st.binary(max_size=3) | st.sampled_from([b'\\ud83d', b"\xed\xa0\x80", b"\xef\xbb\xbf", b"NaN", b"\x00"]), cut=st.integers(0, 3))
+PUT = st.binary(max_size=3) | st.sampled_from([b"\\ud83d", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"NaN", b"\x00"])
+
+
+@settings(deadline=None)
+@given(row=ROWS, ascii=st.booleans(), at=st.integers(0, 60), put=PUT, cut=st.integers(0, 3))
 def test_rows_are_read_alike_with_orjson_and_without(row: Any, ascii: bool, at: int, put: bytes, cut: int) -> None:
     """Rows with some bytes changed, too: the same value, or the same error."""
     pytest.importorskip("orjson")
@@ -276,6 +280,7 @@ def whole(suffix: str, data: bytes, step: int) -> bytes:
 
 
 @pytest.mark.parametrize("suffix", COMPRESSED)
+@settings(deadline=None)
 @given(parts=st.lists(st.binary(max_size=200), min_size=1, max_size=4), step=st.integers(1, 60))
 def test_parts_one_behind_the_other(suffix: str, parts: list[bytes], step: int) -> None:
     assert whole(suffix, b"".join(map(COMPRESS[suffix], parts)), step) == b"".join(parts)

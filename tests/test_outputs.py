@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from bitlex import outputs
-from bitlex.manifest import Manifest, fingerprint
+from bitlex.manifest import Manifest, about, fingerprint
 from bitlex.outputs import Output, index_of, npy_header, whole_files, writing, written
 from bitlex.token_files import IdFile
 from bitlex.vocabularies import load
@@ -277,7 +277,7 @@ def test_what_is_complete(tmp_path: Path) -> None:
     assert not has()
     (folder / "in.txt").write_text("1 2")
     with Manifest.begin(str(folder), SETTINGS, resume=True) as manifest:
-        manifest.add("in.txt", manifest.about(str(source)), documents=1, tokens=2)
+        manifest.add("in.txt", about(str(source)), documents=1, tokens=2)
         assert manifest.has("in.txt", str(source)) and not manifest.has("other.txt", str(source))
     assert has()
     whole = (folder / outputs.MANIFEST).read_bytes()

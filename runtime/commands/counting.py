@@ -6,12 +6,17 @@ import argparse
 import json
 import sys
 from collections.abc import Sized
+from typing import TYPE_CHECKING
 
-from ..documents import count_documents, encode_in_parts
-from ..inputs import InputError
+from ..documents import count_batches, encode_in_parts
+from ..inputs import InputError, Source
 from ..terminal import Progress
 from . import Commands, choosing
+from .apart import Job, Tallies, Tally, in_order, work
 from .console import complain, write
+
+if TYPE_CHECKING:
+    from ..processes import Report
 
 __all__ = ["add"]
 
@@ -41,31 +46,23 @@ def run_count(options: argparse.Namespace) -> int:
     chosen = choosing.tokenizer(options)
     how = {"threads": options.threads, "around": choosing.around(options, chosen), **choosing.special(options, chosen)}
     total = sum(source.size for source in inputs)
-    files, code, position = [], 0, 0
+    files, code = [], 0
     sums = {"tokens": 0, "documents": 0, "bytes": 0}
     width = len(str(total)) if total else 7
     with Progress(None if options.quiet else sys.stderr, total) as progress:
-        for source in inputs:
-            documents = tokens = 0
-            try:
-                parts = encode_in_parts(chosen, source, **how)
-                for count in count_documents(chosen, source, **how) if parts is None else map(size_of, parts):
-                    documents += count is not None and parts is None
-                    tokens += count or 0
-                    progress.show(position + source.position, sums["bytes"] + source.length, sums["tokens"] + tokens)
-            except InputError as error:  # the other files may still be there
-                progress.line.clear()
-                code = complain(error)
+        tallies = Tallies(progress)
+        counted = in_order(work(count_input, Job(chosen, how), inputs, inputs, tallies.note))
+        for number, (source, tally) in enumerate(zip(inputs, counted, strict=True)):
+            progress.line.clear()
+            if isinstance(tally, InputError):  # the other files may still be there
+                tallies.give_up(number, source.size)
+                code = complain(tally)
                 continue
-            finally:
-                position += source.size
-            documents += parts is not None
-            found = {"tokens": tokens, "documents": documents, "bytes": source.length}
+            found = {"tokens": tally.tokens, "documents": tally.documents, "bytes": tally.length}
             sums = {name: sums[name] + found[name] for name in sums}
             files.append({"file": source.path, **found})
             if not options.json:
-                progress.line.clear()
-                write([f"{tokens:{width}} {source.path}\n".encode("utf-8", "surrogateescape")])
+                write([f"{tally.tokens:{width}} {source.path}\n".encode("utf-8", "surrogateescape")])
         if options.json:
             write([json.dumps({"files": files, "total": sums}, indent=2).encode() + b"\n"])
         elif len(inputs) > 1:
@@ -75,6 +72,18 @@ def run_count(options: argparse.Namespace) -> int:
     return code
 
 
-def size_of(ids: Sized | None) -> int:
-    """How many ids there are in a part; None: no more is there for the moment."""
-    return 0 if ids is None else len(ids)
+def count_input(job: Job, source: Source, report: Report) -> Tally:
+    """How many tokens an input has."""
+    documents = tokens = 0
+    parts = encode_in_parts(job.tokenizer, source, **job.how)
+    for found in count_batches(job.tokenizer, source, **job.how) if parts is None else map(size_of, parts):
+        more, ids = found or (0, 0)
+        documents += more
+        tokens += ids
+        report(Tally(source.position, source.length, documents, tokens))
+    return Tally(source.size, source.length, documents + (parts is not None), tokens)
+
+
+def size_of(ids: Sized | None) -> tuple[int, int]:
+    """How many documents there are in a part, and ids; None: no more is there for the moment."""
+    return 0, 0 if ids is None else len(ids)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +14,11 @@ from ..inputs import STANDARD_INPUT, Found, InputError, Source, find
 from ..outputs import FORMATS, MANIFEST, NUMBERS, Output, index_of, writing, written
 from ..terminal import Progress
 from . import Commands, choosing
+from .apart import Job, Tallies, Tally, work
 from .console import complain
 
 if TYPE_CHECKING:
-    from ..manifest import Manifest
+    from ..processes import Report
     from ..tokenizer import Tokenizer
 
 __all__ = ["add"]
@@ -89,6 +89,60 @@ def run_encode(options: argparse.Namespace) -> int:
         return run.to_stream(format) if output is None else run.to_file(output, format)
 
 
+def copied(tokenizer: Tokenizer, source: Source, output: Output, how: Mapping[str, Any]) -> Iterator[Tally]:
+    """Write the ids of a source: how far that is, again and again, and at the end."""
+    parts = encode_in_parts(tokenizer, source, **how)
+    if parts is not None:
+        yield from copied_in_parts(source, parts, output)
+        return
+    documents = tokens = 0
+    for found in encode_batches(tokenizer, source, **how):
+        if found is None:
+            output.flush()
+            continue
+        ids, begins = found
+        output.add(ids, begins)
+        tokens += len(ids)
+        documents += len(begins) - 1
+        yield Tally(source.position, source.length, documents, tokens)
+    yield Tally(source.size, source.length, documents, tokens)
+
+
+def copied_in_parts(source: Source, parts: Iterator[Any], output: Output) -> Iterator[Tally]:
+    """The same of one text that comes in parts. What was written before a mistake in it stays, in its line."""
+    tokens = 0
+    try:
+        for ids in parts:
+            if ids is None:
+                output.flush()
+                continue
+            output.extend(ids)
+            tokens += len(ids)
+            yield Tally(source.position, source.length, 0, tokens)
+    except InputError:
+        output.end()
+        raise
+    output.end()
+    yield Tally(source.size, source.length, 1, tokens)
+
+
+def encode_file(job: Job, task: tuple[Source, str], report: Report) -> tuple[dict[str, Any], Tally]:
+    """Encode an input to a file of its own. What the manifest notes of the input, as it was before, and of the output."""
+    from ..manifest import about
+
+    source, path = task
+    tally = Tally()
+    try:
+        was = about(source.path)
+    except OSError as error:
+        raise InputError(f"{source.path}: {error.strerror}") from None
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with writing(path, *job.written) as output:
+        for tally in copied(job.tokenizer, source, output, job.how):
+            report(tally)
+    return was, tally
+
+
 class Encoding:
     """One run of the command."""
 
@@ -96,66 +150,35 @@ class Encoding:
         self.options, self.tokenizer, self.inputs = options, chosen, inputs
         self.read = [*choosing.tokenizer_files(options.tokenizer), *(source.path for source in inputs)]
         special = choosing.special(options, chosen)
-        self.encode: dict[str, Any] = {"threads": options.threads, "around": choosing.around(options, chosen), **special}
+        self.how: dict[str, Any] = {"threads": options.threads, "around": choosing.around(options, chosen), **special}
         shown = not options.quiet and (options.output is not None or not sys.stdout.isatty())  # not among ids
         self.progress = Progress(sys.stderr if shown else None, sum(source.size for source in inputs))
-        self.position = self.length = self.tokens = self.documents = 0
+        self.tallies = Tallies(self.progress)
 
-    def copy(self, source: Source, output: Output) -> None:
-        """Write the ids of a source."""
-        self.position += source.size
-        parts = encode_in_parts(self.tokenizer, source, **self.encode)
-        if parts is not None:
-            self.copy_parts(source, parts, output)
-        for found in encode_batches(self.tokenizer, source, **self.encode) if parts is None else ():
-            if found is None:
-                output.flush()
-                continue
-            ids, begins = found
-            output.add(ids, begins)
-            self.tokens += len(ids)
-            self.documents += len(begins) - 1
-            self.show(source)
-        self.length += source.length
-
-    def copy_parts(self, source: Source, parts: Iterator[Any], output: Output) -> None:
-        """The same of one text that comes in parts. What was written before a mistake in it stays, in its line."""
-        try:
-            for ids in parts:
-                if ids is None:
-                    output.flush()
-                    continue
-                output.extend(ids)
-                self.tokens += len(ids)
-                self.show(source)
-        except InputError:
-            output.end()
-            raise
-        output.end()
-        self.documents += 1
-
-    def show(self, source: Source) -> None:
-        self.progress.show(self.position - source.size + source.position, self.length + source.length, self.tokens)
+    def copy(self, number: int, output: Output) -> None:
+        for tally in copied(self.tokenizer, self.inputs[number], output, self.how):
+            self.tallies.note(number, tally)
 
     def to_stream(self, format: str) -> int:
         code = 0
         with writing(None, format, self.options.dtype) as output:
-            for source in self.inputs:
+            for number in range(len(self.inputs)):
                 try:
-                    self.copy(source, output)
+                    self.copy(number, output)
                 except InputError as error:  # the other files may still be there
-                    code = self.failed(error)
+                    code = self.failed(number, error)
         return self.ended(code)
 
     def to_file(self, path: str, format: str) -> int:
         choosing.refuse_outputs(self.read, written(path, format))
         refuse_twin(path, format)
+        number = 0
         try:
             with writing(path, format, self.options.dtype) as output:
-                for source in self.inputs:
-                    self.copy(source, output)
+                for number in range(len(self.inputs)):
+                    self.copy(number, output)
         except InputError as error:
-            return self.failed(error)
+            return self.failed(number, error)
         return self.ended(0)
 
     def to_folder(self, folder: str, format: str, found: list[Found]) -> int:
@@ -170,30 +193,18 @@ class Encoding:
         os.makedirs(folder, exist_ok=True)
         code = 0
         with Manifest.begin(folder, self.settings(format), resume=self.options.resume) as manifest:
-            for source, output in zip(self.inputs, outputs, strict=True):
-                if manifest.has(output, source.path):
-                    self.progress.total -= source.size
-                    continue
-                try:
-                    with self.kept(manifest, source, output):
-                        path = os.path.join(folder, output)
-                        os.makedirs(os.path.dirname(path), exist_ok=True)
-                        with writing(path, format, self.options.dtype) as file:
-                            self.copy(source, file)
-                except InputError as error:
-                    code = self.failed(error)
+            left = [number for number, source in enumerate(self.inputs) if not manifest.has(outputs[number], source.path)]
+            sources = [self.inputs[number] for number in left]
+            tasks = [(self.inputs[number], os.path.join(folder, outputs[number])) for number in left]
+            self.progress.total = sum(source.size for source in sources)
+            job = Job(self.tokenizer, self.how, (format, self.options.dtype))
+            for place, found_there in work(encode_file, job, tasks, sources, lambda place, tally: self.tallies.note(left[place], tally)):
+                if isinstance(found_there, InputError):
+                    code = self.failed(left[place], found_there)
+                else:
+                    was, tally = found_there
+                    manifest.add(outputs[left[place]], was, documents=tally.documents, tokens=tally.tokens)
         return self.ended(code)
-
-    @contextmanager
-    def kept(self, manifest: Manifest, source: Source, output: str) -> Iterator[None]:
-        """Note an output in the manifest, when it is written, with what its input was before."""
-        documents, tokens = self.documents, self.tokens
-        try:
-            about = manifest.about(source.path)
-        except OSError as error:
-            raise InputError(f"{source.path}: {error.strerror}") from None
-        yield
-        manifest.add(output, about, documents=self.documents - documents, tokens=self.tokens - tokens)
 
     def settings(self, format: str) -> dict[str, Any]:
         """What decides the content of outputs."""
@@ -202,17 +213,19 @@ class Encoding:
         options = self.options
         return {
             "tokenizer": f"{self.tokenizer.name} {fingerprint(self.tokenizer.description)}", "format": format, "dtype": options.dtype,
-            "input": options.input, "field": options.field, "around": self.encode["around"], "ordinary": options.ordinary,
+            "input": options.input, "field": options.field, "around": self.how["around"], "ordinary": options.ordinary,
             "allow_special": sorted(options.allow_special) if options.allow_special is not None else None,
         }  # fmt: skip
 
-    def failed(self, error: InputError) -> int:
+    def failed(self, number: int, error: InputError) -> int:
+        self.tallies.give_up(number, self.inputs[number].size)
         self.progress.line.clear()
         return complain(error)
 
     def ended(self, code: int) -> int:
         if not code:
-            self.progress.end(f"{len(self.inputs):,} inputs, {self.documents:,} documents", self.length, self.tokens)
+            sum = self.tallies.sum
+            self.progress.end(f"{len(self.inputs):,} inputs, {sum.documents:,} documents", sum.length, sum.tokens)
         return code
 
 

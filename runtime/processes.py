@@ -1,0 +1,160 @@
+"""Processes: a function and what to call it with in; what it returned or raised out, from several processes at a time, as it comes.
+
+    with Processes(4, encode_file, shared) as processes:
+        for task, kind, value in processes.work(paths):     # encode_file(shared, path, report) of each
+            ...                                             # kind: "reported", "returned" or "raised"
+
+For work that one interpreter does no faster on many cores, such as reading JSON. Each process is started anew, so that no lock of a thread
+is copied into it. Invariant: none outlives the block: each is told to end, and has removed what it had not finished, before the block is
+left, also by Ctrl-C; if this process is killed, the others end by themselves. Rejected: concurrent.futures (its processes cannot
+be ended, and say nothing before they return); the fork of this process (of the threads of numpy and of ours, only one would be there).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
+    from types import TracebackType
+
+__all__ = ["Happened", "Processes", "Report"]
+
+PAUSE = 0.05  # seconds between two reports of a task; what it says in between is left out
+PATIENCE = 60  # seconds that a process may take to end, before it is killed
+
+Report = Callable[[Any], None]
+
+
+class Happened(NamedTuple):
+    """What became of a task, by its place among all."""
+
+    task: int
+    kind: str  # "reported", "returned", "raised"
+    value: Any
+
+
+class Processes:
+    """`count` processes that call `function(shared, task, report)`, all of which are pickled; a context that ends them."""
+
+    def __init__(self, count: int, function: Callable[[Any, Any, Report], Any], shared: Any) -> None:
+        self.count, self.function, self.shared = count, function, shared
+        self.running: dict[Any, BaseProcess] = {}  # by our ends of pipes
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for process in self.running.values():
+            process.terminate()
+        for pipe, process in self.running.items():
+            process.join(PATIENCE)
+            process.kill()
+            process.join()
+            pipe.close()
+
+    def work(self, tasks: Iterable[Any]) -> Iterator[Happened]:
+        """OSError if a process comes to an end that nobody asked for, as for want of memory."""
+        from multiprocessing.connection import wait
+
+        left = enumerate(tasks)
+        busy: dict[Any, int] = {}
+        for number, task in left:
+            pipe = self.start()
+            busy[pipe] = number
+            pipe.send((number, task))
+            if len(busy) == self.count:
+                break
+        while busy:
+            ready: list[Any] = wait(list(busy))
+            for pipe in ready:
+                try:
+                    happened = Happened(*pipe.recv())
+                except (EOFError, ConnectionError):
+                    process = self.running[pipe]
+                    process.join()
+                    raise OSError(f"a process that did a part of the work was ended, {why(process.exitcode)}") from None
+                if happened.kind != "reported":
+                    del busy[pipe]
+                    for number, task in left:
+                        busy[pipe] = number
+                        pipe.send((number, task))
+                        break
+                yield happened
+
+    def start(self) -> Connection[Any, Any]:
+        """One more process. Of Ctrl-C, which all processes of a terminal are told of, this one tells the others."""
+        from multiprocessing import get_context
+
+        context = get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=serve, args=(theirs, self.function, self.shared), daemon=True)
+        masks = hasattr(signal, "pthread_sigmask")
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if masks else ()
+        try:
+            process.start()
+            self.running[ours] = process
+        finally:
+            if masks:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
+        return ours
+
+
+def why(code: int | None) -> str:
+    if code is None or code >= 0:
+        return f"with exit code {code}"
+    try:
+        return f"by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"by signal {-code}"
+
+
+class Ended(BaseException):
+    """Whoever started this process has told it to end. Passes through what removes unfinished files."""
+
+
+def end(number: int, frame: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once: it may be told again while it clears away
+    raise Ended
+
+
+def end_with_parent() -> None:
+    """Wait for the end of the process that this one was started by, and bring it about here."""
+    from multiprocessing import parent_process
+
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)  # not raise_signal: the other thread is to hear of it
+
+
+def serve(pipe: Connection[Any, Any], function: Callable[[Any, Any, Report], Any], shared: Any) -> None:
+    """What each process does: one task after the other, until there are none or nobody is there."""
+    signal.signal(signal.SIGTERM, end)
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    with suppress(Ended, KeyboardInterrupt, EOFError, ConnectionError):
+        while True:
+            number, task = pipe.recv()
+            following = 0.0
+
+            def report(value: Any, number: int = number) -> None:
+                nonlocal following
+                if time.monotonic() >= following:
+                    following = time.monotonic() + PAUSE
+                    pipe.send((number, "reported", value))
+
+            try:
+                result = (number, "returned", function(shared, task, report))
+            except ConnectionError:
+                raise
+            except Exception as error:
+                result = (number, "raised", error)
+            pipe.send(result)

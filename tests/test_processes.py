@@ -1,0 +1,123 @@
+"""Processes: all that comes of tasks, whoever did them; and none of them is there when the block is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bitlex.inputs import InputError
+from bitlex.processes import Processes, why
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+
+
+def square(shared: int, task: int, report: Callable[[Any], None]) -> int:
+    report(("begun", task))
+    if task == 3:
+        raise InputError("three: no")
+    if task == 4:
+        raise OSError(2, "No such thing", "four")
+    return shared + task * task
+
+
+def killed(shared: Any, task: int, report: Callable[[Any], None]) -> None:
+    if task == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(60)
+
+
+def careful(shared: str, task: int, report: Callable[[Any], None]) -> None:
+    """A file is there while this is at work."""
+    path = Path(shared, str(task))
+    try:
+        path.touch()
+        report(None)
+        time.sleep(600)
+    finally:
+        path.unlink()
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_all_that_comes_of_tasks(count: int) -> None:
+    for tasks in ([], [2], [2, 5, 6, 3, 4, 9]):
+        with Processes(count, square, 100) as processes:
+            happened = list(processes.work(tasks))
+            assert len(processes.running) == min(count, len(tasks))
+        found = {place: (kind, value) for place, kind, value in happened if kind != "reported"}
+        assert len(happened) == 2 * len(tasks) and found.keys() == set(range(len(tasks)))
+        for place, task in enumerate(tasks):
+            kind, value = found[place]
+            begun = next(at for at, one in enumerate(happened) if one.task == place)
+            assert happened[begun] == (place, "reported", ("begun", task))
+            if task == 3:
+                assert (kind, type(value), str(value)) == ("raised", InputError, "three: no")
+            elif task == 4:
+                assert (kind, type(value), value.filename) == ("raised", FileNotFoundError, "four")
+            else:
+                assert (kind, value) == ("returned", 100 + task * task)
+
+
+@POSIX
+def test_a_process_that_is_killed_is_told_of() -> None:
+    with (
+        pytest.raises(OSError, match=r"^a process that did a part of the work was ended, by SIGKILL$"),
+        Processes(2, killed, None) as processes,
+    ):
+        list(processes.work([1, 2]))
+    assert [process.is_alive() for process in processes.running.values()] == [False, False]
+
+
+def test_why_a_process_ended() -> None:
+    assert (why(-15), why(1), why(None), why(-300)) == ("by SIGTERM", "with exit code 1", "with exit code None", "by signal 300")
+
+
+@POSIX
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, None])
+def test_none_is_there_when_the_block_is_left(tmp_path: Path, error: type[BaseException] | None) -> None:
+    """Each has removed what it had not finished."""
+
+    def leave() -> None:
+        with Processes(2, careful, str(tmp_path)) as processes:
+            happening = processes.work([1, 2, 3])
+            assert [next(happening).kind, next(happening).kind] == ["reported"] * 2
+            assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "2"]
+            left.extend(processes.running.values())
+            if error is not None:
+                raise error
+
+    left: list[Any] = []
+    begun = time.monotonic()
+    if error is None:
+        leave()
+    else:
+        with pytest.raises(error):
+            leave()
+    assert time.monotonic() - begun < 60 and not any(process.is_alive() for process in left)
+    assert list(tmp_path.iterdir()) == []
+
+
+@POSIX
+def test_they_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    program = (
+        f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import test_processes as here\n"
+        f"with here.Processes(2, here.careful, {str(tmp_path)!r}) as processes:\n    list(processes.work([1, 2]))"
+    )
+    with subprocess.Popen([sys.executable, "-c", program]) as process:
+        wait_for(lambda: len(list(tmp_path.iterdir())) == 2)
+        process.kill()
+    wait_for(lambda: not list(tmp_path.iterdir()))
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.01)
