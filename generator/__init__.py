@@ -68,6 +68,8 @@ def compile_steps(steps: Sequence[Step], dialect: str, unicode: str, name: str =
     view, continuation = byte_view(raw, of_bytes) if any(plan.bytewise for plan in planned) else (raw, ())
     nfas = tuple(build(plan.tree, view if plan.bytewise else raw, plan.pattern, limits) for plan in planned)
     splits = tuple(split(plan, nfa, raw, view.count, limits) for plan, nfa in zip(planned, nfas, strict=True))
+    for plan, machine in zip(planned, splits, strict=True):
+        refuse_others(plan, machine, raw, view if plan.bytewise else raw, limits)
     cells, stages, merged = merge_cells(raw, chain(splits, limits))
     inside = tuple(merged[cell] for cell in continuation)
     return Program(name, dialect, unicode, tuple(steps), planned, raw, nfas, splits, cells, stages, inside)
@@ -85,6 +87,16 @@ def compile_pattern(
     """The lexer of one pattern."""
     step = Step("Split", regex=pattern, behavior=behavior, invert=invert)  # type: ignore[arg-type]
     return compile_steps((step,), dialect, unicode, name, limits)
+
+
+def refuse_others(plan: Plan, machine: Bimachine, cells: Partition, view: Partition, limits: Limits) -> None:
+    """PatternError for a pattern that its engine may read in another way, if that splits otherwise."""
+    if plan.other is None:
+        return
+    other = split(plan.other, build(plan.other.tree, view, plan.pattern, limits), cells, view.count, limits)
+    if other != machine:
+        raise PatternError("these alternatives begin alike, and this engine may take that out of them, which changes what matches",
+                           plan.pattern, plan.other_span, "write what they begin with once, before a group of the rest: a?(?:b|c)")  # fmt: skip
 
 
 def split(plan: Plan, nfa: Nfa, cells: Partition, symbols: int, limits: Limits) -> Bimachine:

@@ -53,6 +53,7 @@ class Dialect:
     fold_members: bool  # (?i:[a&&A]) folds each member, then takes the intersection; otherwise the class is folded once, at the end
     fold_starts: bool  # a match starts only where, by case, one of the sets that it may start with has a character (`by_case`)
     fold_strings: bool  # (?i:ss) matches U+00DF: several characters fold to one
+    lifts: bool  # in places, alternatives that begin alike have their beginning taken out: refused where it matters (`lifted`)
     empty: str  # after an accepted empty match: "retry" at the same place, "advance" one character, or "refuse" to compile
     refuses: tuple[str, ...]  # what else is refused here alone, since the engine does so or reads it in a way of its own; see `PECULIAR`
 
@@ -69,7 +70,7 @@ DIALECTS = {
         property_values=True, unknown="", h="hex", group_names=("(?P<", "(?<", "(?'"), flag_groups=False, stacks=False,
         unrepeated=("look", "start", "nothing"), multiline_flag="anchors", dotall_flag=True, unicode_flag=True, posix="ascii",
         word_joiners=True, word_latin1_numbers=False, fold_properties="closed", fold_dots=False, fold_members=True, fold_starts=False,
-        fold_strings=False, empty="advance", refuses=(),
+        fold_strings=False, lifts=True, empty="advance", refuses=(),
     ),
     "oniguruma": Dialect(
         name="oniguruma", possessive_counts=False, lazy_exact=False, counted_empty=False, passes_empty=False, class_sets=True,
@@ -78,7 +79,7 @@ DIALECTS = {
         property_values=False, unknown="", h="hex", group_names=("(?<", "(?'"), flag_groups=True, stacks=True,
         unrepeated=("look", "anchor", "branches"), multiline_flag="dot", dotall_flag=False, unicode_flag=False, posix="unicode",
         word_joiners=False, word_latin1_numbers=True, fold_properties="same", fold_dots=False, fold_members=False, fold_starts=False,
-        fold_strings=True, empty="retry", refuses=("nameless classes", "ranges from classes", "groups behind (?<!"),
+        fold_strings=True, lifts=False, empty="retry", refuses=("nameless classes", "ranges from classes", "groups behind (?<!"),
     ),
     "python": Dialect(
         name="python", possessive_counts=True, lazy_exact=True, counted_empty=True, passes_empty=False, class_sets=False,
@@ -86,7 +87,7 @@ DIALECTS = {
         dollar="final", capital_z="end", word_edges=False, hex_code_points=True, long_escape=True, surrogates=True,
         property_values=True, unknown="He", h="horizontal", group_names=("(?P<", "(?<"), flag_groups=False, stacks=False, unrepeated=(),
         multiline_flag="anchors", dotall_flag=True, unicode_flag=True, posix="compatible", word_joiners=True, word_latin1_numbers=False,
-        fold_properties="cased", fold_dots=True, fold_members=True, fold_starts=True, fold_strings=False, empty="refuse",
+        fold_properties="cased", fold_dots=True, fold_members=True, fold_starts=True, fold_strings=False, lifts=False, empty="refuse",
         refuses=("small properties", "qualified classes", "approximate matches"),
     ),
 }  # fmt: skip

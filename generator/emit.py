@@ -30,8 +30,8 @@ LOOPS = {f"c/{path.name}": path.name for path in sorted(TEMPLATES.glob("bitlex*.
 
 
 def literal(text: str) -> str:
-    """A string literal that Python and C read alike: ASCII, double quotes."""
-    return json.dumps(text)
+    """A string literal that Python and C read alike: ASCII, double quotes. JSON would write two surrogates for what is behind the BMP."""
+    return '"' + "".join(json.dumps(c)[1:-1] if ord(c) < 0x10000 else f"\\U{ord(c):08x}" for c in text) + '"'
 
 
 def base64(data: bytes) -> str:

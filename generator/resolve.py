@@ -25,7 +25,7 @@ from .errors import PatternError
 from .properties import Properties
 from .tree import Alternate, Anchor, Atomic, Chars, Concat, Leaf, Look, Node, Repeat, SearchStart, backtracks, empty_last, nullable
 
-__all__ = ["resolve", "sets"]
+__all__ = ["Resolver", "resolve", "sets"]
 
 Span = tuple[int, int]
 
@@ -130,6 +130,9 @@ class Resolver:
             case Look(item, ahead, negative, span):
                 return Look(self.node(item), ahead, negative, span)
         raise AssertionError(f"resolved already: {node}")
+
+    def read(self, leaf: Leaf) -> CodeSet:
+        return self.leaf(leaf.what, leaf.fold, leaf.span)
 
     def leaf(self, what: Expression, fold: bool, span: Span) -> CodeSet:
         points = self.expression(what, fold)

@@ -42,10 +42,10 @@ def explain(program: Program, text: str) -> list[Origin]:
         after: list[Origin] = []
         for piece in pieces:
             start, end = piece.start, piece.end
-            # A step that has no match in a piece leaves it to the step that made it.
             found = cut(plan, nfa, cells[start:end], space, number)
-            matched = any(origin.alternative is not None for origin in found)
-            after += [o._replace(start=start + o.start, end=start + o.end) for o in found] if matched or number == 0 else [piece]
+            # A step that has no match in a piece, so that all of it is one gap, leaves it to the step that made it.
+            is_gap = [(origin.start, origin.end, origin.alternative) for origin in found] == [(0, end - start, None)]
+            after += [piece] if is_gap and number > 0 else [o._replace(start=start + o.start, end=start + o.end) for o in found]
         pieces = after
     return pieces
 

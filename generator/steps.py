@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from .codeset import CodeSet
 from .dialects import dialect
 from .families import Step, byte_level_regex
+from .lifted import lifted
 from .properties import load, special_class
-from .resolve import resolve
+from .resolve import Resolver, resolve
 from .syntax import parse
 from .tree import Chars, Concat, Node
 
@@ -38,6 +39,8 @@ class Plan:
     empty: str
     prefix: bool = False
     bytewise: bool = False
+    other: Plan | None = None  # what the engine may read instead, from `other_span` of the pattern on; see `lifted`
+    other_span: tuple[int, int] = (0, 0)
 
 
 def plans(steps: Sequence[Step], dialect_name: str, unicode: str) -> tuple[Plan, ...]:
@@ -58,7 +61,12 @@ def plan(step: Step, dialect_name: str, unicode: str) -> Plan:
     properties = load(step.unicode or unicode)
 
     def expression(pattern: str, behavior: str, invert: bool = False, prefix: bool = False) -> Plan:
-        return Plan(resolve(parse(pattern, rules), properties, rules, pattern), pattern, behavior, invert, rules.empty, prefix)
+        tree = parse(pattern, rules)
+        found = Plan(resolve(tree, properties, rules, pattern), pattern, behavior, invert, rules.empty, prefix)
+        again = lifted(tree, Resolver(properties, rules, pattern, False).read) if rules.lifts else None
+        if again is None:
+            return found
+        return replace(found, other=replace(found, tree=resolve(again[0], properties, rules, pattern)), other_span=again[1])
 
     def one_of(points: CodeSet, shown: str, behavior: str) -> Plan:
         return Plan(Chars(points, (0, len(shown))), shown, behavior, False, rules.empty)

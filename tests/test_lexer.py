@@ -23,6 +23,8 @@ import numpy
 import pytest
 
 import bitlex
+from generator import Step, family
+from texts import tuples
 
 TEXT = "I'm here 12345"
 PIECES = ["I", "'m", " here", " ", "123", "45"]
@@ -302,6 +304,34 @@ def test_explain_tells_steps_apart_and_shows_gaps(tier: str) -> None:
     assert [(one.piece, one.step, one.source) for one in found] == [("1", 0, r"\p{N}"), ("ab", 1, "[a-z]+"), ("!", 1, "")]
     assert found[-1].alternative is None
     assert lexer.pattern == "Digits(individual=True, unicode='17.0') then Split(regex='[a-z]+')"
+
+
+DIGITS = {"type": "Digits", "individual_digits": True}
+DROPPING = [
+    {"type": "WhitespaceSplit"}, {"type": "Whitespace"},
+    *({"type": "Split", "pattern": {"Regex": one}, "behavior": "Removed", "invert": invert} for one in (r"\s", "[a-z]+") for invert in (False, True)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(DROPPING)))
+def test_explain_has_the_pieces_of_split(tier: str, number: int) -> None:
+    """Also where a step drops all that it matches, in front of another and behind one."""
+    for steps in ([DROPPING[number]], [DIGITS, DROPPING[number]], [DROPPING[number], DIGITS], [DROPPING[number], {"type": "Punctuation"}, DROPPING[0]]):
+        lexer = bitlex.compile({"type": "Sequence", "pretokenizers": steps})
+        for text in tuples("a1 !", 4):
+            found = lexer.explain(text)
+            assert [one.piece for one in found] == lexer.split(text)
+            assert all(text[one.start : one.end] == one.piece for one in found)
+
+
+@pytest.mark.parametrize("name", bitlex.families())
+def test_a_family_is_compiled_again_from_what_it_says(name: str) -> None:
+    lexer = bitlex.lexer(name)
+    lexer.pattern.encode()  # no surrogates, which stood for what is behind the BMP
+    assert [Step(**step) for step in lexer.steps] == list(family(name).steps)  # type: ignore[arg-type, union-attr]
+    if name not in ("bytelevel_prefix", "falcon"):
+        text = "it's 12 \U00010400\U0001f642 \u4e2d!\n"
+        assert [one.piece for one in lexer.explain(text)] == lexer.split(text)
 
 
 def test_families_and_aliases(tier: str) -> None:

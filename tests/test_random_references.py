@@ -42,6 +42,9 @@ def draw(source: random.Random, depth: int) -> str:
         return "".join(inner() for _ in range(source.randint(1, 3)))
     if kind < 0.62:
         return "(?:" + "|".join(inner() for _ in range(source.randint(2, 3))) + ")"
+    if kind < 0.64:
+        beginning = inner()
+        return f"(?:{beginning}{inner()}|{beginning}{inner()})"
     if kind < 0.66:
         return source.choice((f"(?:{inner()}|)", f"(?:|{inner()})"))
     if kind < 0.86:
