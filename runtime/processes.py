@@ -13,11 +13,12 @@ be ended, and say nothing before they return); the fork of this process (of the 
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -52,50 +53,63 @@ class Processes:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for process in self.running.values():
-            process.terminate()
         for pipe, process in self.running.items():
+            process.terminate()
+            pipe.close()  # for one that has heard of it, and waits for more
+        for process in self.running.values():
             process.join(PATIENCE)
             process.kill()
             process.join()
-            pipe.close()
 
-    def work(self, tasks: Iterable[Any]) -> Iterator[Happened]:
+    def work(self, tasks: Sequence[Any]) -> Iterator[Happened]:
         """OSError if a process comes to an end that nobody asked for, as for want of memory."""
         from multiprocessing.connection import wait
 
+        job = pickle.dumps((self.function, self.shared))
         left = enumerate(tasks)
         busy: dict[Any, int] = {}
-        for number, task in left:
-            pipe = self.start()
-            busy[pipe] = number
-            pipe.send((number, task))
-            if len(busy) == self.count:
-                break
+        pipes = [self.start() for _ in range(min(self.count, len(tasks)))]
+        for pipe in pipes:  # all of them start meanwhile
+            with self.told_of(pipe):
+                pipe.send_bytes(job)
+            self.give(pipe, left, busy)
         while busy:
             ready: list[Any] = wait(list(busy))
             for pipe in ready:
-                try:
+                with self.told_of(pipe):
                     happened = Happened(*pipe.recv())
-                except (EOFError, ConnectionError):
-                    process = self.running[pipe]
-                    process.join()
-                    raise OSError(f"a process that did a part of the work was ended, {why(process.exitcode)}") from None
                 if happened.kind != "reported":
                     del busy[pipe]
-                    for number, task in left:
-                        busy[pipe] = number
-                        pipe.send((number, task))
-                        break
+                    self.give(pipe, left, busy)
                 yield happened
 
-    def start(self) -> Connection[Any, Any]:
-        """One more process. Of Ctrl-C, which all processes of a terminal are told of, this one tells the others."""
+    def give(self, pipe: Any, left: Iterator[tuple[int, Any]], busy: dict[Any, int]) -> None:
+        """The next task, if there is one."""
+        for number, task in left:
+            busy[pipe] = number
+            with self.told_of(pipe):
+                pipe.send((number, task))
+            return
+
+    @contextmanager
+    def told_of(self, pipe: Any) -> Iterator[None]:
+        try:
+            yield
+        except (EOFError, ConnectionError):
+            process = self.running[pipe]
+            process.join()
+            raise OSError(f"a process that did a part of the work was ended, {why(process.exitcode)}") from None
+
+    def start(self) -> Any:
+        """One more process, and our end of a pipe to it. Of Ctrl-C, which all processes of a terminal are told of, this one tells the others.
+
+        What is sent by the pipe when the process runs, and not on its way to that, does not wait for one that is dead.
+        """
         from multiprocessing import get_context
 
         context = get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=serve, args=(theirs, self.function, self.shared), daemon=True)
+        process = context.Process(target=serve, args=(theirs,), daemon=True)
         masks = hasattr(signal, "pthread_sigmask")
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if masks else ()
         try:
@@ -120,10 +134,13 @@ def why(code: int | None) -> str:
 class Ended(BaseException):
     """Whoever started this process has told it to end. Passes through what removes unfinished files."""
 
+    told = False
+
 
 def end(number: int, frame: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once: it may be told again while it clears away
-    raise Ended
+    if not Ended.told:  # once: it may be told again while it clears away
+        Ended.told = True
+        raise Ended
 
 
 def end_with_parent() -> None:
@@ -136,25 +153,37 @@ def end_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGTERM)  # not raise_signal: the other thread is to hear of it
 
 
-def serve(pipe: Connection[Any, Any], function: Callable[[Any, Any, Report], Any], shared: Any) -> None:
+def serve(pipe: Connection[Any, Any]) -> None:
     """What each process does: one task after the other, until there are none or nobody is there."""
     signal.signal(signal.SIGTERM, end)
     threading.Thread(target=end_with_parent, daemon=True).start()
     with suppress(Ended, KeyboardInterrupt, EOFError, ConnectionError):
-        while True:
-            number, task = pipe.recv()
-            following = 0.0
-
-            def report(value: Any, number: int = number) -> None:
-                nonlocal following
-                if time.monotonic() >= following:
-                    following = time.monotonic() + PAUSE
-                    pipe.send((number, "reported", value))
-
-            try:
-                result = (number, "returned", function(shared, task, report))
-            except ConnectionError:
+        try:
+            each_task(pipe)
+        except Exception:
+            if not Ended.told:  # an import may have made this exception of that one
                 raise
-            except Exception as error:
-                result = (number, "raised", error)
+        finally:
+            Ended.told = True  # whatever else is told is heard no more
+
+
+def each_task(pipe: Connection[Any, Any]) -> None:
+    function, shared = pickle.loads(pipe.recv_bytes())
+    while not Ended.told:
+        number, task = pipe.recv()
+        following = 0.0
+
+        def report(value: Any, number: int = number) -> None:
+            nonlocal following
+            if time.monotonic() >= following:
+                following = time.monotonic() + PAUSE
+                pipe.send((number, "reported", value))
+
+        try:
+            result = (number, "returned", function(shared, task, report))
+        except ConnectionError:
+            raise
+        except Exception as error:
+            result = (number, "raised", error)
+        if not Ended.told:
             pipe.send(result)

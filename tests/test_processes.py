@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -73,6 +74,37 @@ def test_a_process_that_is_killed_is_told_of() -> None:
     ):
         list(processes.work([1, 2]))
     assert [process.is_alive() for process in processes.running.values()] == [False, False]
+
+
+class Deadly:
+    """Whoever unpickles it ends."""
+
+    def __reduce__(self) -> tuple[Callable[[int], Any], tuple[int]]:
+        return os._exit, (3,)
+
+
+@pytest.mark.parametrize("shared", [Deadly(), (b"x" * 10_000_000, Deadly())])
+def test_a_process_that_ends_before_it_works_is_told_of(shared: Any) -> None:
+    with (
+        pytest.raises(OSError, match=r"^a process that did a part of the work was ended, with exit code 3$"),
+        Processes(3, square, shared) as processes,
+    ):
+        list(processes.work([1, 2, 5, 6]))
+
+
+@POSIX
+@pytest.mark.parametrize("after", [0.0, 0.05, 0.15, 0.3])
+def test_a_process_that_is_killed_while_it_starts_is_told_of(after: float) -> None:
+    def kill() -> None:
+        while not processes.running:
+            time.sleep(0.001)
+        time.sleep(after)
+        next(iter(processes.running.values())).kill()
+
+    processes = Processes(2, killed, b"x" * 10_000_000)
+    threading.Thread(target=kill).start()
+    with pytest.raises(OSError, match=r"^a process that did a part of the work was ended, by SIGKILL$"), processes:
+        list(processes.work([2, 3]))
 
 
 def test_why_a_process_ended() -> None:
