@@ -10,15 +10,18 @@ of one character each may become one class, where one that would be read otherwi
 
 Invariant: `starts` is None where the engine has no such set: where a match may be empty, or begin with a dot, [a-z], [^a] or
 [\\s\\S], which are no sets to it; where nothing that it begins with is under (?i); and where that is but one set, which is always under it.
+Characters side by side are one string, after what alternatives begin with was taken out of them; one that has no case is not under (?i).
 One set that is under (?i) in some places is read as it is alone there: so \\P{Lu}+|(?i:\\P{Lu})+ starts at no letter that has case. Properties
 of the same characters are one set, whatever their names: those that are two to the engine have all case variants, and are read alike
 (except decomposition types and quick checks, which are not supported).
-Source: `SetUnion`, `Branch._reduce_to_set`, `_check_firstset` and `get_firstset` of regex 2026.11.15.
+Source: `SetUnion`, `Branch._reduce_to_set`, `Sequence.pack_characters`, `_check_firstset` and `get_firstset` of regex 2026.11.15.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import takewhile
 from typing import TypeAlias
 
 from .classes import Combine, Expression, Named, Points, dot
@@ -33,7 +36,7 @@ Close: TypeAlias = Callable[[CodeSet], CodeSet]  # a set with all case variants
 
 def starts(tree: Node, read: Read, close: Close, alone: Read) -> CodeSet | None:
     """Where a match may start, of a tree that is not resolved; None if anywhere. `alone`: what a set has under (?i) by itself."""
-    leaves, empty = beginning(tree)
+    leaves, empty = Beginning(read, close).of(tree)
     if empty or not any(folds(leaf) for leaf in leaves) or any(is_open(leaf.what, read) for leaf in leaves):
         return None
     written = {compared(leaf.what, read): leaf.what for leaf in leaves}
@@ -148,25 +151,82 @@ def is_open(what: Expression, read: Read) -> bool:
     return what in (dot(False), dot(True))
 
 
-def beginning(node: Node) -> tuple[list[Leaf], bool]:
-    """The leaves that a match may begin with, and whether it may begin with none of them."""
-    match node:
-        case Leaf():
-            return [node], False
-        case Concat(items):
-            leaves: list[Leaf] = []
-            for item in items:
-                found, empty = beginning(item)
-                leaves += found
-                if not empty:
-                    return leaves, False
-            return leaves, True
-        case Alternate(branches):
-            all_found = [beginning(branch) for branch in branches]
-            return [leaf for found, _ in all_found for leaf in found], any(empty for _, empty in all_found)
-        case Repeat(item, low):
-            found, empty = beginning(item)
-            return found, empty or low == 0
-        case Atomic(item) | Look(item, True, False):
-            return beginning(item)
-    return [], True
+class Beginning:
+    """Which leaves a match may begin with."""
+
+    def __init__(self, read: Read, close: Close) -> None:
+        self.read, self.close = read, close
+
+    def of(self, node: Node) -> tuple[list[Leaf], bool]:
+        """They, and whether it may begin with none of them."""
+        match node:
+            case Leaf():
+                return [node], False
+            case Concat((item,)):
+                return self.of(item)
+            case Concat(items):
+                leaves: list[Leaf] = []
+                for at in range(len(items)):
+                    characters, _ = self.in_front(Concat(items[at:], node.span))
+                    if characters:
+                        return [*leaves, packed(characters, self.has_case)], False
+                    found, empty = self.of(items[at])
+                    leaves += found
+                    if not empty:
+                        return leaves, False
+                return leaves, True
+            case Alternate(branches):
+                alike, _ = self.in_front(node)
+                if alike:
+                    return [packed(alike, self.has_case)], False
+                all_found = [self.of(branch) for branch in branches]
+                return [leaf for found, _ in all_found for leaf in found], any(empty for _, empty in all_found)
+            case Repeat(item, low):
+                found, empty = self.of(item)
+                return found, empty or low == 0
+            case Atomic(item) | Look(item, True, False):
+                return self.of(item)
+        return [], True
+
+    def in_front(self, node: Node) -> tuple[list[Leaf], bool]:
+        """The leaves before all else, and whether there is nothing else: of alternatives, those that all begin with, which are taken out."""
+        match node:
+            case Leaf():
+                return [node], True
+            case Concat(items):
+                leaves: list[Leaf] = []
+                for item in items:
+                    found, whole = self.in_front(item)
+                    leaves += found
+                    if not whole:
+                        return leaves, False
+                return leaves, True
+            case Alternate(branches):
+                all_found = [self.in_front(branch)[0] for branch in branches]
+                columns = takewhile(lambda column: len({self.key(leaf) for leaf in column}) == 1, zip(*all_found, strict=False))
+                return [column[0] for column in columns], False
+        return [], False
+
+    def key(self, leaf: Leaf) -> tuple[object, ...]:
+        return leaf.fold, compared(leaf.what, self.read)
+
+    def has_case(self, leaf: Leaf) -> bool:
+        points = self.read(leaf.what)
+        return self.close(points) != points
+
+
+def packed(leaves: list[Leaf], has_case: Callable[[Leaf], bool]) -> Leaf:
+    """The first of some leaves side by side: not under (?i), if it and the characters that it becomes one string with have no case."""
+    first = leaves[0]
+    if not first.fold or not is_character(first):
+        return first
+    for leaf in takewhile(is_character, leaves):
+        if has_case(leaf):
+            if leaf.fold:
+                return first
+            break  # a string of its own
+    return replace(first, fold=False)
+
+
+def is_character(leaf: Leaf) -> bool:
+    return (isinstance(leaf.what, Points) and len(leaf.what.points) == 1) or is_one(leaf.what, False)

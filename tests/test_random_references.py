@@ -26,7 +26,7 @@ MEMBERS = (
     "a", "b", "s", "k", "K", "-", "^", "]", "[", "&&", "--", "~~", "||", "a-c", "1-3", "\u00e9", "\u00df", "\u017f", r"\s", r"\w", r"\d", r"\S", r"\p{L}", r"\P{L}", r"\p{^Lu}", "[:alpha:]",
     "[:^alpha:]", "[:punct:]", "[b]", "[^b]", r"\-", r"\]", r"\n", " ", "&", "~",
 )  # fmt: skip
-LETTERS = "abskK1- \n^]&~_.\u00e9\u00df\u017f\u212a\u0345\u03b9\u0131\u2014"
+LETTERS = "abstkK1-' \n^]&~_.\u00e9\u00df\u017f\u212a\u0345\u03b9\u0131\u2014"
 PLACES = ("(?<=a)", "(?<!a)", r"(?<=[a\n])", r"(?<!\s)", r"\b", r"\B", "^", "$", r"\A", r"\z", r"\Z", r"\G")
 
 
@@ -56,6 +56,23 @@ def draw(source: random.Random, depth: int) -> str:
     return source.choice(PLACES)
 
 
+def draw_case(source: random.Random) -> str:
+    """Characters with case and without, under (?i) and not, next to a set that has what folds to letters."""
+
+    def part(depth: int) -> str:
+        kind = source.random()
+        if depth == 0 or kind < 0.45:
+            return source.choice(("'", "-", "s", "t", "1", "[']", "[st]", r"\d", r"\w", r"\p{Lu}", "'s", "'t", "s'", "[^s]", "k"))
+        if kind < 0.6:
+            return "(?:" + "|".join(part(depth - 1) + source.choice(("", part(depth - 1))) for _ in range(source.randint(2, 3))) + ")"
+        if kind < 0.8:
+            return source.choice(("(?:{})?", "(?:{})+", "(?i:{})")).format(part(depth - 1))
+        return part(depth - 1) + part(depth - 1)
+
+    other = source.choice((r"\P{Lu}+", r"\P{L}", r"[^\s\p{L}]", part(1)))
+    return f"(?i:{part(2)}){part(1)}|{other}"
+
+
 def draw_class(source: random.Random) -> str:
     members = "".join(source.choices(MEMBERS, k=source.randint(1, 4)))
     one = f"{source.choice(('', '(?i)'))}[{source.choice(('', '^', '^]', ']'))}{members}]{source.choice(('', '+', '*', '?'))}"
@@ -77,16 +94,16 @@ class Module:
         return [found.span() for found in self.compiled.finditer(text) if found.end() > found.start()]
 
 
-@pytest.mark.parametrize("drawn", ["structure", "classes"])
+@pytest.mark.parametrize("drawn", ["structure", "classes", "case"])
 @pytest.mark.parametrize("name", ["tokenizers", "tiktoken", "regex"])
 def test_random_patterns(name: str, drawn: str) -> None:
     source = random.Random(name)
     texts = [*tuples("ab\n1", 4), *random_texts("ab\n1c", 100, seed=8, longest=12)]
-    if drawn == "classes":
+    if drawn != "structure":
         texts = [*LETTERS, *random_texts(LETTERS, 100, seed=8, longest=6)]
     compared = 0
     for _ in range(COUNT):
-        pattern = draw(source, source.randint(1, 4)) if drawn == "structure" else draw_class(source)
+        pattern = draw(source, source.randint(1, 4)) if drawn == "structure" else draw_class(source) if drawn == "classes" else draw_case(source)
         behavior, invert = source.choice(BEHAVIORS), source.random() < 0.3
         dialect, unicode = "oniguruma", "16.0"
         if name != "tokenizers":

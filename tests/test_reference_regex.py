@@ -39,6 +39,8 @@ STARTS = (
     r"(?i:x)?[^\p{Lu}]", "(?i:x)|.", r"(?i:x)|\w+|\W", r"(?i:k)|[^\P{L}b]", r"(?i:\p{Lu}x)|[\p{L}b]+", r"(?=(?i:k))\w|\d|[^a-z]", r"(?=(?i:k))\w|\d|[^a-z1]", r"(?<!x)(?i:k)|\P{L}",
     r"(?!x)(?i:k)|\P{L}", r"(?>(?i:k))|\P{L}", r"(?i:k)*\P{L}", r"(?i:[k-m])|\P{L}", r"\b(?i:k)|\P{L}", r"(?i:k)|\p{Lu}|\P{Lu}", r"(?i:kk)+|\p{Lt}x|\P{Ll}", r"(?i:\p{Lu})+", r"(?i:\u00df)x|[^a]", r"(?i:s)|[^a]b?",
     r"(?i:kk)|[^\s\S]+", r"(?i:k)|[\p{Lu}b\P{Lu}]x",
+    r"(?i:'s|'t)|\P{Lu}+", r"(?i:'s)|\P{Lu}+", r"(?i:')|\P{Lu}+", r"(?i: )a|\P{Lu}+", r"(?i:-)s|\P{L}+", r"(?i:'\w)|\P{L}+", r"(?i:['])s|\P{Lu}+", r"(?i:'-)(?:s)|\P{Lu}+",
+    r"(?i:'?s)|\P{Lu}+", r"(?:(?i:')t|(?i:')s)|\P{Lu}+", r"(?i:'(?:s|t))|\P{Lu}+", r"(?i:1s|1t|2)|\P{Lu}+", r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\s\p{L}]",
 )  # fmt: skip
 
 
