@@ -20,7 +20,9 @@ import numpy as np
 import pytest
 
 from bitlex import Tokenizer
+from bitlex.commands import apart
 from bitlex.formats import visible
+from bitlex.inputs import Source
 from peaks import SAYS_ITS_PEAK, peak
 from small_tokenizers import RANKS, SPECIAL, huggingface, rank_file
 from terminals import shown_to_the_end
@@ -299,6 +301,21 @@ def test_a_process_for_each_core(folder: Path, ranks: tuple[str, ...]) -> None:
     subprocess.run([*APART, "encode", *encode], timeout=120, check=True)
     after = {path: path.stat().st_mtime_ns for path in (folder / "together-npy").glob("*.npy")}
     assert {path.name for path in after if after[path] != before.get(path)} == {"3.jsonl.npy", "3.jsonl.idx.npy"}
+
+
+def test_what_processes_are_worth(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a few bytes, not what only this process has open, and not a large text, of which each would hold one in memory."""
+    sizes = {"a.jsonl": 60, "b.jsonl": 60, "a.txt": 60, "large.txt": 500, "large.jsonl": 500, "large.txt.gz": 500}
+    for name, size in sizes.items():
+        (folder / name).write_bytes(b"x" * size)
+    monkeypatch.setattr(apart, "LARGE", 100)
+    monkeypatch.setattr(apart, "MOST", 400)
+    for names, worth in (
+        (["a.jsonl"], False), (["a.jsonl", "b.jsonl"], True), (["a.jsonl", "a.txt"], True), (["a.jsonl", "large.jsonl"], True), (["a.txt", "large.txt.gz"], True),
+        (["a.jsonl", "large.txt"], False), (["large.jsonl", "-"], False), (["large.jsonl", "/dev/fd/0"], False),
+    ):  # fmt: skip
+        assert apart.may_be_apart([Source(name) for name in names]) == worth, names
+    assert apart.may_be_apart([Source("large.txt", "lines"), Source("a.txt", "lines")])
 
 
 @POSIX

@@ -4,7 +4,8 @@
         ...                                # found: what count_input(job, tasks[place], report) gave, or the InputError that it raised
 
 Reading and writing documents is Python's work, which one process does on one core, however many encode. Invariant: what comes out of a
-task does not depend on who did it. What a process of its own cannot read is read here: standard input, and the numbers of open files.
+task does not depend on who did it. What a process of its own cannot read is read here: standard input, and the numbers of open files. So are
+large texts, each of which is one document: all cores encode it, and the ids of several would be in memory at a time.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Job", "Tallies", "Tally", "in_order", "work"]
 
 LARGE = 1 << 25  # bytes of all inputs from which on it is worth to start processes
+MOST = 1 << 26  # bytes of a text that may be one of several in memory
 
 
 class Job(NamedTuple):
@@ -70,8 +72,7 @@ def work(
 ) -> Iterator[tuple[int, Any]]:
     """What comes of each task, with its place, as they are done. `sources` are what they read, `note` takes what they report."""
     threads = workers_of(job.how["threads"])
-    worth = sum(source.size for source in sources) >= LARGE and not any(is_open_here(source.path) for source in sources)
-    count = min(threads, len(tasks)) if worth else 1
+    count = min(threads, len(tasks)) if may_be_apart(sources) else 1
     if count < 2:
         for place, task in enumerate(tasks):
             try:
@@ -88,6 +89,13 @@ def work(
                 raise value
             else:
                 yield place, value
+
+
+def may_be_apart(sources: Sequence[Source]) -> bool:
+    """Whether it is worth to have several processes read these, and they can."""
+    if sum(source.size for source in sources) < LARGE or any(is_open_here(source.path) for source in sources):
+        return False
+    return not any(source.form == "text" and source.size > MOST and not source.comes_in_parts for source in sources)
 
 
 def in_order(found: Iterable[tuple[int, Any]]) -> Iterator[Any]:
