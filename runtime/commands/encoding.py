@@ -30,7 +30,8 @@ outputs (-o):
                 what was there before
   a folder      (which is there, or whose name ends in /) a file for each input, FOLDER/INPUT.npy; what a glob found in folders lies in
                 folders there, too. If inputs are several and large, a process for each core takes one at a time (--threads says how
-                many). An input that cannot be read is reported, and the others are done. {MANIFEST} says which outputs are complete; --resume does the others, and refuses another tokenizer or other settings
+                many). An input that cannot be read is reported, and the others are done. {MANIFEST} says which outputs
+                are complete; --resume does the others, and refuses another tokenizer or other settings
 
 formats (--format, else what the name of the file says):
   npy           the ids of all documents as a numpy array of uint32, or uint16 with --dtype u16
