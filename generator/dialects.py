@@ -28,6 +28,7 @@ class Dialect:
     bare_property: bool  # \pL is \p{L}; otherwise it is the letters "pL"
     braced: str  # which of \x{41} and \u{41} there are
     bare_count: bool  # {,} is {0,}; otherwise it is literal text
+    largest_count: int  # n in X{n} and X{,n}; refused above it, also what fancy-regex takes for text again: from two to the power of 64 on
     caret: str  # "start", or "line": also after each newline
     dollar: str  # "end", "final": also before a final newline, "line": also before each newline
     capital_z: str  # \Z: "end", "final", or "finals": also before any number of final newlines
@@ -60,13 +61,13 @@ class Dialect:
 
 PECULIAR = {  # by example
     "small properties": r"\pl", "qualified classes": "[[:script=latin:]]", "nameless classes": "[[:^:]]", "ranges from classes": "[[:alpha:]-z]",
-    "groups behind (?<!": "(?<!(a))b", "approximate matches": "a{e}",
+    "groups behind (?<!": "(?<!(a))b", "approximate matches": "a{e}", "large counts": "a{100001",
 }  # fmt: skip
 DIALECTS = {
     "fancy": Dialect(
         name="fancy", possessive_counts=True, lazy_exact=True, counted_empty=True, passes_empty=True, class_sets=True,
-        class_difference=True, class_ends=("-",), class_leading=True, bare_property=True, braced="xu", bare_count=True, caret="start",
-        dollar="end", capital_z="finals", word_edges=True, hex_code_points=True, long_escape=True, surrogates=False,
+        class_difference=True, class_ends=("-",), class_leading=True, bare_property=True, braced="xu", bare_count=True, largest_count=2**32 - 1,
+        caret="start", dollar="end", capital_z="finals", word_edges=True, hex_code_points=True, long_escape=True, surrogates=False,
         property_values=True, unknown="", h="hex", group_names=("(?P<", "(?<", "(?'"), flag_groups=False, stacks=False,
         unrepeated=("look", "start", "nothing"), multiline_flag="anchors", dotall_flag=True, unicode_flag=True, posix="ascii",
         word_joiners=True, word_latin1_numbers=False, fold_properties="closed", fold_dots=False, fold_members=True, fold_starts=False,
@@ -74,17 +75,17 @@ DIALECTS = {
     ),
     "oniguruma": Dialect(
         name="oniguruma", possessive_counts=False, lazy_exact=False, counted_empty=False, passes_empty=False, class_sets=True,
-        class_difference=False, class_ends=("&&",), class_leading=False, bare_property=False, braced="x", bare_count=False, caret="line",
-        dollar="line", capital_z="final", word_edges=False, hex_code_points=False, long_escape=False, surrogates=True,
+        class_difference=False, class_ends=("&&",), class_leading=False, bare_property=False, braced="x", bare_count=False, largest_count=100_000,
+        caret="line", dollar="line", capital_z="final", word_edges=False, hex_code_points=False, long_escape=False, surrogates=True,
         property_values=False, unknown="", h="hex", group_names=("(?<", "(?'"), flag_groups=True, stacks=True,
         unrepeated=("look", "anchor", "branches"), multiline_flag="dot", dotall_flag=False, unicode_flag=False, posix="unicode",
         word_joiners=False, word_latin1_numbers=True, fold_properties="same", fold_dots=False, fold_members=False, fold_starts=False,
-        fold_strings=True, lifts=False, empty="retry", refuses=("nameless classes", "ranges from classes", "groups behind (?<!"),
+        fold_strings=True, lifts=False, empty="retry", refuses=("nameless classes", "ranges from classes", "groups behind (?<!", "large counts"),
     ),
     "python": Dialect(
         name="python", possessive_counts=True, lazy_exact=True, counted_empty=True, passes_empty=False, class_sets=False,
-        class_difference=False, class_ends=(), class_leading=False, bare_property=True, braced="", bare_count=True, caret="start",
-        dollar="final", capital_z="end", word_edges=False, hex_code_points=True, long_escape=True, surrogates=True,
+        class_difference=False, class_ends=(), class_leading=False, bare_property=True, braced="", bare_count=True, largest_count=2**32 - 2,
+        caret="start", dollar="final", capital_z="end", word_edges=False, hex_code_points=True, long_escape=True, surrogates=True,
         property_values=True, unknown="He", h="horizontal", group_names=("(?P<", "(?<"), flag_groups=False, stacks=False, unrepeated=(),
         multiline_flag="anchors", dotall_flag=True, unicode_flag=True, posix="compatible", word_joiners=True, word_latin1_numbers=False,
         fold_properties="cased", fold_dots=True, fold_members=True, fold_starts=True, fold_strings=False, lifts=False, empty="refuse",

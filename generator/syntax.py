@@ -24,6 +24,7 @@ __all__ = ["parse"]
 NESTING = 150  # deeper groups than this would only exhaust the interpreter's stack
 # How many mistakes the regex module may pass over: {e<=1}, {1<e<3}, {2i+1d<=3:[a-z]}. What begins so and does not end so, it refuses.
 FUZZY = re.compile(r"\{(?:[isde]|\d+[isde][\disde+]*<|\d+<=?[isde]<)")
+COUNT = re.compile(r"\{(\d*)(?:(,)(\d*))?(\})?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -189,13 +190,19 @@ class Reader:
 
     def count(self) -> tuple[int, int | None, int] | None:
         """(low, high, end) of a counted repetition at the current place, or None if the brace is a literal."""
-        close = self.pattern.find("}", self.at)
-        low, comma, high = self.pattern[self.at + 1 : close].partition(",")
-        numbers = [n for n in (low, high) if n]
-        known = numbers or (comma and self.dialect.bare_count)
-        if close < 0 or not known or not all(n.isascii() and n.isdigit() for n in numbers) or len(low) > 9 or len(high) > 9:
+        found = COUNT.match(self.pattern, self.at)
+        assert found is not None
+        low, comma, high, close = found.groups("")
+        known = close and (low or high or (comma and self.dialect.bare_count))
+        # Digits are told apart by length first: Python reads no number of thousands of them.
+        bounds = [digits.lstrip("0") or "0" for digits in (low, high)]
+        most = self.dialect.largest_count
+        if (known or "large counts" in self.dialect.refuses) and any(len(n) > len(str(most)) or int(n) > most for n in bounds):
+            self.fail(f"this engine takes no count above {most:,}", self.at, found.end(), "leave an upper bound out, or write \\{ for the character")
+        if not known:
             return None
-        return int(low or 0), (int(high) if high else None) if comma else int(low), close + 1
+        lowest = int(bounds[0])
+        return lowest, (int(bounds[1]) if high else None) if comma else lowest, found.end()
 
     def repeated(self, item: Node) -> Node:
         """`item` with the quantifiers behind it. Oniguruma stacks them; the others refuse a second one."""

@@ -35,6 +35,7 @@ CASES: dict[str, tuple[str, str, Limits | None]] = {
     "counted_empty": ("x(?:a|){2}", "oniguruma", None),
     "two_quantifiers": ("a{2}*", "fancy", None),
     "backwards_count": ("a{3,2}", "fancy", None),
+    "count_too_large": ("ba{2,99999999999}", "fancy", None),
     "grapheme": (r"\X+", "fancy", None),
     "line_break": (r"a\R", "oniguruma", None),
     "reset": (r"a\Kb", "oniguruma", None),

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from engines import fastest
-from generator import PatternError, compile_family, compile_pattern, families
+from generator import LimitError, PatternError, compile_family, compile_pattern, families
 from generator.dialects import DIALECTS, dialect
 from generator.properties import load
 from generator.resolve import resolve
@@ -23,6 +23,7 @@ PATTERNS = (
     "a+", "a+?b", "a++", "a|ab", "(?>a|ab)c", "(?>ab|a)b", "a*+b", "(?:a|b)*+1", "a{2,3}", "a{,2}b", "a{2}+", "a{1,2}+", "a{2}?", "a(?=b)", "a(?=a*b)", "a(?!a*b)", "(?<=a)b",
     "(?<!a)b", r"\ba", r"a\b", r"a\B", "^a", "a$", "(?m)^a", "(?m:a$)", r"\Aa", r"a\Z", r"\Ga", r"(?!\G)[ab]", "a(?:|b)*1", "(?:a*)*b", "(?:a|b*)*1", "(?:(?=a).|b)+",
     "(?i:[a-b])+", r"\h+", "(?s:.)+", ".+", r"[^\n]+\n?", "(?:a{1,2}){2}", "(?:a??)*?b", r"\p{L}+|[^\p{L}]", "(?P<x>a)b",
+    "a{1,0000000003}", "a{00000000002,}b",
 )  # fmt: skip
 
 
@@ -110,7 +111,7 @@ OTHERS: dict[str, tuple[object, ...]] = {
     "posix": ("ascii", "unicode"), "group_names": (("(?<",), ("(?P<",)), "unrepeated": (("look",), ("anchor",)), "class_ends": (("-",), ("&&",)),
 }  # fmt: skip
 # Version 0 has no operators between sets; what is refused is below, and what is refused here alone in test_patterns.py.
-ELSEWHERE = {"name", "class_difference", "fold_members", "braced", "empty", "unknown", "flag_groups", "stacks", "refuses"}
+ELSEWHERE = {"name", "class_difference", "fold_members", "braced", "empty", "unknown", "flag_groups", "stacks", "largest_count", "refuses"}
 
 
 def test_every_value_of_the_dialect_has_a_witness() -> None:
@@ -138,7 +139,7 @@ def test_the_dialect_value_by_value(field: str, monkeypatch: pytest.MonkeyPatch)
 
 # --- what is refused ------------------------------------------------------------------------------------------------------------------------
 
-REFUSED = (r"\x{41}", r"\u{41}", r"\e", r"[\H]", "(?'x'a)", "[[:foo bar:]]", "[[: :]]", "[[:^:]]", "[a[:1:]]", "{d", "a{dx}", "({s)", "a{i,d", "b|{e}")
+REFUSED = (r"\x{41}", r"\u{41}", r"\e", r"[\H]", "(?'x'a)", "[[:foo bar:]]", "[[: :]]", "[[:^:]]", "[a[:1:]]", "{d", "a{dx}", "({s)", "a{i,d", "b|{e}", "a{99999999999}", "a{1,4294967295}")
 READ_AS_PROPERTIES = ("[[: alpha:]]", "[[:al-pha:]]", "[[:^ alpha:]]", "[[:L&:]]", "[[:sc=Greek:]]", "[a-[:script:latin:]]")
 
 
@@ -148,6 +149,12 @@ def test_what_the_module_refuses(pattern: str) -> None:
         regex.compile(pattern, regex.V0)
     with pytest.raises(PatternError):
         compile_pattern(pattern, dialect="python")
+
+
+def test_the_largest_count() -> None:
+    assert regex.compile("a{1,4294967294}", regex.V0).fullmatch("aa")
+    with pytest.raises(LimitError):
+        compile_pattern("a{1,4294967294}", dialect="python")
 
 
 def test_a_property_of_a_small_letter_is_two_letters() -> None:

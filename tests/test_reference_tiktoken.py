@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import pytest
 
 from engines import fastest
-from generator import PatternError, Program, compile_family, compile_pattern, families
+from generator import LimitError, PatternError, Program, compile_family, compile_pattern, families
 from generator.codeset import CodeSet
 from generator.dialects import DIALECTS, dialect
 from generator.properties import load
@@ -172,7 +172,7 @@ OTHERS: dict[str, tuple[object, ...]] = {
     "posix": ("unicode", "compatible"), "unknown": ("e", "H"), "group_names": (("(?P<", "(?<"), ("(?P<", "(?'"), ("(?<", "(?'")), "unrepeated": (("branches", "anchor"),), "empty": ("retry",), "class_ends": ((), ("&&",)), "braced": ("", "x", "u"),
 }  # fmt: skip
 # What is refused is below, what is refused here alone in test_patterns.py, what is taken out in test_lifted.py.
-ELSEWHERE = {"name", "refuses", "surrogates", "flag_groups", "stacks", "lifts"}
+ELSEWHERE = {"name", "refuses", "surrogates", "flag_groups", "stacks", "lifts", "largest_count"}
 
 
 def test_every_value_of_the_dialect_has_a_witness() -> None:
@@ -200,8 +200,8 @@ def test_the_dialect_value_by_value(field: str, monkeypatch: pytest.MonkeyPatch)
 
 # --- what is refused ------------------------------------------------------------------------------------------------------------------------
 
-REFUSED = ("a(?=a)*", "(?<!a){0}b", r"a\G{2}", "(?:)*a", "(?i:(?!a))?b", "(?:(?:(?=a)))+a", r"[\S-a]", r"[\p{L}-\d]", r"[\w-&&a]", r"\uD83D\uDE00", r"\x{DFFF}")
-REPEATED = ("^*a", "(?:^|b)*a", "()*a", "((?=a))*a", "(?:(?=a)(?=ab))*a", "(?:(?=a)|(?=b))*b", "(?>(?=a))+a", "[[:^^alpha:]]+", r"[\S-]+", r"[!-&&a]+")
+REFUSED = ("a(?=a)*", "(?<!a){0}b", r"a\G{2}", "(?:)*a", "(?i:(?!a))?b", "(?:(?:(?=a)))+a", r"[\S-a]", r"[\p{L}-\d]", r"[\w-&&a]", r"\uD83D\uDE00", r"\x{DFFF}", "a{99999999999}", "a{1,4294967296}")
+REPEATED = ("^*a", "(?:^|b)*a", "()*a", "((?=a))*a", "(?:(?=a)(?=ab))*a", "(?:(?=a)|(?=b))*b", "(?>(?=a))+a", "[[:^^alpha:]]+", r"[\S-]+", r"[!-&&a]+", "a{1,0000000003}", "a{00000000002,}b")
 
 
 @pytest.mark.parametrize("pattern", REFUSED)
@@ -215,3 +215,20 @@ def test_what_the_engine_refuses(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", REPEATED)
 def test_what_it_takes_that_looks_alike(pattern: str) -> None:
     cut(compile_pattern(pattern, behavior="removed", invert=True), [*tuples("ab1", 4), *random_texts("ab[]:^-&!", 100, seed=4)])
+
+
+def test_the_largest_count() -> None:
+    """One that is too large to be read is refused for another reason than one that is too large a lexer."""
+    with pytest.raises(ValueError, match="error building NFA"):
+        encoding("a{4294967295}", BYTES)
+    with pytest.raises(LimitError):
+        compile_pattern("a{4294967295}")
+    with pytest.raises(ValueError, match="error parsing pattern"):
+        encoding("a{4294967296}", BYTES)
+
+
+def test_counts_that_are_text_again() -> None:
+    """From where they are no numbers to it: we read none of these."""
+    assert Tiktoken("a{18446744073709551616}|b", ["a{18446744073709551616}"])("a{18446744073709551616}") == ["a{18446744073709551616}"]
+    with pytest.raises(PatternError, match="takes no count above"):
+        compile_pattern("a{18446744073709551616}|b")

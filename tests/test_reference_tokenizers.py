@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import pytest
 
 from engines import fastest
-from generator import PatternError, Program, Step, compile_family, compile_pattern, compile_steps, families
+from generator import LimitError, PatternError, Program, Step, compile_family, compile_pattern, compile_steps, families
 from generator.codeset import CodeSet
 from generator.dialects import DIALECTS, dialect
 from generator.families import byte_level_regex
@@ -248,7 +248,7 @@ OTHERS: dict[str, tuple[object, ...]] = {
     "posix": ("ascii", "compatible"), "unknown": ("e", "H"), "group_names": (("(?<",), ("(?'",)), "unrepeated": (("nothing",),), "empty": ("advance",), "class_ends": ((), ("-",)), "braced": ("", "u"),
 }  # fmt: skip
 # See the tests of flags, folding strings and counted repetitions; what is refused is below, and what is refused here alone in test_patterns.py.
-ELSEWHERE = {"name", "dotall_flag", "fold_strings", "counted_empty", "hex_code_points", "property_values", "unicode_flag", "refuses"}
+ELSEWHERE = {"name", "dotall_flag", "fold_strings", "counted_empty", "hex_code_points", "property_values", "unicode_flag", "largest_count", "refuses"}
 
 
 def test_every_value_of_the_dialect_has_a_witness() -> None:
@@ -280,11 +280,11 @@ def test_the_dialect_value_by_value(field: str, monkeypatch: pytest.MonkeyPatch)
 REFUSED = (
     "a(?=a)*", "(?<!a){0,1}?b", "^+", "$?", r"\Aa|\z*", r"\b??a", r"a\G+", "(?:^|a)+", "(?:(?:(?=a)))*a", r"\u{41}", r"\xE9", r"[\xE9]", "(?P<x>a)", "(?u:a)",
     r"\p{gc=Lu}", r"[\S-a]", r"[\p{L}--]", "[[:alpha:]-z]", r"[a\w-\d]", "(?<!(a))b", "(?<!(?<n>a))b",
-    "[[:^:]]",
+    "[[:^:]]", "a{99999999999}", "a{0,100001}", "a{00100001}", "a{100001x", "a{1,100001x", "{100001",
 )  # fmt: skip
 TAKEN = (
     "((?=a))*a", "(?<x>^)*a", "(?>(?=a))+a", "(?i:(?=a))*a", "(?:(?=a)(?=ab))*a", "()*a", "[&-&&%-+]+", "[^]&-&&]+", "[[:^^alpha:]]+", r"[\S-]+", r"[\w-&&a]+", "[[b]-a]+", "(?<=(a))b",
-    "(?<!(?i:a))b",
+    "(?<!(?i:a))b", "a{1,0000000003}", "a{00000000002,}b", "a{,0000000002}", "a{00001x",
 )  # fmt: skip
 
 
@@ -302,6 +302,12 @@ def test_what_it_takes_that_looks_alike(pattern: str) -> None:
     engine, reference = fastest(program), Tokenizers(program.steps)
     for text in [*tuples("ab1", 4), *random_texts("ab[]:^-&!%+", 200, seed=4)]:
         assert engine(text) == reference(text), text
+
+
+def test_the_largest_count() -> None:
+    assert theirs_on("a{100000}|b", "ab")
+    with pytest.raises(LimitError):
+        compile_pattern("a{100000}|b", dialect="oniguruma")
 
 
 def test_bytes_of_a_character() -> None:
