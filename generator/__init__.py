@@ -57,7 +57,15 @@ class Program:
 
 def compile_steps(steps: Sequence[Step], dialect: str, unicode: str, name: str = "custom", limits: Limits | None = None) -> Program:
     """Compile a sequence of steps. PatternError for what cannot be a lexer, LimitError for what would be too large a one."""
-    limits = (limits or Limits()).started()
+    try:
+        return compiled(steps, dialect, unicode, name, (limits or Limits()).started())
+    except RecursionError:  # trees are followed by recursion, and the caller may have used up much of the stack
+        raise LimitError("this pattern is nested too deeply for what is left of the interpreter's stack; write it with fewer groups and quantifiers "
+                         "in each other, or call sys.setrecursionlimit(...) if you trust it") from None  # fmt: skip
+
+
+def compiled(steps: Sequence[Step], dialect: str, unicode: str, name: str, limits: Limits) -> Program:
+    """`compile_steps`, with the clock started."""
     for step in steps:
         limits.check("characters", len(step.regex or step.string or ""))
     planned = plans(steps, dialect, unicode)

@@ -16,7 +16,7 @@ previous symbols that such questions tell apart; consuming a symbol picks the cl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from .limits import Limits
@@ -65,7 +65,7 @@ class Suffixes:
         self.atomic = nfa.atomic
         self._ways: dict[tuple[int, int, bool, int], tuple[Way, ...]] = {}
         self._plan: dict[int, list[tuple[int, tuple[Way, ...]]]] = {}
-        self._known: dict[tuple[int, Place], int] = {}
+        self._known: dict[Place, dict[int, int]] = {}
         self.end = self.step(self.end_symbol, 0)
 
     def step(self, symbol: int, after: int) -> int:
@@ -110,12 +110,29 @@ class Suffixes:
                 if (way.done or way.bits & place.after) and self.hold(way.conditions, place.symbol, place.after, truths):
                     return 1
             return 0
-        key = (state, place)
-        if key not in self._known:
-            self._known[key] = self.evaluate(state, place)
-        return self._known[key]
+        known = self._known.setdefault(place, {})
+        if state not in known:
+            self.settle(state, place, known)
+        return known[state]
 
-    def evaluate(self, state: int, place: Place) -> int:
+    def settle(self, state: int, place: Place, known: dict[int, int]) -> None:
+        """Add to `known` the value of `state` and of what it depends on. Not by recursion: thousands of states may stand before a symbol."""
+        answer: int | None = None
+        asking = [(state, self.evaluate(state, place))]
+        while asking:
+            at, evaluation = asking[-1]
+            try:
+                asked = next(evaluation) if answer is None else evaluation.send(answer)
+            except StopIteration as done:
+                known[at] = answer = done.value
+                asking.pop()
+                continue
+            answer = known.get(asked)
+            if answer is None:
+                asking.append((asked, self.evaluate(asked, place)))
+
+    def evaluate(self, state: int, place: Place) -> Generator[int, int, int]:
+        """The value of `state`; yields each other state whose value it needs, and is sent it."""
         i = self.nfa.code[state]
         match i.op:
             case "CHAR":
@@ -126,17 +143,19 @@ class Suffixes:
                     level += 1
                 return level
             case "SPLIT":
-                return self.value(i.next, place) or self.value(i.other, place)
+                return (yield i.next) or (yield i.other)
             case "ENTER":
-                return max(self.value(i.next, place) - 1, 0)
+                return max((yield i.next) - 1, 0)
             case "EXIT":
-                return 1 + self.value(i.next, place)
+                return 1 + (yield i.next)
+            case "LOOK":
+                return (yield i.next) if ((yield i.other) > 0) != i.negative else 0
             case "MATCH":
                 return 1
-        return self.value(i.next, place) if self.passes(state, place) else 0
+        return (yield i.next) if self.passes(state, place) else 0
 
     def passes(self, state: int, place: Place) -> bool:
-        """Whether the assertion at `state` holds."""
+        """Whether the assertion at `state`, which is no LOOK, holds."""
         i = self.nfa.code[state]
         match i.op:
             case "PEEK":
@@ -145,8 +164,6 @@ class Suffixes:
                 return any(i.mask >> c & 1 for c, context in enumerate(self.context) if context == place.context)
             case "SEARCH":
                 return place.searching
-            case "LOOK":
-                return (self.value(i.other, place) > 0) != i.negative
         return True
 
     def ways(self, state: int, context: int, searching: bool, symbol: int) -> tuple[Way, ...]:

@@ -21,7 +21,7 @@ from .tree import Alternate, Anchor, Atomic, Concat, Leaf, Look, Node, Repeat
 
 __all__ = ["parse"]
 
-NESTING = 150  # deeper groups than this would only exhaust the interpreter's stack
+NESTING = 150  # deeper groups and longer stacks of quantifiers than this would only exhaust the interpreter's stack
 # How many mistakes the regex module may pass over: {e<=1}, {1<e<3}, {2i+1d<=3:[a-z]}. What begins so and does not end so, it refuses.
 FUZZY = re.compile(r"\{(?:[isde]|\d+[isde][\disde+]*<|\d+<=?[isde]<)")
 COUNT = re.compile(r"\{(\d*)(?:(,)(\d*))?(\})?", re.ASCII)
@@ -47,6 +47,7 @@ class Reader:
     def __init__(self, pattern: str, dialect: Dialect) -> None:
         self.pattern, self.dialect, self.at = pattern, dialect, 0
         self.captured = -1  # where the last group begins that is kept by number or name
+        self.height = 0  # of what was read last: groups in groups, and quantifiers behind the first of what they repeat
 
     def fail(self, reason: str, first: int, last: int, advice: str = "") -> NoReturn:
         raise PatternError(reason, self.pattern, (first, min(last, len(self.pattern))), advice)
@@ -58,7 +59,7 @@ class Reader:
         """Branches up to the end or to an unread ")"."""
         if depth > NESTING:
             self.fail(f"groups are nested more than {NESTING} deep", self.at - 1, self.at)
-        start = self.at
+        start, height = self.at, 0
         branches: list[Node] = []
         while True:
             first = self.at
@@ -67,10 +68,14 @@ class Reader:
                 if (switched := self.flag_switch(flags)) is not None:
                     self.check_switch(items, branches)
                     flags = switched
-                elif (item := self.atom(flags, depth)) is not None:
-                    items.append(self.repeated(item))
+                else:
+                    self.height = 0
+                    if (item := self.atom(flags, depth)) is not None:
+                        items.append(self.repeated(item, depth))
+                    height = max(height, self.height)
             branches.append(items[0] if len(items) == 1 else Concat(tuple(items), (first, self.at)))
             if not self.ahead("|"):
+                self.height = height
                 return branches[0] if len(branches) == 1 else Alternate(tuple(branches), (start, self.at))
             self.at += 1
 
@@ -186,6 +191,7 @@ class Reader:
         if not self.ahead(")"):
             self.fail("this group is not closed", start, start + 1, "write \\( for the character")
         self.at += 1
+        self.height += 1
         return body
 
     def count(self) -> tuple[int, int | None, int] | None:
@@ -204,7 +210,7 @@ class Reader:
         lowest = int(bounds[0])
         return lowest, (int(bounds[1]) if high else None) if comma else lowest, found.end()
 
-    def repeated(self, item: Node) -> Node:
+    def repeated(self, item: Node, depth: int) -> Node:
         """`item` with the quantifiers behind it. Oniguruma stacks them; the others refuse a second one."""
         quantified = False
         while self.at < len(self.pattern):
@@ -220,6 +226,9 @@ class Reader:
                 break
             if quantified and not self.dialect.stacks:
                 self.fail("two quantifiers in a row", start, self.at, "put a group around the first: (?:...)")
+            self.height += quantified
+            if depth + self.height > NESTING:
+                self.fail(f"groups and quantifiers are nested more than {NESTING} deep", start, self.at, "write fewer quantifiers in a row")
             if is_place(item, self.dialect):
                 self.fail("this engine does not repeat what is but a place in the text", item.span[0], self.at, "leave the quantifier out")
             mode = "greedy"

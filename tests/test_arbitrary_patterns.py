@@ -7,6 +7,7 @@ BITLEX_PATTERNS says how many for each dialect (default 2,000, half a minute in 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import os
 import subprocess
 import sys
@@ -20,7 +21,7 @@ pytest.importorskip("regex", reason="the regex module is the oracle here")
 import fuzz_patterns
 import fuzz_references
 from fuzz_patterns import check, search
-from generator import Program, compile_pattern
+from generator import LimitError, Limits, PatternError, Program, compile_pattern
 from generator.dialects import DIALECTS
 
 COUNT = int(os.environ.get("BITLEX_PATTERNS", "2000"))
@@ -29,6 +30,7 @@ FOUND = {
     "a" + "(?:(?=ab)|c?)" * 25 + "b": "fancy",  # two to the power of 25 sets of lookaheads: no memory was left
     r"\p{L}" + r"\Z" * 40: "oniguruma",  # the same
 }
+LONG_WAYS = (r"(?>(?:a*?){510})b", f"(?:{'|'.join(f'a{n}b' for n in range(10))}{'|c' * 600})++|.", f"(?=(?>{'b|' * 600}a|ab)c)a|.")  # to the next symbol
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -74,6 +76,41 @@ def test_an_engine_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("pattern", FOUND, ids=["place", "lookaheads", "ends"])
 def test_what_was_found(pattern: str) -> None:
     assert check(pattern, FOUND[pattern]) == "refused"
+
+
+@pytest.mark.parametrize("pattern", LONG_WAYS, ids=["empty", "alternatives", "lookahead"])
+def test_long_ways_to_the_next_symbol_take_no_stack(pattern: str) -> None:
+    assert check(pattern, "fancy") == "compared"
+
+
+@pytest.mark.parametrize("quantifier", ["{1}", "+", "*", "?", "{1,2}"])
+def test_stacked_quantifiers_that_are_refused(quantifier: str) -> None:
+    for times in (500, 60_000):
+        with pytest.raises((PatternError, LimitError), match="nested"):
+            compile_pattern("a" + quantifier * times, dialect="oniguruma", limits=Limits(seconds=2))
+
+
+def test_so_many_quantifiers_may_be_stacked_as_groups_may_be_nested() -> None:
+    assert compile_pattern("a" + "{1}" * 151, dialect="oniguruma")
+    with pytest.raises(PatternError, match="nested more than 150 deep"):
+        compile_pattern("a" + "{1}" * 152, dialect="oniguruma")
+
+
+def test_quantifiers_are_counted_along_one_way() -> None:
+    assert compile_pattern("|".join(["(?:a{1}{1})"] * 200), dialect="oniguruma")
+    with pytest.raises(PatternError, match="nested more than 150 deep"):
+        compile_pattern("(?:" * 100 + "a" + "{1}" * 52 + ")" * 100, dialect="oniguruma")
+    with pytest.raises(PatternError, match="nested more than 150 deep"):
+        compile_pattern("(?:" * 2 + "a" + "{1}" * 100 + ")" + "{1}" * 60 + ")", dialect="oniguruma")
+
+
+def test_a_caller_who_has_used_up_the_stack() -> None:
+    def deeper(left: int) -> Program:
+        return deeper(left - 1) if left else compile_pattern("(?:a(?:b(?:c|)|d)e)+")
+
+    depth = len(inspect.stack(0))
+    with pytest.raises(LimitError, match="nested too deeply for what is left of the interpreter's stack"):
+        deeper(sys.getrecursionlimit() - depth - 20)
 
 
 def test_an_oracle_that_takes_forever_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:

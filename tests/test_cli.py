@@ -88,6 +88,15 @@ def test_own_patterns() -> None:
     assert output("split", "--pattern", r"\d", "--behavior", "merged_with_previous", input=b"a1b") == "a1\nb\n"
 
 
+def test_a_pattern_that_is_nested_too_deeply_is_one_message() -> None:
+    for stacked in ("{1}" * 500, "+" * 300):
+        done = bitlex_command("split", "--dialect", "oniguruma", "--pattern", "a" + stacked, input=b"a")
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert done.stderr.startswith(b"bitlex: ") and b"nested" in done.stderr.splitlines()[0]
+    done = bitlex_command("prove", "--pattern", "(?:" * 149 + "a" + "|bc)?d" * 149)
+    assert done.returncode == 1 and done.stderr.count(b"\n") == 1 and b"nested too deeply" in done.stderr
+
+
 def test_families() -> None:
     table = output("families").splitlines()
     assert table[0].split() == ["NAME", "UNICODE", "ENGINE", "CELLS", "STATES", "BYTES", "RUNS", "ON", "ALIASES"]

@@ -34,6 +34,8 @@ CASES: dict[str, tuple[str, str, Limits | None]] = {
     "nothing_to_repeat_count": ("{2}a", "oniguruma", None),
     "counted_empty": ("x(?:a|){2}", "oniguruma", None),
     "two_quantifiers": ("a{2}*", "fancy", None),
+    "stacked_quantifiers": ("(?:a|b" + "{1}" * 151 + ")", "oniguruma", None),
+    "too_deep": ("(?:" * 149 + "a" + "|bc)?d" * 149, "fancy", None),
     "backwards_count": ("a{3,2}", "fancy", None),
     "count_too_large": ("ba{2,99999999999}", "fancy", None),
     "grapheme": (r"\X+", "fancy", None),
