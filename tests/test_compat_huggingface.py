@@ -175,6 +175,17 @@ def alike(pair: tuple[Any, Any], method: str, *arguments: Any, **options: Any) -
     assert mine == theirs
 
 
+def ascii_of(value: Any) -> str:
+    """The name of a case, which is the same in each process of the tests."""
+    return ascii(value).partition(" at 0x")[0]
+
+
+def agree(call: Callable[[Any, Any], Any]) -> None:
+    """Of a tokenizer and the module it is of, the same comes out, whichever of both it is."""
+    mine, theirs = (outcome(partial(call, one, kind)) for one, kind in zip(both("template"), (ours, tokenizers), strict=True))
+    assert mine == theirs
+
+
 # --- encoding -------------------------------------------------------------------------------------------------------------------
 
 
@@ -287,6 +298,19 @@ def test_padding_that_cannot_be(options: dict[str, Any]) -> None:
     assert pair[0].padding == pair[1].padding
 
 
+@pytest.mark.parametrize("options", [
+    {"max_length": 7}, {"max_length": 7, "length": 9}, {"length": 9, "max_length": 7}, {"length": None, "max_length": np.int64(7)},
+    {"max_length": None}, {"max_length": -1}, {"max_length": "a"}, {"max_length": 1 << 64},
+], ids=repr)  # fmt: skip
+def test_the_old_name_of_the_length(options: dict[str, Any]) -> None:
+    pair = both("template")
+    alike(pair, "enable_padding", **options)
+    assert pair[0].padding == pair[1].padding
+    alike(pair, "encode", "hello")
+    with pytest.warns(DeprecationWarning, match="length="):
+        pair[0].enable_padding(max_length=7)
+
+
 @given(name=NAMES, text=TEXTS, other=st.none() | TEXTS, cut=st.none() | TRUNCATIONS, around=st.booleans(), again=st.booleans())
 @settings(deadline=None, max_examples=150)
 def test_post_process(name: str, text: str, other: str | None, cut: Any, around: bool, again: bool) -> None:
@@ -337,6 +361,80 @@ def test_what_are_no_texts(text: Any, words: bool) -> None:
     for method in ("encode_batch", "encode_batch_fast"):
         alike(pair, method, [text], is_pretokenized=words)
         alike(pair, method, text, is_pretokenized=words)
+
+
+@pytest.mark.parametrize("value", [None, 0, 1, "a", 2.0, [], True, False, np.True_, np.False_], ids=repr)
+def test_what_are_no_booleans(value: Any) -> None:
+    def added_token(kind: Any) -> Any:
+        token = kind.AddedToken("a")
+        token.special = value
+        return repr(token)
+
+    def encoding_special(one: Any) -> Any:
+        one.encode_special_tokens = value
+        return one.encode_special_tokens
+
+    for method in ("encode", "encode_batch", "encode_batch_fast"):
+        for option in ("is_pretokenized", "add_special_tokens"):
+            agree(lambda one, kind: getattr(one, method)("a" if method == "encode" else ["a"], **{option: value}))  # noqa: B023
+    agree(lambda one, kind: one.post_process(one.encode("a"), None, value))
+    agree(lambda one, kind: one.num_special_tokens_to_add(value))
+    agree(lambda one, kind: one.decode([0, 270], skip_special_tokens=value))
+    agree(lambda one, kind: one.decode_batch([[0, 270]], skip_special_tokens=value))
+    agree(lambda one, kind: one.get_vocab(value))
+    agree(lambda one, kind: one.get_vocab_size(value))
+    agree(lambda one, kind: encoding_special(one))
+    agree(lambda one, kind: len(one.to_str(value)) and None)
+    agree(lambda one, kind: kind.Encoding.merge([one.encode("a")] * 2, value))
+    agree(lambda one, kind: added_token(kind))
+    for option in ("special", "lstrip", "rstrip", "normalized", "single_word"):
+        agree(lambda one, kind: repr(kind.AddedToken("a", **{option: value})))  # noqa: B023
+    agree(lambda one, kind: decode_stream(kind, [64], skip_special_tokens=value).step(one, 270))
+
+
+@pytest.mark.parametrize("value", [None, "a", b"a", 5, [], {}], ids=repr)
+def test_what_are_no_encodings(value: Any) -> None:
+    agree(lambda one, kind: one.post_process(value))
+    agree(lambda one, kind: one.post_process(one.encode("a"), value))
+    agree(lambda one, kind: kind.Encoding.merge(value))
+    agree(lambda one, kind: kind.Encoding.merge([one.encode("a"), value]))
+
+
+@pytest.mark.parametrize("change", [iter, set, list, tuple, dict.fromkeys, lambda items: (item for item in items)])
+def test_what_are_no_sequences(change: Callable[[Any], Any]) -> None:
+    agree(lambda one, kind: kind.Encoding.merge(change([one.encode("a")])))
+    agree(lambda one, kind: one.encode_batch(change(["a"])))
+    agree(lambda one, kind: one.encode_batch_fast(change(["a"])))
+    agree(lambda one, kind: one.decode_batch(change([(64, 65)])))
+    agree(lambda one, kind: one.decode_batch([change([64, 65])]))
+    agree(lambda one, kind: one.decode(change([64, 65])))
+    agree(lambda one, kind: decode_stream(kind, change([64])).step(one, 65))
+    agree(lambda one, kind: decode_stream(kind).step(one, change([64])))
+
+
+@pytest.mark.parametrize("options", [
+    {"max_length": 1, "direction": None}, {"max_length": 9, "direction": 5}, {"max_length": 9, "stride": -1},
+    {"max_length": 0, "stride": 1 << 64}, {"max_length": 9, "stride": "a"}, {"max_length": np.int64(3), "stride": np.int64(1)},
+], ids=repr)  # fmt: skip
+def test_cutting_that_cannot_be(options: dict[str, Any]) -> None:
+    pair: Any = tuple(one.encode("hello world") for one in PAIRS["template"])
+    alike(pair, "truncate", **options)
+    assert facts(pair[0]) == facts(pair[1])
+
+
+def test_a_surrogate_has_no_utf_8() -> None:
+    agree(lambda one, kind: one.token_to_id("\ud800"))
+    agree(lambda one, kind: kind.AddedToken("\ud800"))
+    agree(lambda one, kind: setattr(kind.AddedToken("a"), "content", "\ud800"))
+    agree(lambda one, kind: one.add_tokens(["\ud800"]))
+    agree(lambda one, kind: one.add_special_tokens(["\ud800"]))
+    agree(lambda one, kind: one.enable_padding(pad_token="\ud800"))
+    agree(lambda one, kind: one.encode("a").pad(9, pad_token="\ud800"))
+    with pytest.raises(UnicodeEncodeError):
+        PAIRS["template"][0].token_to_id("\ud800")
+    with pytest.raises(VocabularyError) as raised:
+        ours.Tokenizer.from_str(json.dumps(made(added_tokens=[added(270, "\ud800", special=True)])))
+    assert str(raised.value).encode().endswith(rb'"\ud800" has a lone surrogate')  # it can be printed
 
 
 def test_threads() -> None:
@@ -499,11 +597,20 @@ def test_decoding(name: str, ids: list[int], skip: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "ids", [[-1], [1 << 32], [5000, -1], [5000], ["a"], "ab", [1.0], None, (1, 2), [None], [True], [np.int64(4)]], ids=repr
-)
+    "ids",
+    [
+        [-1], [1 << 32], [5000, -1], [5000], ["a"], "ab", "", [1.0], None, (1, 2), [None], [True], [np.int64(4)], b"ab", bytearray(b"ab"),
+        memoryview(b"ab"), range(64, 66), np.array([64, 65], dtype=object), np.array([64.0]), np.array([[64]]), np.array(64), np.array([-1]), 5,
+    ],
+    ids=ascii_of,
+)  # fmt: skip
 def test_what_are_no_ids(ids: Any) -> None:
-    alike(PAIRS["template"], "decode", ids)
-    alike(PAIRS["template"], "decode_batch", [ids])
+    for pair in (PAIRS["template"], PAIRS["plain"], PAIRS["no decoder"]):
+        alike(pair, "decode", ids)
+        alike(pair, "decode_batch", [ids])
+        alike(pair, "decode_batch", ids)
+    agree(lambda one, kind: decode_stream(kind, ids).step(one, 64))
+    agree(lambda one, kind: decode_stream(kind).step(one, ids))
 
 
 def test_ids_may_be_an_array() -> None:
@@ -533,6 +640,21 @@ STREAMED = st.lists(
     ),
     max_size=4,
 )
+
+
+def decode_stream(kind: Any, *arguments: Any, **options: Any) -> Any:
+    return (kind.DecodeStream if kind is ours else kind.decoders.DecodeStream)(*arguments, **options)
+
+
+@pytest.mark.parametrize("number", [64, np.int64(64), np.uint32(64), True, -1, 1 << 32, np.int64(-1), 1.0, np.float64(64.0), None, "a"], ids=repr)
+def test_one_id_of_a_decode_stream(number: Any) -> None:
+    agree(lambda one, kind: decode_stream(kind).step(one, number))
+    agree(lambda one, kind: decode_stream(kind).step(one, [number]))
+
+
+@pytest.mark.parametrize("tokenizer", [None, 5, "a", b"a"])
+def test_what_is_no_tokenizer(tokenizer: Any) -> None:
+    agree(lambda one, kind: decode_stream(kind).step(tokenizer, 64))
 
 
 @given(
@@ -702,6 +824,23 @@ def test_added_token(flags: dict[str, bool]) -> None:
         assert repr(mine) == repr(theirs)
 
 
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"content": "q", "lstrip": True}, {}, {"special": True}, {"normalized": False, "other": 1}, {"content": 5}, {"content": "\ud800"},
+        {"content": None}, {"special": 1}, {"lstrip": None}, {1: True}, None, 5,
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_state_of_an_added_token(state: Any) -> None:
+    def after(kind: Any) -> str:
+        token = kind.AddedToken("a", rstrip=True)
+        token.__setstate__(state)
+        return repr(token)
+
+    agree(lambda one, kind: after(kind))
+
+
 def test_added_tokens_that_cannot_be() -> None:
     for arguments, options in (((5,), {}), ((), {"lstrip": 3}), ((), {"special": "x"})):
         for kind in (ours.AddedToken, tokenizers.AddedToken):
@@ -741,6 +880,14 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
                 kind.from_str(text)
             with pytest.raises(ValueError):
                 kind.from_buffer(text.encode())
+    content = json.dumps(KINDS["plain"])
+    others: Any = ([], None, 5, 0, list(content.encode()), bytearray(content.encode()), memoryview(content.encode()), tuple(content.encode()))
+    for other in (*others, content, b"\xef\xbb\xbf" + content.encode(), content.encode("utf-16"), content.encode("utf-16-le")):
+        agree(lambda one, kind: kind.Tokenizer.from_buffer(other) and None)  # noqa: B023
+    for other in (*others, content.encode(), "\ufeff" + content, "\ud800"):
+        agree(lambda one, kind: kind.Tokenizer.from_str(other) and None)  # noqa: B023
+    for other in (None, 5, []):
+        agree(lambda one, kind: kind.Tokenizer.from_pretrained(other))  # noqa: B023
     with pytest.raises(OSError):
         ours.Tokenizer.from_file(str(tmp_path / "nowhere.json"))
     with pytest.raises(VocabularyError, match="model"):

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any
+
+from .arguments import flag, text, typed
 
 __all__ = ["AddedToken", "token_of", "with_tokens"]
-
-T = TypeVar("T")
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 
@@ -23,14 +23,32 @@ class AddedToken:
     """A token to be added to a tokenizer. `special` may be set later, and `normalized` follows it unless it was given."""
 
     def __init__(self, content: str | None = None, **flags: bool) -> None:
-        self.content = typed(content if content is not None else "", str)
-        self.special: bool = typed(flags.pop("special", False), bool)
+        self.content = content if content is not None else ""
+        self.special = flags.pop("special", False)
         self._flags: dict[str, bool] = {}
         for name, value in flags.items():
             if name in FLAGS:
-                self._flags[name] = typed(value, bool)
+                self._flags[name] = flag(value)
             else:
                 warnings.warn(f"{name}= is no option of AddedToken, and is ignored", stacklevel=2)
+
+    @property
+    def content(self) -> str:
+        """What is looked for in a text. It may be set, as `special` may."""
+        return self._content
+
+    @content.setter
+    def content(self, value: str) -> None:
+        self._content = text(value)
+
+    @property
+    def special(self) -> bool:
+        """Whether it is left out when ids are decoded."""
+        return self._special
+
+    @special.setter
+    def special(self, value: bool) -> None:
+        self._special = flag(value)
 
     @property
     def single_word(self) -> bool:
@@ -57,8 +75,14 @@ class AddedToken:
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.content, self.special = state["content"], state["special"]
-        self._flags = {name: state[name] for name in FLAGS}
+        """Take what is said of it; the rest stays as it is, or is that of a new one."""
+        if "_content" not in self.__dict__:
+            self.__init__()  # type: ignore[misc]
+        for name, value in typed(state, dict).items():
+            if typed(name, str) in FLAGS:
+                self._flags[name] = flag(value)
+            elif name in ("content", "special"):
+                setattr(self, name, value)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AddedToken):
@@ -79,7 +103,10 @@ class AddedToken:
 def token_of(source: Any, special: bool) -> AddedToken:
     """A token of its text, or a copy of one, of this class or of tokenizers'. `special` makes it that, and the one it is of, too."""
     if isinstance(source, str):
-        return AddedToken(source, special=special)
+        try:
+            return AddedToken(source, special=special)
+        except UnicodeEncodeError as error:
+            raise TypeError(f"expected str that has UTF-8, or AddedToken: {error}") from None
     if not isinstance(source, AddedToken) and type(source).__name__ != "AddedToken":
         raise TypeError(f"expected str or AddedToken, got {type(source).__name__}")
     if special:
@@ -108,9 +135,3 @@ def with_tokens(
         by_content[token.content], found[number] = number, token
         count += 1
     return found, count
-
-
-def typed(value: T, kind: type) -> T:
-    if not isinstance(value, kind):
-        raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
-    return value

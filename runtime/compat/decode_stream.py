@@ -12,9 +12,9 @@ decodes to U+FFFD itself).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .encoding import natural
+from .arguments import flag, natural, naturals
 
 if TYPE_CHECKING:
     from .huggingface import Tokenizer
@@ -27,18 +27,20 @@ UNKNOWN = "\ufffd"
 class DecodeStream:
     """`ids`: those that came before."""
 
-    def __init__(self, ids: Sequence[int] | None = None, skip_special_tokens: bool = False) -> None:
-        self._ids = [natural(number, 32) for number in (() if ids is None else ids)]
-        self._skip = skip_special_tokens
+    def __init__(self, ids: Sequence[int] | None = None, skip_special_tokens: bool | None = False) -> None:
+        self._ids = [] if ids is None else naturals(ids)
+        self._skip = skip_special_tokens is not None and flag(skip_special_tokens)
         self._text, self._known = "", 0  # what has come out of the first ids, and how many these are
 
     def step(self, tokenizer: Tokenizer, id: int | Sequence[int]) -> str | None:
         """What an id adds to the text, or several; None if that is not known yet."""
+        if not hasattr(tokenizer, "decode"):
+            raise TypeError(f"expected a Tokenizer, got {type(tokenizer).__name__}")
+        following = step_of(id)
         if self._ids and not self._text:
             before = tokenizer.decode(self._ids, self._skip)
             if not before.endswith(UNKNOWN):
                 self._text, self._known = before, len(self._ids)
-        following = [natural(id, 32)] if isinstance(id, int) else [natural(number, 32) for number in id]
         self._ids = self._ids + following
         text = tokenizer.decode(self._ids, self._skip)
         if len(text.encode()) <= len(self._text.encode()) or text.endswith(UNKNOWN):
@@ -49,3 +51,11 @@ class DecodeStream:
         self._ids, self._known = self._ids[self._known :], len(self._ids) - self._known
         self._text = tokenizer.decode(self._ids, self._skip)
         return added
+
+
+def step_of(id: Any) -> list[int]:
+    """An id, or several, as a list. What is neither is a TypeError, also a number that cannot be an id."""
+    try:
+        return [natural(id, 32)] if hasattr(id, "__index__") and not getattr(id, "shape", ()) else naturals(id)
+    except (TypeError, OverflowError) as error:
+        raise TypeError(f"expected an id or a sequence of ids: {error}") from error

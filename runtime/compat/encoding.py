@@ -11,13 +11,13 @@ handed out are copies. Rejected: lists that are handed out as they are (what peo
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from operator import index
+from collections.abc import Sequence
 from typing import Any
 
+from .arguments import flag, natural, sequential, text, typed
 from .columns import COLUMNS, Columns
 
-__all__ = ["Encoding", "natural"]
+__all__ = ["Encoding"]
 
 
 class Encoding(Columns):
@@ -158,16 +158,17 @@ class Encoding(Columns):
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
         """Cut it into parts of this length that overlap by `stride`; the first stays, the others are `overflowing`."""
         size = len(self)
-        if direction not in ("left", "right"):
+        max_length, stride = natural(max_length), natural(stride)
+        if text(direction) not in ("left", "right"):
             raise ValueError(f"direction is {direction!r}; it may be 'left' or 'right'")
-        if natural(max_length) >= size:
+        if max_length >= size:
             return
         if max_length == 0:
             whole = self.copy()
             self.__init__()  # type: ignore[misc]
             self._overflowing = [whole]
             return
-        if natural(stride) >= max_length:
+        if stride >= max_length:
             raise ValueError(f"stride is {stride}; it must be less than the {max_length} tokens of a part")
         step = max_length - stride
         shifts = range(0, size - max_length + step, step)
@@ -179,11 +180,11 @@ class Encoding(Columns):
         self.__setstate__(first.__getstate__())
 
     @staticmethod
-    def merge(encodings: Iterable[Encoding], growing_offsets: bool = True) -> Encoding:
+    def merge(encodings: Sequence[Encoding], growing_offsets: bool = True) -> Encoding:
         """All in one, after another. `growing_offsets`: each starts where the one before ends."""
-        made = Encoding()
-        for one in encodings:
-            made._append(one, growing_offsets)
+        made, growing = Encoding(), flag(growing_offsets)
+        for one in [typed(one, Encoding) for one in sequential(encodings)]:
+            made._append(one, growing)
         return made
 
     def _append(self, other: Encoding, growing: bool) -> None:
@@ -203,11 +204,3 @@ class Encoding(Columns):
         made = self.copy()
         made._append(other, growing)
         return made
-
-
-def natural(number: int, bits: int = 64) -> int:
-    """The number, if it can be one of so many bits without a sign."""
-    found = int(index(number))  # of a bool, index is the bool
-    if not 0 <= found < 1 << bits:
-        raise OverflowError(f"{found} is not between 0 and 2**{bits}")
-    return found

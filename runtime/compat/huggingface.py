@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,11 @@ from ..tokenizer import Tokenizer as Bitlex
 from ..vocabularies.huggingface import read_huggingface
 from ..vocabularies.json_fields import Fields, parse_json
 from .added_token import AddedToken, token_of
+from .arguments import flag, natural, sequential, text, typed
 from .completion import Steps
 from .components import Component, as_json, component
 from .decode_stream import DecodeStream
-from .encoding import Encoding, natural
+from .encoding import Encoding
 from .inputs import batch_of, texts_of
 from .pipeline import Pipeline
 from .processors import processors_of
@@ -59,19 +61,19 @@ class Tokenizer:
     @staticmethod
     def from_str(json: str) -> Tokenizer:
         """Of the content of a tokenizer.json."""
-        return Tokenizer._of(json.encode(), "tokenizer.json")
+        return Tokenizer._of(text(json).encode(), "tokenizer.json")
 
     @staticmethod
     def from_buffer(buffer: bytes) -> Tokenizer:
         """Of the bytes of a tokenizer.json."""
-        return Tokenizer._of(bytes(buffer), "tokenizer.json")
+        return Tokenizer._of(typed(buffer, bytes), "tokenizer.json")
 
     @staticmethod
     def from_pretrained(identifier: str, revision: str = "main", token: str | None = None) -> Tokenizer:
         """Of a model's name on the hub, fetched by the package huggingface_hub."""
         from ..hub import fetch
 
-        return Tokenizer.from_file(fetch(identifier, revision=revision, **({} if token is None else {"token": token})))
+        return Tokenizer.from_file(fetch(text(identifier), revision=revision, **({} if token is None else {"token": token})))
 
     @classmethod
     def _of(cls, data: bytes, where: str) -> Tokenizer:
@@ -105,33 +107,34 @@ class Tokenizer:
 
     def encode(self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True) -> Encoding:
         """All that is known of a text, or of two."""
-        return self._steps.encode(texts_of(sequence, pair, is_pretokenized), add_special_tokens)
+        return self._steps.encode(texts_of(sequence, pair, flag(is_pretokenized)), flag(add_special_tokens))
 
-    def encode_batch(self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True) -> list[Encoding]:
+    def encode_batch(self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True) -> list[Encoding]:
         """The same of many texts, or pairs of them, on all cores."""
-        return self._steps.encode_all(batch_of(input, is_pretokenized), add_special_tokens)
+        return self._steps.encode_all(batch_of(input, flag(is_pretokenized)), flag(add_special_tokens))
 
     def encode_batch_fast(
-        self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
+        self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Encoding]:
         """The same without texts, offsets and pieces of tokens, as in the original."""
-        return self._steps.encode_ids(batch_of(input, is_pretokenized), add_special_tokens)
+        return self._steps.encode_ids(batch_of(input, flag(is_pretokenized)), flag(add_special_tokens))
 
     def post_process(self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True) -> Encoding:
         """Cut what was encoded, put special tokens around it, and fill it up."""
-        return self._steps.finish([one.copy() for one in (encoding, pair) if one is not None], add_special_tokens)
+        given = [encoding] if pair is None else [encoding, pair]
+        copies = [typed(one, Encoding).copy() for one in given]
+        return self._steps.finish(copies, flag(add_special_tokens))
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """How many tokens are put around a text, or two."""
-        return self._steps.added(2 if is_pair else 1)
+        return self._steps.added(2 if flag(is_pair) else 1)
 
     # --- ids ---
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """The text of ids. Those that are none are left out, as in the original."""
-        if isinstance(ids, (str, bytes)):
-            raise TypeError(f"expected token ids, got {type(ids).__name__}")
-        left_out = self._tokens.left_out(self._normalizes) if skip_special_tokens else frozenset()
+        ids = listed(ids)
+        left_out = self._tokens.left_out(self._normalizes) if flag(skip_special_tokens) else frozenset()
         wanted = [number for number in ids if number not in left_out] if left_out else ids
         if self._fields.get("decoder") is None:
             texts = map(self.id_to_token, wanted)
@@ -141,15 +144,14 @@ class Tokenizer:
         except KeyError:
             return self._tokenizer.decode([number for number in wanted if self.id_to_token(number) is not None])
 
-    def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
+    def decode_batch(self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """The texts of many lists of ids."""
-        return [self.decode(ids, skip_special_tokens) for ids in sequences]
+        skip = flag(skip_special_tokens)
+        return [self.decode(ids, skip) for ids in sequential(sequences)]
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token; None if it is none."""
-        if not isinstance(token, str):
-            raise TypeError(f"expected str, got {type(token).__name__}")
-        return self._tokens.id_of(token)
+        return self._tokens.id_of(text(token))
 
     def id_to_token(self, id: int) -> str | None:
         """What the token of an id is called; None if there is none."""
@@ -157,11 +159,11 @@ class Tokenizer:
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
         """The ids of all tokens."""
-        return self._tokens.ids(with_added_tokens)
+        return self._tokens.ids(flag(with_added_tokens))
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """How many tokens there are."""
-        return self._tokens.count(with_added_tokens)
+        return self._tokens.count(flag(with_added_tokens))
 
     # --- added tokens ---
 
@@ -200,7 +202,7 @@ class Tokenizer:
 
     @encode_special_tokens.setter
     def encode_special_tokens(self, value: bool) -> None:
-        self._steps = replace(self._steps, passed_over=self._tokens.special if value else None)
+        self._steps = replace(self._steps, passed_over=self._tokens.special if flag(value) else None)
 
     # --- settings ---
 
@@ -225,7 +227,13 @@ class Tokenizer:
         return None if self._steps.padding is None else self._steps.padding.as_dict()
 
     def enable_padding(self, **options: Any) -> None:
-        """Fill up: direction="right", pad_id=0, pad_type_id=0, pad_token="[PAD]", length=None, pad_to_multiple_of=None."""
+        """Fill up: direction="right", pad_id=0, pad_type_id=0, pad_token="[PAD]", length=None, pad_to_multiple_of=None.
+
+        `max_length` is the same as `length` under a name that is deprecated.
+        """
+        if "max_length" in options:
+            warnings.warn("enable_padding(max_length=) is deprecated; it is enable_padding(length=)", DeprecationWarning, stacklevel=2)
+            options = {"length" if name == "max_length" else name: value for name, value in options.items()}  # the last of both counts
         self._steps = replace(self._steps, padding=Padding.of(options))
 
     def no_padding(self) -> None:
@@ -236,7 +244,7 @@ class Tokenizer:
 
     def to_str(self, pretty: bool = False) -> str:
         """What a tokenizer.json would hold."""
-        return self._as_json(self._fields, pretty)
+        return self._as_json(self._fields, flag(pretty))
 
     def save(self, path: str | os.PathLike[str], pretty: bool = True) -> None:
         """Write a tokenizer.json."""
@@ -286,3 +294,10 @@ def restore(data: str, encode_special_tokens: bool) -> Tokenizer:
     made = Tokenizer.from_str(data)
     made.encode_special_tokens = encode_special_tokens
     return made
+
+
+def listed(ids: Any) -> Any:
+    """Ids as bitlex takes them: a list, a tuple or an array of integers as it is; of any other sequence, a list."""
+    if isinstance(ids, (list, tuple)) or (type(ids).__name__ == "ndarray" and ids.ndim == 1 and ids.dtype.kind in "iu"):
+        return ids
+    return list(sequential(ids))

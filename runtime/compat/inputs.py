@@ -11,8 +11,10 @@ values whether a text is pre-tokenized.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, TypeAlias
+
+from .arguments import sequential
 
 __all__ = ["Texts", "batch_of", "texts_of"]
 
@@ -25,11 +27,9 @@ def texts_of(sequence: Any, pair: Any, words: bool) -> Texts:
     return [read(sequence)] if pair is None else [read(sequence), read(pair)]
 
 
-def batch_of(inputs: Iterable[Any], words: bool) -> list[Texts]:
+def batch_of(inputs: Sequence[Any], words: bool) -> list[Texts]:
     """Many texts, or pairs of them."""
-    if isinstance(inputs, (str, bytes, Mapping, Set)):
-        raise TypeError(f"expected a list of texts, got {type(inputs).__name__}")
-    return [one_of(found, words) for found in inputs]
+    return [one_of(found, words) for found in sequential(inputs)]
 
 
 def one_of(found: Any, words: bool) -> Texts:

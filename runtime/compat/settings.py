@@ -16,7 +16,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from ..vocabularies.json_fields import Fields
-from .encoding import Encoding, natural
+from .arguments import natural, text
+from .encoding import Encoding
 
 __all__ = ["Padding", "Truncation"]
 
@@ -130,6 +131,7 @@ class Padding(Options):
                 self.make_natural(name, bits)
         if not isinstance(self.pad_token, str):
             raise TypeError(f"pad_token is {type(self.pad_token).__name__}, not str")
+        text(self.pad_token)
         one_of("direction", self.direction, DIRECTIONS)
 
     @classmethod

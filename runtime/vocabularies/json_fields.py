@@ -19,7 +19,7 @@ __all__ = ["Fields", "is_number", "parse_json", "quoted", "shown"]
 def parse_json(data: bytes, where: str) -> Fields:
     """The object in a file."""
     try:
-        found = json.loads(data)
+        found = json.loads(data.decode())  # of bytes, json would take UTF-16 as well, and UTF-8 behind a mark, which tokenizers refuses
     except json.JSONDecodeError as error:
         raise VocabularyError(f"{where}: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except UnicodeDecodeError as error:
@@ -33,7 +33,7 @@ def parse_json(data: bytes, where: str) -> Fields:
 
 def shown(value: object) -> str:
     """A value as JSON writes it, cut if it is long."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()  # surrogates as escapes: it will be printed
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

@@ -1,0 +1,61 @@
+"""What Hugging Face tokenizers takes as an argument: a value in, the same as Python's own type has it out, or what tokenizers raises.
+
+    flag(numpy.True_)                   # True; 1 and None are a TypeError
+    text("a")                           # "a"; one that has no UTF-8 is a UnicodeEncodeError
+    natural(numpy.int64(5))             # 5; -1 is an OverflowError
+    sequential((1, 2))                    # (1, 2); an iterator, a set or a dict is a TypeError
+
+Invariant: taken is what the binding of tokenizers 0.23.3 takes, whatever a function would do with anything else. Rejected: taking
+whatever has a truth value, or can be iterated over (a wrong argument would go unseen here, and raise there).
+"""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+__all__ = ["flag", "natural", "naturals", "sequential", "text", "typed"]
+
+
+def flag(value: Any) -> bool:
+    """A bool, also one of numpy."""
+    if value is True or value is False:
+        return value
+    if type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    raise TypeError(f"expected bool, got {type(value).__name__}")
+
+
+def text(value: Any) -> str:
+    """A str that has UTF-8."""
+    found: str = typed(value, str)
+    if not found.isascii():
+        found.encode()
+    return found
+
+
+def natural(number: Any, bits: int = 64) -> int:
+    """The number, if it can be one of so many bits without a sign."""
+    found = int(index(number))  # of a bool, index is the bool
+    if not 0 <= found < 1 << bits:
+        raise OverflowError(f"{found} is not between 0 and 2**{bits}")
+    return found
+
+
+def naturals(source: Any) -> list[int]:
+    """Ids: numbers of 32 bits."""
+    return [natural(number, 32) for number in sequential(source)]
+
+
+def sequential(source: Any) -> Any:
+    """What has its items in places, and is no str."""
+    if isinstance(source, (str, dict)) or not hasattr(type(source), "__getitem__"):
+        raise TypeError(f"expected a sequence, got {type(source).__name__}")
+    return source
+
+
+def typed(value: Any, kind: type) -> Any:
+    """A value of this type."""
+    if not isinstance(value, kind):
+        raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
+    return value
