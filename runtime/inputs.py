@@ -265,7 +265,8 @@ class Source:
         if PurePath(self.path).suffix in COMPRESSED:
             raise self.error(0, "Parquet is not read out of a compressed file; decompress it first")
         try:
-            with opened(self.path) as raw, parquet.ParquetFile(raw) as file:
+            # Else pyarrow reads the column ahead, through the whole file, or as much of it as a group of rows has.
+            with opened(self.path) as raw, parquet.ParquetFile(raw, pre_buffer=False, buffer_size=CHUNK) as file:
                 names = file.schema_arrow.names
                 column = self.field if self.field in names else self.field.split(".")[0]
                 if column not in names:

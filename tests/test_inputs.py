@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 from bitlex import inputs, json_rows, opening
 from bitlex.decompression import COMPRESSED, decompressed
 from bitlex.inputs import Document, Found, InputError, Source, find, form_of
+from peaks import SAYS_ITS_PEAK, peak
+from small_tokenizers import SPECIAL, rank_file
 
 
 def zstd(data: bytes) -> bytes:
@@ -230,6 +232,21 @@ def test_parquet(tmp_path: Path) -> None:
     assert refusal(path) == "FILE: row 2: what is at 'text' is no text, but null"
     path.write_bytes(b"PAR1 no more")
     assert refusal(path).startswith("FILE: ")
+
+
+@SAYS_ITS_PEAK
+@pytest.mark.parametrize("group", [1 << 12, 1 << 20])
+def test_memory_does_not_grow_with_a_parquet_file(tmp_path: Path, group: int) -> None:
+    """Of many groups of rows, nor of one."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    arguments = ["encode", "-t", str(rank_file(tmp_path)), *SPECIAL, "--threads", "1", "--quiet", "-o", str(tmp_path / "a.bin")]
+    taken = []
+    for rows in (1 << 12, 1 << 16):
+        path = str(tmp_path / f"{rows}.parquet")
+        parquet.write_table(pyarrow.table({"text": ["hello 123 " * 100] * rows}), path, group, compression="none", use_dictionary=False)
+        taken.append(peak([*arguments, path], []))
+    assert os.path.getsize(path) > 64_000_000
+    assert taken[1] < taken[0] + (24 << 20)
 
 
 def test_parquet_whose_rows_are_no_python_values(tmp_path: Path) -> None:
