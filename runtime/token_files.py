@@ -11,8 +11,8 @@ guessing the size of the numbers of a .bin file that has no index (half of all w
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -104,6 +104,12 @@ class IdFile:
         if number is None:
             count = None if index is None else int(index[-1])
             fitting = [name for name, kind in NUMBERS.items() if count is not None and count * int(kind[-1]) == size]
+            if count is not None and size and not fitting:
+                shorter = ", and so it is cut short" if size < 2 * count else ""
+                raise InputError(
+                    f"{self.path}: has {size:,} bytes, but {index_of(self.path)} says {count:,} ids, "
+                    f"which are {2 * count:,} bytes of u16 or {4 * count:,} of u32{shorter}"
+                )
             if len(fitting) != 1 and size:
                 raise InputError(f"{self.path}: no index tells the size of its numbers; say --dtype u16 or --dtype u32")
             number = fitting[0] if size else "u32"
@@ -160,9 +166,15 @@ def array_of(path: str) -> npt.NDArray[Any]:
 
     with open(path, "rb") as file:
         known = file.read(len(NPY)) == NPY
-    with suppress(ValueError, EOFError):
-        if known:
-            return numpy.load(path, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
+    if known:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return numpy.load(path, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
+        except OSError:
+            raise
+        except Exception:  # the header is read as Python, where errors of all kinds may come of one wrong byte
+            pass
     raise InputError(f"{path}: no array of numbers as numpy writes it, or cut short")
 
 

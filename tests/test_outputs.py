@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import sys
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from bitlex import outputs
+from bitlex.inputs import InputError
 from bitlex.manifest import Manifest, about, fingerprint
 from bitlex.outputs import Output, index_of, npy_header, whole_files, writing, written
 from bitlex.token_files import IdFile
@@ -215,6 +217,29 @@ def test_files_that_are_no_ids(tmp_path: Path) -> None:
         np.save(index_of(str(path)), np.array(index, np.uint64))
         assert refusal(path) == "a.idx.npy: no index: it does not rise from 0"
     assert refusal(tmp_path / "none.npy") == "none.npy: No such file or directory"
+
+
+def test_a_wrong_byte_in_a_header(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """What comes of it is ids, or an InputError, and nothing else."""
+    path = tmp_path / "a.npy"
+    np.save(path, np.arange(3, dtype=np.uint32))
+    whole = path.read_bytes()
+    for at in range(6, 128):
+        for byte in {0, 10, *b"(\"#9L", whole[at] ^ 1, whole[at] ^ 128}:
+            path.write_bytes(whole[:at] + bytes([byte]) + whole[at + 1 :])
+            with suppress(InputError):
+                read(path)
+    assert not recwarn.list
+
+
+def test_numbers_cut_short(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    np.save(index_of(str(path)), np.array([0, 1, 4], np.uint64))
+    for size, more in ((7, ", and so it is cut short"), (15, ""), (17, "")):
+        path.write_bytes(bytes(size))
+        assert refusal(path) == f"a.bin: has {size} bytes, but a.idx.npy says 4 ids, which are 8 bytes of u16 or 16 of u32{more}"
+    path.write_bytes(b"")
+    assert refusal(path) == "a.idx.npy: says 4 ids, and a.bin has 0"
 
 
 def test_numbers_cut_to_half(tmp_path: Path) -> None:
