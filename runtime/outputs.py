@@ -41,6 +41,7 @@ NUMBERS = {"u16": "<u2", "u32": "<u4"}
 MANIFEST = "bitlex-manifest.jsonl"  # of a folder of outputs, see manifest.py
 HEADER = 128  # bytes of a .npy file before its numbers
 AT_ONCE = 1 << 18  # ids converted at a time
+SHORT = 140  # bytes of a name, which every file system takes
 BUFFER = 1 << 16  # bytes of each file that wait to be written
 
 
@@ -173,12 +174,12 @@ def whole_files(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
 
     An OSError about the files that are written meanwhile, or about none (a full disk), names the last path: the one asked for.
     """
-    places = [place_of(path) for path in paths]
+    places = [place_of(path) for path in reversed(paths)][::-1]  # an error about all of them names the one asked for
     made: list[Path] = []
     files: list[BinaryIO] = []
     try:
         for place in places:
-            made.append(place.with_name(f".{place.name}.{os.urandom(6).hex()}"))  # before it is there, or a signal might leave it
+            made.append(unfinished(place))  # before it is there, or a signal might leave it
             files.append(open(made[-1], "xb", BUFFER))  # noqa: SIM115
         yield files
         for file in files:
@@ -199,14 +200,23 @@ def whole_files(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
             with suppress(OSError):  # a full disk was already complained about
                 file.close()
         for name in made:
-            with suppress(FileNotFoundError):
+            with suppress(OSError):  # it was never there, and why is what is told
                 os.unlink(name)
+
+
+def unfinished(place: Path) -> Path:
+    """A name for a file until it is whole, in the same folder; no longer than its own where that may be too long."""
+    random = os.urandom(6).hex()
+    longer = f".{place.name}.{random}"
+    return place.with_name(longer if len(os.fsencode(longer)) <= SHORT else f".{random}")
 
 
 def place_of(path: str | os.PathLike[str]) -> Path:
     """Where a file goes: where a link points to. What is there and is no file (a folder, a device, a pipe) cannot be replaced by one."""
     if not os.fspath(path):
         raise ValueError("the name of the file to write is empty")
+    with suppress(FileNotFoundError):
+        os.stat(path)  # what is no name for a file is told of before there is anything to write
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if os.path.exists(path) and not os.path.isfile(path):

@@ -145,6 +145,51 @@ def test_errors_name_what_was_asked_for(tmp_path: Path) -> None:
     assert error.value.filename == str(path)
 
 
+def test_errors_are_about_names_that_were_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file" / "ids.npy", tmp_path / ("x" * 300 + ".npy"), tmp_path / ("x" * 300) / "ids.npy"):
+        with pytest.raises(OSError) as error, writing(str(path), "npy"):
+            pytest.fail("this is known before anything is written")
+        assert error.value.filename == str(path)
+    path = tmp_path / ("x" * 250 + ".npy")  # whose index has a name of more than 255 bytes
+    with pytest.raises(OSError) as error, writing(str(path), "npy"):
+        pytest.fail("this is known before anything is written")
+    assert error.value.filename == index_of(str(path))
+    assert left(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="permissions are otherwise there, and root has them all")
+@pytest.mark.parametrize("mode", [0o000, 0o400, 0o500])
+def test_errors_of_closed_folders_name_what_was_asked_for(tmp_path: Path, mode: int) -> None:
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed").chmod(mode)
+    try:
+        with pytest.raises(PermissionError) as error, writing(str(tmp_path / "closed" / "ids.npy"), "npy"):
+            pass
+        assert error.value.filename == str(tmp_path / "closed" / "ids.npy")
+    finally:
+        (tmp_path / "closed").chmod(0o700)
+
+
+def test_an_unfinished_file_that_cannot_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is told is why there is none."""
+
+    def refused(path: Any) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    with pytest.raises(OSError, match="No space left"), whole_files(tmp_path / "a"):
+        monkeypatch.setattr(os, "unlink", refused)
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("name", ["x" * 243 + ".npy", "\u00e9" * 121 + ".npy", "\u4e2d" * 82 + ".txt"])
+def test_long_names(tmp_path: Path, name: str) -> None:
+    with writing(str(tmp_path / name), name[-3:]) as output:
+        put(output, DOCUMENTS)
+    assert read(tmp_path / name) == DOCUMENTS
+    assert left(tmp_path) == sorted(written(name, name[-3:]))
+
+
 def test_all_are_on_the_disk_before_any_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
 
