@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bitlex import Tokenizer
+from bitlex import Tokenizer, cli
 from bitlex.commands import apart
 from bitlex.formats import visible
 from bitlex.inputs import Source
+from bitlex.vocabularies.published import KNOWN, Published
 from peaks import SAYS_ITS_PEAK, peak
 from small_tokenizers import RANKS, SPECIAL, huggingface, rank_file
 from terminals import shown_to_the_end
@@ -764,6 +765,26 @@ def test_complaints_that_nobody_reads(folder: Path, ranks: tuple[str, ...]) -> N
         assert subprocess.run([*COMMAND, "train", "a.txt", "--vocab-size", "300", "-o", "b"], stdin=subprocess.DEVNULL, stderr=error).returncode == 0
         os.close(error)
     assert (folder / "b").stat().st_size > 0
+
+
+def test_a_name_that_says_nothing(folder: Path, ranks: tuple[str, ...], template: tuple[str, str]) -> None:
+    told = ": --name says which one is meant of a rank file that is published under several names, and this is none"
+    assert refusal("count", *template, "--name", "mine", input=b"x") == f"{template[1]}{told}"
+    assert output("vocab", *ranks[1:], "--name", "mine", "--json").startswith(b'{\n  "name": "mine"')  # a label, since nothing depends on it
+    output("vocab", *ranks[1:], "--save", "a.bitlex")
+    assert refusal("vocab", "a.bitlex", "--name", "mine") == "a.bitlex: --name goes with other files: a saved tokenizer is complete"
+
+
+def test_a_misspelled_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(rank_file(folder))
+    entries = (Published("o200k_base", "cl100k", {}), Published("o200k_harmony", "cl100k", {"<|start|>": 300}))
+    monkeypatch.setitem(KNOWN, hashlib.sha256(Path(path).read_bytes()).hexdigest(), lambda: entries)
+    told = f"{path}: is published as o200k_base and o200k_harmony, and not as "
+    for name, meant in (("o200k_harmny", " (did you mean o200k_harmony?)"), ("mine", "")):
+        with pytest.raises(ValueError) as error:
+            cli.main(["vocab", path, "--name", name])
+        assert str(error.value) == f"{told}{name!r}{meant}"
+    assert cli.main(["vocab", path, "--name", "o200k_harmony", "--id", "300"]) == 0
 
 
 @POSIX

@@ -83,12 +83,30 @@ def tokenizer_of(source: str, **asked: Any) -> Tokenizer:
     from ..tokenizer import Tokenizer
 
     if is_name(source) and (source != "gpt2" or asked):  # gpt2 is a model, too, with the same tokens
-        return Tokenizer.from_tiktoken(source, **asked)
-    path = tokenizer_json(source)
-    try:
-        return Tokenizer.from_file(path, **asked)
-    except TypeError as error:  # a saved one is complete
-        raise ValueError(f"{source}: {error}") from None
+        found = Tokenizer.from_tiktoken(source, **asked)
+    else:
+        path = tokenizer_json(source)
+        try:
+            found = Tokenizer.from_file(path, **asked)
+        except TypeError as error:  # a saved one is complete
+            raise ValueError(f"{source}: {error}") from None
+    if "name" in asked:
+        refuse_unknown(asked["name"], source, found)
+    return found
+
+
+def refuse_unknown(name: str, source: str, found: Tokenizer) -> None:
+    """A name that a published file has not: a misspelled one would be a label, and the tokenizer the usual one. A file of one's own has none."""
+    from difflib import get_close_matches
+
+    from ..vocabularies.published import published
+
+    if found.description.format != "tiktoken":
+        raise ValueError(f"{source}: --name says which one is meant of a rank file that is published under several names, and this is none")
+    names = [one.name for one in published(found.description.digest)]
+    if names and name not in names:
+        meant = "".join(f" (did you mean {one}?)" for one in get_close_matches(name, names, n=1))
+        raise ValueError(f"{source}: is published as {' and '.join(names)}, and not as {name!r}{meant}")
 
 
 def tokenizer_files(source: str) -> list[str]:
