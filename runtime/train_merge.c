@@ -17,7 +17,8 @@
  *
  * Invariants: a pair is first made in one step, the one that made the younger of its tokens, with all its places; places are in
  * order. A place stands for the pair still if its cell has the left id and the token behind it is the right one: a cell that was
- * swallowed by a merge never has the id of a shorter token that started there. A token never is in two ways (docs/tokens.md).
+ * swallowed by a merge never has the id of a shorter token that started there. A token never is in two ways (docs/tokens.md). So if a pair
+ * has the bytes of a token that there is, merging never comes to that one; the pair is left as it is, or two ids would have the same bytes.
  *
  * Time is that of the places looked at; each merge looks at places of pairs that were at least as frequent. Rejected: exact counts of all
  * pairs in a table (two look-ups far away in memory for each place merged); places as numbers of pieces (a long piece would be read
@@ -74,6 +75,11 @@ typedef struct {
     uint64_t count;
 } long_piece;
 
+/* What a new token was made of. */
+typedef struct {
+    uint32_t left, right;
+} parts;
+
 struct train_merger {
     const bpe_vocabulary *v;
     train_rule rule;
@@ -90,6 +96,8 @@ struct train_merger {
     size_t long_count, long_room;
     uint32_t *lengths, *left_step, *right_step; /* by id; when it was last merged as a left and as a right token */
     uint32_t step;
+    parts *parts;    /* by id; none if no token of the vocabulary has more than a byte */
+    uint8_t *spelled; /* as many bytes as its longest token has */
     pair *pairs;
     size_t pair_count, pair_room;
     waiting *heap;
@@ -136,8 +144,12 @@ train_merger *train_merger_new(const bpe_vocabulary *v, train_rule rule, uint32_
         t->sides[side] = calloc(all, sizeof *t->sides[side]);
         t->touched[side] = malloc(all * sizeof *t->touched[side]);
     }
+    if (v->longest > 1) {
+        t->parts = calloc(all, sizeof *t->parts);
+        t->spelled = calloc((size_t)v->longest + BPE_PADDING, 1);
+    }
     if (t->lengths != NULL && t->left_step != NULL && t->right_step != NULL && t->sides[0] != NULL && t->sides[1] != NULL &&
-        t->touched[0] != NULL && t->touched[1] != NULL) {
+        t->touched[0] != NULL && t->touched[1] != NULL && (v->longest <= 1 || (t->parts != NULL && t->spelled != NULL))) {
         for (uint32_t id = 0; id < v->token_count; id++) t->lengths[id] = bpe_token_length(v, id);
         return t;
     }
@@ -164,6 +176,8 @@ void train_merger_free(train_merger *t)
     free(t->lengths);
     free(t->left_step);
     free(t->right_step);
+    free(t->parts);
+    free(t->spelled);
     if (!t->lent) free(t->cells);
     free(t->scratch);
     free(t->kept);
@@ -633,18 +647,52 @@ static int add_noted(train_merger *t, int side, uint32_t id)
     return 0;
 }
 
+/* The bytes of a token: where they end. What calls itself has no more than half of them, so that is never deep. */
+static uint8_t *spell(const train_merger *t, uint32_t id, uint8_t *out)
+{
+    uint8_t *const end = out + t->lengths[id];
+    uint8_t *last = end;
+    while (id >= t->v->token_count) {
+        const uint32_t left = t->parts[id].left, right = t->parts[id].right;
+        if (t->lengths[left] < t->lengths[right]) {
+            out = spell(t, left, out);
+            id = right;
+        } else {
+            last -= t->lengths[right];
+            spell(t, right, last);
+            id = left;
+        }
+    }
+    memcpy(out, t->v->bytes + t->v->starts[id], t->lengths[id]);
+    return end;
+}
+
+/* Whether both together are a token of the vocabulary, which merging then does not come to. */
+static int is_token(const train_merger *t, const pair *p)
+{
+    const uint32_t length = t->lengths[p->left] + t->lengths[p->right];
+    if (t->parts == NULL || length > t->v->longest) return 0;
+    spell(t, p->right, spell(t, p->left, t->spelled));
+    return bpe_find(t->v, t->spelled, length) != BPE_NONE;
+}
+
 int train_merger_next(train_merger *t, train_merge *made, uint64_t *work)
 {
-    const int there = t->next_id < t->ids ? settle_top(t, work) : 0;
     pair p;
-    if (there <= 0) return there;
-    p = t->pairs[t->heap->number];
+    for (;;) {
+        const int there = t->next_id < t->ids ? settle_top(t, work) : 0;
+        if (there <= 0) return there;
+        p = t->pairs[t->heap->number];
+        if (!is_token(t, &p)) break;
+        pop(t);
+    }
     made->count = t->heap->count;
     made->left = p.left;
     made->right = p.right;
     made->id = t->next_id++;
     pop(t);
     t->lengths[made->id] = t->lengths[p.left] + t->lengths[p.right];
+    if (t->parts != NULL) t->parts[made->id] = (parts){p.left, p.right};
     t->step++;
     t->left_step[p.left] = t->right_step[p.right] = t->step;
     *work += 2 * (uint64_t)p.used;

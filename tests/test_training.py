@@ -118,6 +118,32 @@ def test_going_on_from_merges(kind: str) -> None:
             assert expected[:done] + triples(rest) == expected
 
 
+@pytest.mark.parametrize("kind", ["native", "pure"])
+@pytest.mark.parametrize("smaller_first", [False, True])
+def test_a_token_that_merging_does_not_come_to_is_not_made_again(kind: str, smaller_first: bool) -> None:
+    """Also if training begins again with some of the merges, and no two ids are the same token."""
+    chance = random.Random(13)
+    lexers = [bitlex.lexer("gpt2"), bitlex.compile(None)]
+    for text in random_texts(17 + smaller_first, 100):
+        lexer, data = chance.choice(lexers), text.encode()
+        at = [chance.randrange(len(data) + 1) for _ in range(chance.choice([1, 4, 12]))]
+        there = sorted({word for start in at if len(word := data[start : start + chance.choice([2, 2, 3, 4, 9])]) > 1})
+        start = [*BYTES, b"", *there]
+        pieces = [piece.encode() for piece in lexer.split(text)]
+        expected = learn(pieces, 50, smaller_first=smaller_first, tokens=start)
+        tokens, merges = list(start), []
+        found = counted(lexer, [text], kind)
+        for done in (0, 1, 7):
+            for left, right, _ in expected[len(merges) : done]:
+                merges.append((tokens[left], tokens[right]))
+                tokens.append(tokens[left] + tokens[right])
+            made = merger(lexer, Vocabulary.from_merges(tokens, merges), kind, smaller_first, len(tokens), len(start) + 50, 1 << 30, 1)
+            made.add(*found)
+            while made.run(chance.choice([1, 50]), EVERYTHING):
+                pass
+            assert triples(made) == expected[done:], (text, there)
+
+
 def test_counting() -> None:
     """Pieces of all lengths, by threads and in parts, in the order in which they were met."""
     chance = random.Random(1)

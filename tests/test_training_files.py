@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import os
@@ -36,6 +37,12 @@ HARD = ["", " ", "aaa   bbb\n\n", "it's the 12345 \u4e2d\u6587 caf\u00e9 \U0001f
 
 def trained(rule: str = "minbpe", size: int = 700, **options: Any) -> bitlex.Tokenizer:
     return bitlex.train(PROSE, size, tie_break=rule, special_tokens=["<|end|>"], **options)  # type: ignore[arg-type]
+
+
+def rank_file(*tokens: bytes) -> bytes:
+    """The 256 bytes and these."""
+    listed = enumerate([*(bytes([byte]) for byte in range(256)), *tokens])
+    return b"".join(base64.b64encode(token) + b" %d\n" % rank for rank, token in listed)
 
 
 # --- files --------------------------------------------------------------------------------------------------------------------
@@ -214,6 +221,55 @@ def test_extending_keeps_all_that_is_not_learned(tmp_path: Path) -> None:
     assert theirs.encode(text).ids == [257, *ours.encode(text)] and ours.description.pair == base.description.pair
     with pytest.raises(ValueError, match="initial_alphabet and limit_alphabet go without extend"):
         bitlex.train(text, 300, extend=base, tie_break="huggingface", limit_alphabet=9)
+
+
+@pytest.mark.parametrize("tier", ["", "pure"])
+@pytest.mark.filterwarnings("ignore:vocab_size is")
+def test_extending_what_merging_does_not_come_to(tier: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a token keeps its id, and no other one gets its bytes; what is made also goes on from a checkpoint, and is read by tokenizers."""
+    monkeypatch.setenv("BITLEX_TIER", tier)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer_json(("xy", "hello"), [], pre_tokenizer=BYTE_LEVEL)))
+    base = bitlex.Tokenizer.from_file(tmp_path / "tokenizer.json")
+    text = "xyxyxy xy xhello yhello hello zxy" * 9
+    whole = bitlex.train(text, 272, extend=base)
+
+    def stop(now: Progress) -> None:
+        if now.phase == "merging":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bitlex.train(text, 262, extend=base, checkpoint=tmp_path / "kept", progress=stop)
+    assert len(checkpoint.read(tmp_path / "kept").merge_counts) // 8 == 262 - 258
+    again = bitlex.train(text, 272, extend=base, checkpoint=tmp_path / "kept", resume=True)
+    assert again.description.vocabulary == whole.description.vocabulary
+    for made in (whole, bitlex.train(text, 300, extend=base)):
+        made.description.vocabulary.check()
+        assert made.token_bytes(256) == b"xy" and made.vocabulary_size > 262 and made.decode(made.encode(text)) == text
+        write(made.description, tmp_path / "more.json")
+        assert tokenizers.Tokenizer.from_file(str(tmp_path / "more.json")).encode(text).ids == list(made.encode(text))
+    ranks = rank_file(b"hello")
+    base = bitlex.Tokenizer.from_bytes(ranks, pattern="[a-z]+|[^a-z]+", special={"<|end|>": 257})
+    made = bitlex.train("xhello yhello " * 9, 270, extend=base)
+    made.description.vocabulary.check()
+    assert made.encode("hello") == [256] and made.decode(made.encode("xhello yhello")) == "xhello yhello"
+    with pytest.raises(bitlex.VocabularyError, match="a rank file has no other merges"):  # in which hell and o would be hello
+        write(made.description, tmp_path / "more.tiktoken")
+
+
+def test_extending_ranks_in_another_order(tmp_path: Path) -> None:
+    """A token may be made of one of a higher rank."""
+    ranks = rank_file(b"xyz", b"xy")
+    base = bitlex.Tokenizer.from_bytes(ranks, pattern="[a-z]+|[^a-z]+", special={})
+    assert base.encode("axyz") == [97, 256]
+    more = bitlex.train("ab", 259, extend=base)
+    assert more.encode("axyz") == [97, 256] and more.encode("ab") == [258]
+    write(more.description, tmp_path / "more.json")
+    assert tokenizers.Tokenizer.from_file(str(tmp_path / "more.json")).encode("axyz").ids == [97, 256]
+    write(more.description, tmp_path / "more.tiktoken")
+    fields = tokenizer_json(("xyz", "xy"), [["x", "y"]], model={"ignore_merges": True})
+    (tmp_path / "tokenizer.json").write_text(json.dumps(fields))
+    with pytest.raises(bitlex.VocabularyError, match="a rank file has no other merges"):
+        write(bitlex.Tokenizer.from_file(tmp_path / "tokenizer.json").description, tmp_path / "more.tiktoken")
 
 
 def test_report_and_progress(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Training by its definition: pieces in the order of the text in, merges out. All pairs are counted again for each merge; that is all.
 
 Of all pairs of neighbours the most frequent one becomes a token everywhere, from left to right; of equals the first in the text, or the one
-of smaller ids. "aaa" has the pair "aa" twice.
+of smaller ids. "aaa" has the pair "aa" twice. A pair that has the bytes of one of the first tokens is left as it is.
 
 Pieces that are equal are at any time the same tokens, since a merge is made everywhere. So each is looked at once, where it is first, and counts
 as often as it is there: no count is another, and no pair is met first elsewhere, as its first place lies in the first of equal pieces.
@@ -22,13 +22,13 @@ def learn(
     ids = {token: number for number, token in enumerate(tokens) if token}
     times = Counter(pieces)
     words = [[ids[piece[at : at + 1]] for at in range(len(piece)) if piece[at : at + 1] in ids] for piece in times]
-    lengths = [len(token) for token in tokens]
+    all_tokens, lengths = list(tokens), [len(token) for token in tokens]
     made = []
     for _ in range(merges):
         counts: dict[tuple[int, int], int] = {}
         for word, count in zip(words, times.values(), strict=True):
             for pair in zip(word, word[1:], strict=False):
-                if lengths[pair[0]] + lengths[pair[1]] <= longest:
+                if lengths[pair[0]] + lengths[pair[1]] <= longest and all_tokens[pair[0]] + all_tokens[pair[1]] not in ids:
                     counts[pair] = counts.get(pair, 0) + count
         if not counts:
             break
@@ -38,6 +38,7 @@ def learn(
         made.append((*best, counts[best]))
         words = [merged(word, best, len(lengths)) for word in words]
         lengths.append(lengths[best[0]] + lengths[best[1]])
+        all_tokens.append(all_tokens[best[0]] + all_tokens[best[1]])
     return made
 
 

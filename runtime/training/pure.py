@@ -7,7 +7,7 @@ Both have the methods of their namesakes in C (`_native.pyi`), and take and give
 have it; a merge changes the counts of the pairs in these pieces only. Counts only fall after the merge that made a pair, and so does where it
 first stands only move back; so what lies on the heap is never less than what it is now, and is put right when it comes to the top.
 
-Invariant: what comes to the top as it is now is the next merge, by the rule. Rejected: counting all pairs again for each merge, which is
+Invariant: what comes to the top as it is now is the next merge, by the rule, unless it has the bytes of a token that there is. Rejected: counting all pairs again for each merge, which is
 the definition, in the tests.
 """
 
@@ -63,7 +63,9 @@ class PureMerger:
         self.smaller_first, self.next_id, self.ids, self.longest, self.least = smaller_first, first_id, ids, longest, max(least, 1)
         self.encoder = PureEncoder(vocabulary)
         self.known = bytes(token[0] for token in vocabulary.tokens() if len(token) == 1)
-        self.lengths = {number: len(token) for number, token in enumerate(vocabulary.tokens())}
+        self.tokens = vocabulary.tokens()
+        self.there = frozenset(token for token in self.tokens if len(token) > 1)  # what merging comes to is never a pair
+        self.lengths = {number: len(token) for number, token in enumerate(self.tokens)}
         self.words: list[list[int]] = []
         self.times: list[int] = []
         self.counts: Counter[Pair] = Counter()
@@ -120,10 +122,15 @@ class PureMerger:
                 heappop(heap)
             elif now != heap[0]:
                 heapreplace(heap, now)
+            elif self.there and self.spelled(now[2]) in self.there:
+                heappop(heap)
             else:
                 heappop(heap)
                 work -= self.merge(now[2], -now[0])
         return bool(heap) and self.next_id < self.ids
+
+    def spelled(self, pair: Pair) -> bytes:
+        return self.tokens[pair[0]] + self.tokens[pair[1]]
 
     def merge(self, pair: Pair, count: int) -> int:
         """Make a token of a pair; how many words were looked at."""
@@ -131,6 +138,7 @@ class PureMerger:
 
         number, self.next_id = self.next_id, self.next_id + 1
         self.lengths[number] = self.lengths[pair[0]] + self.lengths[pair[1]]
+        self.tokens.append(self.spelled(pair))
         new: set[Pair] = set()
         places = self.places.pop(pair)
         for at in places:

@@ -3,9 +3,9 @@
     merges_by_rank(Vocabulary.from_ranks([b"a", b"b", b"ab"]))     # the triples (0, 1, 2)
 
 In a vocabulary of ranks two tokens merge if their bytes together are a token. Only one pair ever does so for each token: the two that its
-bytes have merged to before it is made (docs/tokens.md). A token whose bytes have not merged to two by then is never made. Invariant: the
-vocabulary with these merges gives the same ids for every piece. So a list of merges can do without, if it is the one that follows from
-the ranks. Rejected: to compare encodings of some texts.
+bytes have merged to before it is made (docs/tokens.md), also by way of tokens of higher ranks: it then merges as soon as these are there. A
+token whose bytes never merge to two is never made. Invariant: the vocabulary with these merges gives the same ids for every piece. So a
+list of merges can do without, if it is the one that follows from the ranks. Rejected: to compare encodings of some texts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping
 
-from ..vocabulary import Vocabulary, VocabularyError
+from ..vocabulary import MOST_IDS, Vocabulary, VocabularyError
 
 __all__ = ["check_ranks", "merges_by_rank"]
 
@@ -24,18 +24,18 @@ def merges_by_rank(vocabulary: Vocabulary) -> bytes:
     made = array("I")
     for number, token in enumerate(vocabulary.tokens()):
         if len(token) > 1:
-            parts = parts_before(ids, token, number)
+            parts = parts_before(ids, token)
             if len(parts) == 2:
                 made.extend((ids[parts[0]], ids[parts[1]], number))
     return made.tobytes()
 
 
-def parts_before(ids: Mapping[bytes, int], token: bytes, rank: int) -> list[bytes]:
-    """What the bytes of a token have merged to when it is its turn."""
+def parts_before(ids: Mapping[bytes, int], token: bytes) -> list[bytes]:
+    """The two that the bytes of a token merge to before it is made; more if it never is."""
     parts = [token[at : at + 1] for at in range(len(token))]
-    none = len(ids) + rank
+    none = MOST_IDS
     ranks = [ids.get(left + right, none) for left, right in zip(parts, parts[1:], strict=False)]
-    while ranks and (lowest := min(ranks)) < rank:
+    while len(parts) > 2 and (lowest := min(ranks)) < none:
         at = ranks.index(lowest)
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
         del ranks[at]
