@@ -256,6 +256,36 @@ def test_extending_what_merging_does_not_come_to(tier: str, tmp_path: Path, monk
         write(made.description, tmp_path / "more.tiktoken")
 
 
+def test_added_tokens_that_are_tokens_of_the_vocabulary(tmp_path: Path) -> None:
+    """As runs of spaces are in files; a special token is refused before a text is read, if it can be."""
+    there = [added(257, "  ", normalized=True), added(258, "xyx", special=True)]
+    fields = tokenizer_json(("\u0120\u0120",), [["\u0120", "\u0120"]], added_tokens=there)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(fields))
+    base = bitlex.Tokenizer.from_file(tmp_path / "tokenizer.json")
+    more = bitlex.train("xyzyxy zy" * 3, 262, extend=base)
+    assert more.description.added == base.description.added and more.vocabulary_size == 262
+    write(more.description, tmp_path / "more.json")
+    assert tokenizers.Tokenizer.from_file(str(tmp_path / "more.json")).encode("xyz  zy").ids == list(more.encode("xyz  zy"))
+
+    for options, message in (
+        ({"extend": base, "special_tokens": ["a"]}, "^special token 'a' is token 64, whatever is learned; choose another name$"),
+        ({"special_tokens": ["a"]}, "^special token 'a' is token 97, whatever is learned; choose another name$"),
+    ):
+        with pytest.raises(bitlex.VocabularyError, match=message):
+            bitlex.train(map(pytest.fail, ["a text is read"]), 300, **options)
+    with pytest.raises(bitlex.VocabularyError, match=r"^special token 'xyx' was also learned from the text, as token 26[0-9]; choose another name$"):
+        bitlex.train("xyx xyx", 261, extend=base)
+
+
+def test_a_special_token_that_is_learned_leaves_a_checkpoint(tmp_path: Path) -> None:
+    kept, text = tmp_path / "kept", "о, ко, то " * 3
+    with pytest.raises(bitlex.VocabularyError) as caught:
+        bitlex.train(text, 260, special_tokens=["о"], checkpoint=kept)
+    learned = "special token 'о' was also learned from the text, as token 256; choose another name"
+    assert str(caught.value) == f"{learned}, or go on with a smaller vocab_size from {kept}, which has what was counted"
+    assert bitlex.train("", 257, special_tokens=["о"], checkpoint=kept, resume=True).special_tokens == {"о": 256}
+
+
 def test_extending_ranks_in_another_order(tmp_path: Path) -> None:
     """A token may be made of one of a higher rank."""
     ranks = rank_file(b"xyz", b"xy")

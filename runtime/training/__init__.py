@@ -64,6 +64,7 @@ def train(
     """
     from ..lexers import workers_of
     from ..tokenizer import Tokenizer
+    from ..vocabulary import VocabularyError
     from .checkpoint import Keeper, read
     from .cutting import cutting, may_be_family
     from .memory import bytes_of
@@ -131,7 +132,13 @@ def train(
     if keeper is not None:
         keeper.remove_runs()
     merge(session, keeper, progress)
-    made = Tokenizer(session.description(), lexer=cut.lexer)
+    try:
+        description = session.description()
+    except VocabularyError as error:
+        if keeper is None:
+            raise
+        raise VocabularyError(f"{error}, or go on with a smaller vocab_size from {keeper.path}, which has what was counted") from None
+    made = Tokenizer(description, lexer=cut.lexer)
     if made.vocabulary_size < vocab_size:
         text = f"; {source!r} was read as a text, and pathlib.Path({source!r}) is the file" if is_path(source) else ""
         learned = f"vocab_size is {vocab_size}, and {made.vocabulary_size} ids were learned: no pair is left to be merged{text}"

@@ -7,8 +7,8 @@ Both have the methods of their namesakes in C (`_native.pyi`), and take and give
 have it; a merge changes the counts of the pairs in these pieces only. Counts only fall after the merge that made a pair, and so does where it
 first stands only move back; so what lies on the heap is never less than what it is now, and is put right when it comes to the top.
 
-Invariant: what comes to the top as it is now is the next merge, by the rule, unless it has the bytes of a token that there is. Rejected: counting all pairs again for each merge, which is
-the definition, in the tests.
+Invariant: what comes to the top as it is now is the next merge, by the rule, unless it has the bytes of a token that there is. Rejected:
+counting all pairs again for each merge, which is the definition, in the tests.
 """
 
 from __future__ import annotations

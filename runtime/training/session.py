@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -202,13 +202,17 @@ class Session:
             if settings.vocabulary_size == ids or self.size() < ids:
                 alone = ids + settings.vocabulary_size - self.size()
                 raise ValueError(f"vocab_size is {settings.vocabulary_size}; what is extended and new special tokens alone are {alone}")
-            return extensible(settings.base.vocabulary, ids), added
+            start = extensible(settings.base.vocabulary, ids)
+            refuse_there(start, [content for content in settings.special if content not in added])
+            return start, added
         chosen = settings.rule.bytes_in_order(self.chosen_bytes())
         first = {content: number for number, content in enumerate(settings.special)} if settings.rule.special_first else {}
         tokens = [*(b"" for _ in first), *(bytes([byte]) for byte in chosen)]
         if len(tokens) > self.size():
             raise ValueError(f"vocab_size is {settings.vocabulary_size}; bytes and special tokens alone are {len(tokens)}")
-        return Vocabulary.from_merges(tokens, []), first
+        start = Vocabulary.from_merges(tokens, [])
+        refuse_there(start, settings.special)
+        return start, first
 
     def chosen_bytes(self) -> list[int]:
         """The bytes that are tokens. Where the trainer chooses: the initial ones and those that were met; of too many, the most frequent."""
@@ -269,9 +273,9 @@ class Session:
             if content not in added:
                 added[content] = following
                 following += 1
-        check_special(vocabulary, added)
         known = {} if settings.base is None else {token.content: token for token in settings.base.added}
         made = [known.get(content) or AddedToken(number, content) for content, number in added.items()]
+        refuse_learned(vocabulary, len(self.start), made)
         tokens = tuple(sorted(made, key=lambda token: token.id))
         decoded = {token.id: token.content.encode() for token in tokens}
         digest = hashlib.sha256(vocabulary.blob + vocabulary.starts + (vocabulary.merges or b"") + repr(tokens).encode()).hexdigest()
@@ -293,10 +297,19 @@ def place_in(counting: dict[str, Any]) -> tuple[Place, Runs]:
     return Place(*counting["place"]), runs._replace(key=bytes.fromhex(runs.key))  # type: ignore[arg-type]
 
 
-def check_special(vocabulary: Vocabulary, added: Mapping[str, int]) -> None:
-    for content in added:
-        number = vocabulary.ids.get(content.encode())
-        if number is not None and number != added[content]:
-            raise VocabularyError(f"special token {content!r} was also learned from the text, as token {number}; choose another name")
+def refuse_there(start: Vocabulary, special: Iterable[str]) -> None:
+    """A new special token that is a token before anything is learned."""
+    for content in special:
+        number = start.ids.get(content.encode())
+        if number is not None:
+            raise VocabularyError(f"special token {content!r} is token {number}, whatever is learned; choose another name")
+
+
+def refuse_learned(vocabulary: Vocabulary, first: int, added: Iterable[AddedToken]) -> None:
+    """A special token that was learned, too, which only shows when it is. Others may be tokens of the vocabulary as well, as in files they are."""
+    for token in added:
+        number = vocabulary.ids.get(token.content.encode(), -1)
+        if token.special and number >= first:
+            raise VocabularyError(f"special token {token.content!r} was also learned from the text, as token {number}; choose another name")
 
 
