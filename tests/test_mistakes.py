@@ -110,7 +110,7 @@ def test_arguments_of_training_of_another_type() -> None:
                 bitlex.train("text", 256, tie_break="huggingface", **{argument: wrong})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^initial_alphabet is 'abc'; it may be bytes$"):
         bitlex.train("text", 256, tie_break="huggingface", initial_alphabet="abc")  # type: ignore[arg-type]
-    for special in (None, "<s>", ["<s>", 1]):
+    for special in (None, "<s>", ["<s>", 1], {"<s>": 5}, {"<s>"}, frozenset(["<s>"])):  # of which some have ids, or no order
         with pytest.raises(TypeError, match=r"it may be a list of str$"):
             bitlex.train("text", 258, special_tokens=special)  # type: ignore[arg-type]
     assert bitlex.train("", 257, special_tokens=iter(["<s>"])).special_tokens == {"<s>": 256}  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .progress import Progress
@@ -90,7 +90,7 @@ def train(
         raise ValueError("pattern goes without extend, which has its own")
     if extend is not None and (initial_alphabet is not None or limit_alphabet is not None):
         raise ValueError("initial_alphabet and limit_alphabet go without extend, which has its bytes")
-    if isinstance(special_tokens, str) or not isinstance(special_tokens, Iterable):
+    if isinstance(special_tokens, (str, Mapping, set, frozenset)) or not isinstance(special_tokens, Iterable):  # which have ids, or no order
         raise TypeError(f"special_tokens is {special_tokens!r}; it may be a list of str")
     special_tokens = list(special_tokens)
     if not all(isinstance(token, str) for token in special_tokens):
