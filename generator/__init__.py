@@ -68,11 +68,10 @@ def compiled(steps: Sequence[Step], dialect: str, unicode: str, name: str, limit
     """`compile_steps`, with the clock started."""
     for step in steps:
         limits.check("characters", len(step.regex or step.string or ""))
-    planned = plans(steps, dialect, unicode)
+    planned = plans(steps, dialect, unicode, limits)
     of_bytes = set().union(*(sets(plan.tree) for plan in planned if plan.bytewise))
     of_points = set().union({SPACE}, *(sets(plan.tree) for plan in planned if not plan.bytewise))
-    raw = partition(of_points | {leading(points) for points in of_bytes})
-    limits.check("cells", raw.count)
+    raw = partition(of_points | {leading(points) for points in of_bytes}, limits)
     view, continuation = byte_view(raw, of_bytes) if any(plan.bytewise for plan in planned) else (raw, ())
     nfas = tuple(build(plan.tree, view if plan.bytewise else raw, plan.pattern, limits) for plan in planned)
     splits = tuple(split(plan, nfa, raw, view.count, limits) for plan, nfa in zip(planned, nfas, strict=True))

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .codeset import LAST, CodeSet
+from .limits import Limits
 
 __all__ = ["Partition", "partition"]
 
@@ -50,24 +51,34 @@ class Partition:
         return Partition(tuple(starts), tuple(cells), max(column_of) + 1, {})
 
 
-def partition(sets: Iterable[CodeSet]) -> Partition:
-    """Cut the code points at every bound of every set; runs inside the same sets are one cell. O(r log r) for r ranges in all."""
+def partition(sets: Iterable[CodeSet], limits: Limits | None = None) -> Partition:
+    """Cut the code points at every bound of every set; runs inside the same sets are one cell. O(r log r) for r ranges of few sets in all.
+
+    LimitError as soon as there are too many cells.
+    """
     ordered = sorted(sets, key=lambda s: s.ranges)
-    toggles: dict[int, int] = {0: 0}
+    toggles: dict[int, list[int]] = {0: []}
     for bit, points in enumerate(ordered):
         for first, last in points.ranges:
-            toggles[first] = toggles.get(first, 0) ^ (1 << bit)
+            toggles.setdefault(first, []).append(bit)
             if last < LAST:
-                toggles[last + 1] = toggles.get(last + 1, 0) ^ (1 << bit)
+                toggles.setdefault(last + 1, []).append(bit)
     starts: list[int] = []
     cells: list[int] = []
     numbers: dict[int, int] = {}
     inside = 0
     for start in sorted(toggles):
-        inside ^= toggles[start]
+        for bit in toggles[start]:
+            inside ^= 1 << bit
         cell = numbers.setdefault(inside, len(numbers))
+        if limits is not None:
+            limits.check("cells", len(numbers))
         if not cells or cells[-1] != cell:
             starts.append(start)
             cells.append(cell)
-    masks = {points: sum(1 << c for inside, c in numbers.items() if inside >> bit & 1) for bit, points in enumerate(ordered)}
-    return Partition(tuple(starts), tuple(cells), len(numbers), masks)
+    masks = [0] * len(ordered)
+    for inside, cell in numbers.items():
+        for bit, digit in enumerate(format(inside, "b")[::-1]):
+            if digit == "1":
+                masks[bit] |= 1 << cell
+    return Partition(tuple(starts), tuple(cells), len(numbers), dict(zip(ordered, masks, strict=True)))

@@ -15,6 +15,7 @@ from typing import NoReturn
 from .codeset import ALL, LAST, CodeSet
 from .dialects import Dialect
 from .errors import PatternError
+from .limits import Limits
 
 __all__ = ["Combine", "Expression", "Named", "Points", "dot", "escape", "literal", "parse_class"]
 
@@ -49,6 +50,7 @@ Expression = Points | Named | Combine
 
 CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7, "e": 27}
 OPERATORS = {"&&": "intersection", "--": "difference", "~~": "symmetric difference"}
+POSIX = re.compile(r"\[:\^?([^\W\d_]+):\]")
 QUALIFIED = re.compile(r"\[:\^?[\w &.-]*(?:[:=][\w &./-]*)?:\]", re.ASCII)  # what the regex module looks up as a property
 REFUSED = {
     "R": "a line break of one or two characters is not supported as an escape",
@@ -141,8 +143,9 @@ def hexadecimal(pattern: str, at: int, c: str, dialect: Dialect) -> tuple[Expres
     return literal(value), after
 
 
-def parse_class(pattern: str, at: int, dialect: Dialect, depth: int = 0) -> tuple[Expression, int]:
-    """The bracket class that opens at `at`, and the place after its "]"."""
+def parse_class(pattern: str, at: int, dialect: Dialect, limits: Limits | None = None, depth: int = 0) -> tuple[Expression, int]:
+    """The bracket class that opens at `at`, and the place after its "]". LimitError if the time is over."""
+    limits = limits or Limits()
     start, at = at, at + 1
     if depth > 50:
         fail("classes are nested more than 50 deep", pattern, start, at)
@@ -174,7 +177,8 @@ def parse_class(pattern: str, at: int, dialect: Dialect, depth: int = 0) -> tupl
             members = []
             at += 2
             continue
-        member, at = class_member(pattern, at, dialect, depth)
+        limits.check_time()
+        member, at = class_member(pattern, at, dialect, limits, depth)
         members.append(member)
     operands.append(union(members))
     if how == "union" and not members:
@@ -186,13 +190,13 @@ def union(members: list[Expression]) -> Expression:
     return members[0] if len(members) == 1 else Combine("union", tuple(members), False)
 
 
-def class_member(pattern: str, at: int, dialect: Dialect, depth: int) -> tuple[Expression, int]:
+def class_member(pattern: str, at: int, dialect: Dialect, limits: Limits, depth: int) -> tuple[Expression, int]:
     if (close := posix_end(pattern, at, dialect)) > 0:
         name = pattern[at + 2 : close]
         refuse_range(pattern, at, close + 2, dialect, "ranges from classes" in dialect.refuses)
         return Named("posix", name.removeprefix("^"), name.startswith("^"), (at, close + 2)), close + 2
     if pattern[at] == "[" and dialect.class_sets:
-        return parse_class(pattern, at, dialect, depth + 1)
+        return parse_class(pattern, at, dialect, limits, depth + 1)
     low, after = class_point(pattern, at, dialect)
     refuse_range(pattern, at, after, dialect, not single(low) and dialect.class_sets)
     if pattern[after : after + 1] != "-" or pattern[after + 1 : after + 2] in ("]", "") or not single(low):
@@ -218,9 +222,8 @@ def refuse_range(pattern: str, at: int, after: int, dialect: Dialect, refused: b
 
 def posix_end(pattern: str, at: int, dialect: Dialect) -> int:
     """Where the name ends of a class such as [:alpha:] that begins here; 0 if none does."""
-    close = pattern.find(":]", at)
-    if pattern.startswith("[:", at) and close > 0 and pattern[at + 2 : close].removeprefix("^").isalpha():
-        return close
+    if (named := POSIX.match(pattern, at)) is not None and named[1].isalpha():
+        return named.end(1)
     if "nameless classes" in dialect.refuses and pattern.startswith("[:^:]", at):
         fail("this class has no name", pattern, at, at + 5, "write \\[ for the character")
     if "qualified classes" in dialect.refuses and (found := QUALIFIED.match(pattern, at)) is not None:

@@ -1,6 +1,6 @@
 """Bounds on compiling one lexer, so that a pattern from an untrusted file can neither hang nor exhaust memory.
 
-Every stage that can grow asks here before it goes on; the message names the limit, its value and how to raise it:
+Every stage that can grow, or that may take long, asks here before it goes on; the message names the limit, its value and how to raise it:
 
     limits = Limits(seconds=2.0)
     limits.check("states", 5000)        # LimitError: more than 4000 states ...
@@ -41,5 +41,9 @@ class Limits:
         bound = getattr(self, what)
         if amount > bound:
             raise LimitError(f"this pattern needs more than {bound:,} {what}; raise the limit with Limits({what}=...) if you trust it")
+        self.check_time()
+
+    def check_time(self) -> None:
+        """Raise `LimitError` if the time is over."""
         if time.monotonic() - self._started > self.seconds:
             raise LimitError(f"compiling this pattern took more than {self.seconds:g} seconds; raise the limit with Limits(seconds=...)")

@@ -215,7 +215,9 @@ class Builder:
             for _ in range(high - low):
                 entry = self.choose(self.emit(item, entry), leave, lazy=mode == "lazy")
         for _ in range(low):
-            entry = self.emit(item, entry)
+            before, entry = entry, self.emit(item, entry)
+            if entry == before:  # it is nothing, however often
+                break
         return entry
 
     def choose(self, again: int, leave: int, lazy: bool) -> int:

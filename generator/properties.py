@@ -41,7 +41,7 @@ PREFIXES = {"gc": "gc", "generalcategory": "gc", "sc": "script", "script": "scri
 class Properties:
     """The properties of one Unicode version. Made by `load`."""
 
-    __slots__ = ("_known", "_orbits", "_section", "_titles", "version")
+    __slots__ = ("_known", "_orbit_of", "_orbits", "_section", "_titles", "version")
 
     def __init__(self, version: str, text: str) -> None:
         if not text.startswith(f"# Unicode {version}\n"):
@@ -59,6 +59,7 @@ class Properties:
                 self._titles.setdefault(name, key)
         self._known: dict[str, CodeSet] = {}
         self._orbits: tuple[tuple[int, ...], ...] | None = None
+        self._orbit_of: dict[int, tuple[int, ...]] = {}
 
     def property(self, name: str) -> CodeSet | None:
         """The code points with the property `name`: "Lu", "Letter", "White_Space", "Han", "gc=Lu", "Script=Han"; None if unknown."""
@@ -96,11 +97,17 @@ class Properties:
         if self._orbits is None:
             words = self._section["fold"].split()
             self._orbits = tuple(tuple(int(member, 16) for member in word.split("/")) for word in words)
+            self._orbit_of = {member: orbit for orbit in self._orbits for member in orbit}
         return self._orbits
 
     def close_over_case(self, codeset: CodeSet) -> CodeSet:
         """`codeset` and every code point with the same simple case folding as one of its members."""
-        added = [(member, member) for orbit in self.fold_orbits() if any(c in codeset for c in orbit) for member in orbit]
+        orbits = self.fold_orbits()
+        if len(codeset) < len(orbits):
+            orbits = tuple(orbit for c in codeset if (orbit := self._orbit_of.get(c)) is not None)
+        else:
+            orbits = tuple(orbit for orbit in orbits if any(c in codeset for c in orbit))
+        added = [(member, member) for orbit in orbits for member in orbit]
         return codeset | CodeSet(added)
 
 

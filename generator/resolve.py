@@ -17,22 +17,25 @@ from dataclasses import replace
 from functools import cache
 
 from .anchors import anchor
-from .by_case import among, by_case, class_of_several, misread, starts
+from .by_case import among, by_case, class_of_several, misread, starts, unwrapped
 from .classes import Combine, Expression, Named, Points
 from .codeset import EMPTY, CodeSet, union
 from .dialects import Dialect
 from .errors import PatternError
+from .limits import Limits
 from .properties import Properties
 from .tree import Alternate, Anchor, Atomic, Chars, Concat, Leaf, Look, Node, Repeat, SearchStart, backtracks, empty_last, nullable
 
 __all__ = ["Resolver", "resolve", "sets"]
 
 Span = tuple[int, int]
+LONGEST_FOLD = 3  # characters that full case folding makes of one
+NAMES = 1000  # of sets in one class, where each is looked for among all others
 
 
-def resolve(tree: Node, properties: Properties, dialect: Dialect, pattern: str) -> Node:
-    """The tree over sets; PatternError for a name that the version of Unicode does not have."""
-    resolver = Resolver(properties, dialect, pattern, backtracks(tree))
+def resolve(tree: Node, properties: Properties, dialect: Dialect, pattern: str, limits: Limits | None = None) -> Node:
+    """The tree over sets; PatternError for a name that the version of Unicode does not have, LimitError if it takes too long."""
+    resolver = Resolver(properties, dialect, pattern, backtracks(tree), limits or Limits())
     if dialect.fold_starts and (leaf := misread(tree)) is not None:
         raise PatternError("this engine may read this in another way among alternatives than alone", pattern, leaf.span,
                            "write all alternatives of one character as one class")  # fmt: skip
@@ -78,15 +81,20 @@ def plain(body: Node) -> bool:
     return isinstance(body, Repeat) and isinstance(body.item, Chars)
 
 
-def combined(left: CodeSet, how: str, right: CodeSet) -> CodeSet:
+def combined(parts: list[CodeSet], how: str, limits: Limits) -> CodeSet:
+    """One set of many, at once where one sort does it: a class may have a hundred thousand members."""
     match how:
         case "union":
-            return left | right
+            return union(dict.fromkeys(parts))
         case "intersection":
-            return left & right
+            return ~union(~part for part in dict.fromkeys(parts))
         case "difference":
-            return left - right
-    return (left | right) - (left & right)
+            return parts[0] - union(dict.fromkeys(parts[1:]))
+    points = parts[0]
+    for part in parts[1:]:
+        limits.check_time()
+        points = (points | part) - (points & part)
+    return points
 
 
 @cache  # each \b asks for it
@@ -98,10 +106,12 @@ def words(properties: Properties, joiners: bool, latin1_numbers: bool) -> CodeSe
 
 
 class Resolver:
-    def __init__(self, properties: Properties, dialect: Dialect, pattern: str, backtracks: bool) -> None:
-        self.properties, self.dialect, self.pattern, self.backtracks = properties, dialect, pattern, backtracks
+    def __init__(self, properties: Properties, dialect: Dialect, pattern: str, backtracks: bool, limits: Limits) -> None:
+        self.properties, self.dialect, self.pattern, self.backtracks, self.limits = properties, dialect, pattern, backtracks, limits
+        self.known: dict[tuple[str, str, bool, bool], CodeSet] = {}  # by kind, name, whether negated, whether under (?i)
 
     def node(self, node: Node) -> Node:
+        self.limits.check_time()
         match node:
             case Leaf(what, fold, span):
                 return Chars(self.leaf(what, fold, span), span)
@@ -135,6 +145,8 @@ class Resolver:
         return self.leaf(leaf.what, leaf.fold, leaf.span)
 
     def leaf(self, what: Expression, fold: bool, span: Span) -> CodeSet:
+        if self.dialect.fold_starts and isinstance(what, Combine):
+            self.check_names(what, span)
         points = self.expression(what, fold)
         if fold and isinstance(what, Combine) and not self.dialect.fold_members:
             points = ~self.close(~points) if what.negated else self.close(points)
@@ -147,6 +159,12 @@ class Resolver:
                 )  # fmt: skip
         return points
 
+    def check_names(self, what: Combine, span: Span) -> None:
+        """Refuse a class for which it would take too long to tell whether complements are in it."""
+        if sum(isinstance(one, Named) for one in unwrapped(what.members)) > NAMES:
+            raise PatternError(f"more than {NAMES:,} named sets in one class are not supported in this dialect", self.pattern, span,
+                               "name each of them once")  # fmt: skip
+
     def check_fold(self, items: tuple[Node, ...]) -> None:
         """Refuse literal strings that Oniguruma would let one code point match, such as "ss" under (?i)."""
         if not self.dialect.fold_strings:
@@ -154,12 +172,13 @@ class Resolver:
         run, first = "", 0
         for item in strung(items):
             simple = isinstance(item, Leaf) and item.fold and isinstance(item.what, Points) and len(item.what.points) == 1
+            self.limits.check_time()
             if not simple:
                 run = ""
                 continue
             assert isinstance(item, Leaf) and isinstance(item.what, Points)
             first = first if run else item.span[0]
-            run += chr(item.what.points.ranges[0][0]).casefold()
+            run = (run + chr(item.what.points.ranges[0][0]).casefold())[-LONGEST_FOLD:]
             for text, code_point in folded_strings().items():
                 if run.endswith(text):
                     raise PatternError(
@@ -181,25 +200,39 @@ class Resolver:
         return self.expression(what, True)
 
     def expression(self, what: Expression, fold: bool) -> CodeSet:
+        self.limits.check_time()
         match what:
             case Points(points):
                 return self.close(points) if fold else points
             case Named(kind, name, negated, span):
-                points = self.named(kind, name, span)
-                if fold and kind in ("property", "posix"):
-                    points = self.fold_property(points)
-                return ~points if negated else points
+                key = kind, name, negated, fold
+                if key not in self.known:
+                    points = self.named(kind, name, span)
+                    if fold and kind in ("property", "posix"):
+                        points = self.fold_property(points)
+                    self.known[key] = ~points if negated else points
+                return self.known[key]
             case Combine(how, members, negated):
                 many = len(members) != 1 or isinstance(members[0], Combine)
                 if many and self.dialect.fold_properties == "cased":
-                    return class_of_several(members, negated, fold, self.unfolded, self.close)
+                    return class_of_several(self.distinct(members), negated, fold, self.unfolded, self.close)
                 parts = [self.expression(member, fold and self.dialect.fold_members) for member in members]
-                points = parts[0] if parts else EMPTY
-                for part in parts[1:]:
-                    points = combined(points, how, part)
+                points = combined(parts, how, self.limits) if parts else EMPTY
                 if many and fold and self.dialect.fold_members:
                     points = self.close(points)
                 return ~points if negated else points
+
+    def distinct(self, members: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        """The members of a class without those that are there before: it takes the square of their number to look for complements."""
+        if len(members) == 1 and isinstance(members[0], Combine):
+            return (replace(members[0], members=self.distinct(members[0].members)),)
+        found: dict[object, Expression] = {}
+        for one in members:
+            if isinstance(one, Named):
+                found.setdefault((self.unfolded(replace(one, negated=False)), one.negated), one)
+            else:
+                found.setdefault(self.unfolded(one), one)
+        return tuple(found.values())
 
     def close(self, points: CodeSet) -> CodeSet:
         closed = self.properties.close_over_case(points)

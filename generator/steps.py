@@ -15,6 +15,7 @@ from .codeset import CodeSet
 from .dialects import dialect
 from .families import Step, byte_level_regex
 from .lifted import lifted
+from .limits import Limits
 from .properties import load, special_class
 from .resolve import Resolver, resolve
 from .syntax import parse
@@ -43,7 +44,7 @@ class Plan:
     other_span: tuple[int, int] = (0, 0)
 
 
-def plans(steps: Sequence[Step], dialect_name: str, unicode: str) -> tuple[Plan, ...]:
+def plans(steps: Sequence[Step], dialect_name: str, unicode: str, limits: Limits | None = None) -> tuple[Plan, ...]:
     """The plans of a sequence of steps. No step at all leaves the text whole: a split at what never matches."""
     if not steps:
         return (Plan(Chars(CodeSet(), (0, 0)), "", "isolated", False, "retry"),)
@@ -51,22 +52,22 @@ def plans(steps: Sequence[Step], dialect_name: str, unicode: str) -> tuple[Plan,
     levels = [n for n, kind in enumerate(kinds) if kind == "ByteLevel"]
     if len(levels) > 1:
         raise ValueError(f"steps {' and '.join(str(n + 1) for n in levels)} are all ByteLevel: the second would spell bytes of bytes")
-    found = tuple(plan(step, dialect_name, unicode) for step in steps)
+    found = tuple(plan(step, dialect_name, unicode, limits) for step in steps)
     return tuple(replace(one, bytewise=bool(levels) and n > levels[0]) for n, one in enumerate(found))
 
 
-def plan(step: Step, dialect_name: str, unicode: str) -> Plan:
-    """What `step` does under this dialect and version (a step's own version comes first)."""
+def plan(step: Step, dialect_name: str, unicode: str, limits: Limits | None = None) -> Plan:
+    """What `step` does under this dialect and version (a step's own version comes first). LimitError if reading it takes too long."""
     rules = dialect(dialect_name)
     properties = load(step.unicode or unicode)
 
     def expression(pattern: str, behavior: str, invert: bool = False, prefix: bool = False) -> Plan:
-        tree = parse(pattern, rules)
-        found = Plan(resolve(tree, properties, rules, pattern), pattern, behavior, invert, rules.empty, prefix)
-        again = lifted(tree, Resolver(properties, rules, pattern, False).read) if rules.lifts else None
+        tree = parse(pattern, rules, limits)
+        found = Plan(resolve(tree, properties, rules, pattern, limits), pattern, behavior, invert, rules.empty, prefix)
+        again = lifted(tree, Resolver(properties, rules, pattern, False, limits or Limits()).read) if rules.lifts else None
         if again is None:
             return found
-        return replace(found, other=replace(found, tree=resolve(again[0], properties, rules, pattern)), other_span=again[1])
+        return replace(found, other=replace(found, tree=resolve(again[0], properties, rules, pattern, limits)), other_span=again[1])
 
     def one_of(points: CodeSet, shown: str, behavior: str) -> Plan:
         return Plan(Chars(points, (0, len(shown))), shown, behavior, False, rules.empty)

@@ -17,6 +17,7 @@ from typing import NoReturn
 from .classes import dot, escape, literal, parse_class
 from .dialects import Dialect
 from .errors import PatternError
+from .limits import Limits
 from .tree import Alternate, Anchor, Atomic, Concat, Leaf, Look, Node, Repeat
 
 __all__ = ["parse"]
@@ -34,9 +35,9 @@ class Flags:
     multiline: bool = False
 
 
-def parse(pattern: str, dialect: Dialect) -> Node:
-    """The tree of `pattern`, or PatternError. Time and space linear in the pattern."""
-    reader = Reader(pattern, dialect)
+def parse(pattern: str, dialect: Dialect, limits: Limits | None = None) -> Node:
+    """The tree of `pattern`, or PatternError. Time and space linear in the pattern; LimitError if it takes too long even so."""
+    reader = Reader(pattern, dialect, limits or Limits())
     tree = reader.alternation(Flags(), 0)
     if reader.at < len(pattern):
         reader.fail("this parenthesis closes no group", reader.at, reader.at + 1, "write \\) for the character")
@@ -44,8 +45,8 @@ def parse(pattern: str, dialect: Dialect) -> Node:
 
 
 class Reader:
-    def __init__(self, pattern: str, dialect: Dialect) -> None:
-        self.pattern, self.dialect, self.at = pattern, dialect, 0
+    def __init__(self, pattern: str, dialect: Dialect, limits: Limits) -> None:
+        self.pattern, self.dialect, self.limits, self.at = pattern, dialect, limits, 0
         self.captured = -1  # where the last group begins that is kept by number or name
         self.height = 0  # of what was read last: groups in groups, and quantifiers behind the first of what they repeat
 
@@ -69,6 +70,7 @@ class Reader:
                     self.check_switch(items, branches)
                     flags = switched
                 else:
+                    self.limits.check_time()
                     self.height = 0
                     if (item := self.atom(flags, depth)) is not None:
                         items.append(self.repeated(item, depth))
@@ -117,7 +119,7 @@ class Reader:
         if c == "(":
             return self.group(flags, depth)
         if c == "[":
-            what, self.at = parse_class(self.pattern, self.at, self.dialect)
+            what, self.at = parse_class(self.pattern, self.at, self.dialect, self.limits)
             return Leaf(what, flags.fold, (start, self.at))
         if c in "*+?" or (c == "{" and self.count() is not None):
             self.fail("nothing to repeat before this", start, start + 1, f"write \\{c} for the character")
@@ -169,8 +171,10 @@ class Reader:
     def group_opening(self, flags: Flags, start: int) -> tuple[Flags, bool]:
         """Reads "(?:", "(?i-s:" or "(?<name>". True if the engine keeps the group, so that it may be repeated whatever is in it."""
         for opening, close in (("(?P<", ">"), ("(?<", ">"), ("(?'", "'")):
+            if not self.ahead(opening):
+                continue
             end = self.pattern.find(close, start + len(opening))
-            if self.ahead(opening) and self.pattern[start + len(opening) : end].isidentifier():
+            if self.pattern[start + len(opening) : end].isidentifier():
                 if opening not in self.dialect.group_names:
                     self.fail("this engine has another way to name a group", start, start + 3, "write (?<name>...), or (?:...)")
                 self.at, self.captured = end + 1, start

@@ -10,7 +10,7 @@ import pytest
 
 import generator
 from engines import fastest
-from generator import PatternError, Program, Step, compile_pattern
+from generator import Limits, PatternError, Program, Step, compile_pattern
 from generator.dialects import dialect
 from generator.lifted import lifted
 from generator.properties import load
@@ -49,7 +49,7 @@ LEFT = [
 
 def taken_out(pattern: str) -> Plan | None:
     tree = parse(pattern, FANCY)
-    return plan(Step("Split", regex=pattern), "fancy", "16.0").other if lifted(tree, Resolver(load("16.0"), FANCY, pattern, False).read) else None
+    return plan(Step("Split", regex=pattern), "fancy", "16.0").other if lifted(tree, Resolver(load("16.0"), FANCY, pattern, False, Limits()).read) else None
 
 
 def compiled(monkeypatch: pytest.MonkeyPatch, one: Plan) -> Program:
