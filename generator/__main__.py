@@ -101,13 +101,15 @@ def custom(options: argparse.Namespace) -> Program:
 
 def write(options: argparse.Namespace, names: list[str]) -> int:
     try:
-        from .emit import LOOPS, emit, emit_catalogue
+        from .emit import LOOPS, SHARED, emit, emit_catalogue
     except ModuleNotFoundError as error:  # only needed to write
         if error.name != "jinja2":
             raise
         raise ImportError("writing source needs jinja2: pip install 'bitlex[generate]'") from None
     files: dict[str, str] = {}
     if options.pattern is not None:
+        if options.name.lower() in SHARED:  # on some systems, names that differ by case are one file
+            raise ValueError(f"--name {options.name!r} is the name of a file that all lexers share; choose another")
         program = custom(options)
         files = emit(program, command="python -m generator --pattern ...")
         files |= {path: text for path, text in emit_catalogue({}).items() if path in LOOPS}

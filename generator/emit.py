@@ -23,10 +23,11 @@ from .families import Family, Step, step_fields
 from .nfc import BORDER, FIRST, LIMIT, MAYBE, NO, SHIFT, nfc_tables
 from .pack import Tables, pack
 
-__all__ = ["LOOPS", "emit", "emit_catalogue"]
+__all__ = ["LOOPS", "SHARED", "emit", "emit_catalogue"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 LOOPS = {f"c/{path.name}": path.name for path in sorted(TEMPLATES.glob("bitlex*.[ch]"))} | {"python/scan.py": "scan.py"}
+SHARED = {Path(path).stem for path in LOOPS} | {"nfc", "__init__"}  # names that no lexer can have
 
 
 def literal(text: str) -> str:

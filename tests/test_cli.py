@@ -274,6 +274,11 @@ def test_generate_says_what_is_wrong(tmp_path: Path) -> None:
     assert output("generate", "--help").startswith("usage: bitlex generate ")
     done = bitlex_command("generate", "--pattern", "a", "--name", "class", "--out", str(tmp_path))
     assert (done.returncode, done.stderr) == (1, b"error: --name 'class' is a keyword of Python, which cannot be imported\n")
+    written = [path.stem for path in Path(bitlex.generated.__file__).parent.glob("*/*") if path.suffix in (".py", ".c", ".h") and path.stem not in bitlex.families()]
+    assert {"scan", "bitlex", "bitlex_lanes", "bitlex_stream", "bitlex_kernel", "nfc", "__init__"} <= set(written)
+    for name in {*written, "Bitlex"}:
+        done = bitlex_command("generate", "--pattern", "a", "--name", name, "--out", str(tmp_path))
+        assert (done.returncode, done.stderr.decode()) == (1, f"error: --name {name!r} is the name of a file that all lexers share; choose another\n")
     for program in ("bitlex.cli import run as main", "bitlex.generator.__main__ import main"):
         alone = without("jinja2", *["generate"] * ("cli" in program), "--pattern", "a", "--out", str(tmp_path), program=program)
         assert (alone.returncode, alone.stderr) == (1, "error: writing source needs jinja2: pip install 'bitlex[generate]'\n")
