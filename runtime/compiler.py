@@ -104,5 +104,6 @@ def compile_again(lexer: Lexer) -> Program:
     from .generator import Limits, Step, compile_steps
 
     steps = tuple(Step(**fields) for fields in lexer.steps)
-    unlimited = Limits(instructions=1 << 40, states=1 << 40, work=1 << 60, seconds=float("inf"))  # it was compiled before
+    # It was compiled before.
+    unlimited = Limits(characters=1 << 40, instructions=1 << 40, states=1 << 40, cells=1 << 40, work=1 << 60, seconds=float("inf"))
     return compile_steps(steps, lexer.dialect, lexer.unicode, lexer.name, unlimited)

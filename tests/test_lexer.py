@@ -296,6 +296,12 @@ def test_explain_names_the_alternative(cl100k: bitlex.Lexer) -> None:
     assert [(one.start, one.end, one.piece) for one in in_bytes][-2:] == [(6, 8, "\u00e9".encode()), (8, 9, b"\xff")]
 
 
+def test_what_was_compiled_once_is_compiled_again_without_limits() -> None:
+    long = bitlex.compile("(?#" + "x" * 200_001 + ")a|.", limits=bitlex.Limits(characters=10**6))
+    assert [found.source[-1] for found in long.explain("ab")] == ["a", "."]
+    assert bitlex.same(long, "a|.")
+
+
 def test_explain_tells_steps_apart_and_shows_gaps(tier: str) -> None:
     digits = {"type": "Digits", "individual_digits": True}
     words = {"type": "Split", "pattern": {"Regex": "[a-z]+"}, "behavior": "Isolated", "invert": False}
