@@ -49,11 +49,6 @@ static inline uint64_t fold(uint64_t a, uint64_t b)
 #endif
 }
 
-static inline uint64_t hash_16(uint64_t low, uint64_t high)
-{
-    return fold(low ^ UINT64_C(0x9E3779B97F4A7C15), high ^ UINT64_C(0xD6E8FEB86659FD93));
-}
-
 static inline uint64_t hash_bytes(const uint8_t *p, size_t length)
 {
     uint64_t state = length, last[2] = {0, 0};
