@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -225,6 +226,10 @@ def accepts(matches: Matches, word: list[int]) -> bool:
 
 
 TEXTS = ["".join(text) for length in range(5) for text in product("abc", repeat=length)]
+
+
+def test_the_page_says_how_many_patterns() -> None:
+    assert f"on all short texts for {len(PATTERNS)} patterns" in (Path(__file__).parent.parent / "docs/proof.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
