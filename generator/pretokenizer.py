@@ -57,8 +57,10 @@ def flatten(obj: object, digits_unicode: str, where: str) -> list[Step]:
     if kind == "Split":
         fields |= pattern_field(fields.pop("pattern", None), where)
     if kind == "Digits":
-        if "individual_digits" in fields:
-            fields["individual"] = fields.pop("individual_digits")
+        individual = fields.pop("individual_digits", fields.get("individual"))
+        if not isinstance(individual, bool):
+            raise mistake(where, "individual_digits", "missing" if individual is None else f"{individual!r} is not a bool")
+        fields["individual"] = individual
         fields["unicode"] = digits_unicode
     if kind == "ByteLevel":
         fields.setdefault("use_regex", True)
