@@ -50,6 +50,7 @@ Expression = Points | Named | Combine
 
 CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7, "e": 27}
 OPERATORS = {"&&": "intersection", "--": "difference", "~~": "symmetric difference"}
+OCTAL = re.compile(r"0[0-7]{0,2}|[1-7][0-7]{2}")
 POSIX = re.compile(r"\[:\^?([^\W\d_]+):\]")
 QUALIFIED = re.compile(r"\[:\^?[\w &.-]*(?:[:=][\w &./-]*)?:\]", re.ASCII)  # what the regex module looks up as a property
 REFUSED = {
@@ -109,6 +110,8 @@ def escape(pattern: str, at: int, dialect: Dialect, in_class: bool) -> tuple[Exp
         return hexadecimal(pattern, at, c, dialect)
     if c == "b" and in_class:
         return literal(8), at + 2
+    if (octal := OCTAL.match(pattern, at + 1)) is not None:
+        fail("octal escapes are not supported", pattern, at, octal.end(), f"write \\u{int(octal[0], 8):04X} for the code point")
     if c.isdigit() and c != "0":
         fail("a backreference is not a regular expression", pattern, at, at + 2, "a lexer has no memory of what a group matched; write it out")
     if c == "k" or c == "g":

@@ -37,6 +37,7 @@ class Dialect:
     long_escape: bool  # \U00000041 is a code point; otherwise \U is the letter
     surrogates: bool  # \uD83D is a code point; otherwise refused
     property_values: bool  # \p{gc=Lu}; otherwise refused
+    missing: tuple[str, ...]  # loose names of properties, perhaps with a kind, that there are elsewhere: refused
     unknown: str  # letters that are escapes elsewhere: refused
     h: str  # \h: "hex" digits or "horizontal" space
     group_names: tuple[str, ...]  # how a group that has a name begins; otherwise refused
@@ -68,7 +69,8 @@ DIALECTS = {
         name="fancy", possessive_counts=True, lazy_exact=True, counted_empty=True, passes_empty=True, class_sets=True,
         class_difference=True, class_ends=("-",), class_leading=True, bare_property=True, braced="xu", bare_count=True, largest_count=2**32 - 1,
         caret="start", dollar="end", capital_z="finals", word_edges=True, hex_code_points=True, long_escape=True, surrogates=False,
-        property_values=True, unknown="", h="hex", group_names=("(?P<", "(?<", "(?'"), flag_groups=False, stacks=False,
+        property_values=True, missing=("unknown", "zzzz", "hrkt", "katakanaorhiragana", "surrogate", "gc=cs"), unknown="",
+        h="hex", group_names=("(?P<", "(?<", "(?'"), flag_groups=False, stacks=False,
         unrepeated=("look", "start", "nothing"), multiline_flag="anchors", dotall_flag=True, unicode_flag=True, posix="ascii",
         word_joiners=True, word_latin1_numbers=False, fold_properties="closed", fold_dots=False, fold_members=True, fold_starts=False,
         fold_strings=False, lifts=True, empty="advance", refuses=(),
@@ -77,7 +79,7 @@ DIALECTS = {
         name="oniguruma", possessive_counts=False, lazy_exact=False, counted_empty=False, passes_empty=False, class_sets=True,
         class_difference=False, class_ends=("&&",), class_leading=False, bare_property=False, braced="x", bare_count=False, largest_count=100_000,
         caret="line", dollar="line", capital_z="final", word_edges=False, hex_code_points=False, long_escape=False, surrogates=True,
-        property_values=False, unknown="", h="hex", group_names=("(?<", "(?'"), flag_groups=True, stacks=True,
+        property_values=False, missing=("hrkt", "katakanaorhiragana"), unknown="", h="hex", group_names=("(?<", "(?'"), flag_groups=True, stacks=True,
         unrepeated=("look", "anchor", "branches"), multiline_flag="dot", dotall_flag=False, unicode_flag=False, posix="unicode",
         word_joiners=False, word_latin1_numbers=True, fold_properties="same", fold_dots=False, fold_members=False, fold_starts=False,
         fold_strings=True, lifts=False, empty="retry", refuses=("nameless classes", "ranges from classes", "groups behind (?<!", "large counts"),
@@ -86,7 +88,7 @@ DIALECTS = {
         name="python", possessive_counts=True, lazy_exact=True, counted_empty=True, passes_empty=False, class_sets=False,
         class_difference=False, class_ends=(), class_leading=False, bare_property=True, braced="", bare_count=True, largest_count=2**32 - 2,
         caret="start", dollar="final", capital_z="end", word_edges=False, hex_code_points=True, long_escape=True, surrogates=True,
-        property_values=True, unknown="He", h="horizontal", group_names=("(?P<", "(?<"), flag_groups=False, stacks=False, unrepeated=(),
+        property_values=True, missing=(), unknown="He", h="horizontal", group_names=("(?P<", "(?<"), flag_groups=False, stacks=False, unrepeated=(),
         multiline_flag="anchors", dotall_flag=True, unicode_flag=True, posix="compatible", word_joiners=True, word_latin1_numbers=False,
         fold_properties="cased", fold_dots=True, fold_members=True, fold_starts=True, fold_strings=False, lifts=False, empty="refuse",
         refuses=("small properties", "qualified classes", "approximate matches"),

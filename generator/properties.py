@@ -22,7 +22,7 @@ from pathlib import Path
 
 from .codeset import ALL, CodeSet
 
-__all__ = ["DEFAULT_VERSION", "VERSIONS", "Properties", "load", "loose", "special_class"]
+__all__ = ["DEFAULT_VERSION", "VERSIONS", "Properties", "load", "loose", "parts", "special_class"]
 
 VERSIONS = ("14.0", "15.0", "15.1", "16.0", "17.0", "18.0")
 DEFAULT_VERSION = "16.0"
@@ -63,11 +63,9 @@ class Properties:
 
     def property(self, name: str) -> CodeSet | None:
         """The code points with the property `name`: "Lu", "Letter", "White_Space", "Han", "gc=Lu", "Script=Han"; None if unknown."""
-        before, equals, after = name.partition("=")
-        kind = PREFIXES.get(loose(before)) if equals else ""
+        kind, wanted = parts(name)
         if kind is None:
             return None
-        wanted = loose(after if equals else before)
         found = self._known.get(f"{kind} {wanted}")
         if found is None:
             found = self._find(kind, wanted)
@@ -128,6 +126,12 @@ def special_class(name: str) -> CodeSet:
         raise ValueError(f"no class {name!r} in classes.toml; there are {', '.join(classes)}")
     pairs = (word.partition("-") for word in classes[name]["ranges"].split())
     return CodeSet((int(first, 16), int(last or first, 16)) for first, _, last in pairs)
+
+
+def parts(name: str) -> tuple[str | None, str]:
+    """The kind of a property, "gc", "script", "" if there is none or None if it is not known, and its loose name."""
+    before, equals, after = name.partition("=")
+    return (PREFIXES.get(loose(before)), loose(after)) if equals else ("", loose(before))
 
 
 def loose(name: str) -> str:

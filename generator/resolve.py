@@ -23,7 +23,7 @@ from .codeset import EMPTY, CodeSet, union
 from .dialects import Dialect
 from .errors import PatternError
 from .limits import Limits
-from .properties import Properties
+from .properties import Properties, parts
 from .tree import Alternate, Anchor, Atomic, Chars, Concat, Leaf, Look, Node, Repeat, SearchStart, backtracks, empty_last, nullable
 
 __all__ = ["Resolver", "resolve", "sets"]
@@ -258,6 +258,9 @@ class Resolver:
 
     def named(self, kind: str, name: str, span: Span) -> CodeSet:
         if kind == "property":
+            what, loosely = parts(name)
+            if loosely in self.dialect.missing or f"{what}={loosely}" in self.dialect.missing:
+                raise PatternError(f"this engine knows no property {name!r}", self.pattern, span, "write the characters that it has as a class")
             return self.property("Punctuation" if name.lower() == "punct" else name, span)
         if kind == "posix":
             return self.posix(name, span)

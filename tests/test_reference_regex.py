@@ -111,7 +111,7 @@ OTHERS: dict[str, tuple[object, ...]] = {
     "posix": ("ascii", "unicode"), "group_names": (("(?<",), ("(?P<",)), "unrepeated": (("look",), ("anchor",)), "class_ends": (("-",), ("&&",)),
 }  # fmt: skip
 # Version 0 has no operators between sets; what is refused is below, and what is refused here alone in test_patterns.py.
-ELSEWHERE = {"name", "class_difference", "fold_members", "braced", "empty", "unknown", "flag_groups", "stacks", "largest_count", "refuses"}
+ELSEWHERE = {"name", "class_difference", "fold_members", "braced", "empty", "unknown", "flag_groups", "stacks", "largest_count", "missing", "refuses"}
 
 
 def test_every_value_of_the_dialect_has_a_witness() -> None:

@@ -172,7 +172,7 @@ OTHERS: dict[str, tuple[object, ...]] = {
     "posix": ("unicode", "compatible"), "unknown": ("e", "H"), "group_names": (("(?P<", "(?<"), ("(?P<", "(?'"), ("(?<", "(?'")), "unrepeated": (("branches", "anchor"),), "empty": ("retry",), "class_ends": ((), ("&&",)), "braced": ("", "x", "u"),
 }  # fmt: skip
 # What is refused is below, what is refused here alone in test_patterns.py, what is taken out in test_lifted.py.
-ELSEWHERE = {"name", "refuses", "surrogates", "flag_groups", "stacks", "lifts", "largest_count"}
+ELSEWHERE = {"name", "refuses", "surrogates", "flag_groups", "stacks", "lifts", "largest_count", "missing"}
 
 
 def test_every_value_of_the_dialect_has_a_witness() -> None:
@@ -232,3 +232,17 @@ def test_counts_that_are_text_again() -> None:
     assert Tiktoken("a{18446744073709551616}|b", ["a{18446744073709551616}"])("a{18446744073709551616}") == ["a{18446744073709551616}"]
     with pytest.raises(PatternError, match="takes no count above"):
         compile_pattern("a{18446744073709551616}|b")
+
+
+@pytest.mark.parametrize("name", DIALECTS["fancy"].missing)
+def test_properties_that_there_are_elsewhere(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = DIALECTS["fancy"]
+    patterns = [rf"\p{{{name}}}", rf"[^a\P{{{name.upper()}}}]", *(rf"\p{{{kind}={name}}}" for kind in ("gc" if name == "surrogate" else "sc",) if "=" not in name)]
+    for pattern in patterns:
+        with pytest.raises(ValueError, match="Error compiling regex"):
+            encoding(pattern, BYTES)
+        with pytest.raises(PatternError, match="this engine knows no property"):
+            compile_pattern(pattern, dialect="fancy")
+    monkeypatch.setitem(DIALECTS, "fancy", dataclasses.replace(rules, missing=()))
+    for pattern in patterns:
+        assert compile_pattern(pattern, dialect="fancy")

@@ -248,7 +248,7 @@ OTHERS: dict[str, tuple[object, ...]] = {
     "posix": ("ascii", "compatible"), "unknown": ("e", "H"), "group_names": (("(?<",), ("(?'",)), "unrepeated": (("nothing",),), "empty": ("advance",), "class_ends": ((), ("-",)), "braced": ("", "u"),
 }  # fmt: skip
 # See the tests of flags, folding strings and counted repetitions; what is refused is below, and what is refused here alone in test_patterns.py.
-ELSEWHERE = {"name", "dotall_flag", "fold_strings", "counted_empty", "hex_code_points", "property_values", "unicode_flag", "largest_count", "refuses"}
+ELSEWHERE = {"name", "dotall_flag", "fold_strings", "counted_empty", "hex_code_points", "property_values", "unicode_flag", "largest_count", "missing", "refuses"}
 
 
 def test_every_value_of_the_dialect_has_a_witness() -> None:
@@ -330,3 +330,17 @@ def test_surrogates() -> None:
     with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
         Tokenizers(program.steps)("a\ud800b")
     assert fastest(program)("a\ud800b") == [(0, 1), (1, 3)]
+
+
+@pytest.mark.parametrize("name", DIALECTS["oniguruma"].missing)
+def test_properties_that_there_are_elsewhere(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = DIALECTS["oniguruma"]
+    patterns = [rf"\p{{{name}}}", rf"[^a\P{{{name.upper()}}}]"]
+    for pattern in patterns:
+        with pytest.raises(ValueError, match="Oniguruma error"):
+            Tokenizers((Step("Split", regex=pattern),))
+        with pytest.raises(PatternError, match="this engine knows no property"):
+            compile_pattern(pattern, dialect="oniguruma")
+    monkeypatch.setitem(DIALECTS, "oniguruma", dataclasses.replace(rules, missing=()))
+    for pattern in patterns:
+        assert compile_pattern(pattern, dialect="oniguruma")
