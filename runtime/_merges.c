@@ -2,7 +2,8 @@
  *
  *     "Ġ t" or ["Ġ", "t"]      ->  32, 116, 256
  *
- * Only a list as it should be is read here: each merge two parts of the byte alphabet, both of them tokens, and both together; none twice.
+ * Only a list as it should be is read here: all merges of one kind, each two parts of the byte alphabet, both of them tokens, and both
+ * together; none twice.
  * For any other, None comes back, and vocabularies/huggingface.py finds out what is wrong with it, or that it is allowed after all.
  * Rejected: messages here (they would have to be made twice, and what is wrong need not be found fast).
  */
@@ -182,6 +183,9 @@ static PyObject *read_merges(Merges *m, PyObject *list)
     const Py_ssize_t count = PyList_GET_SIZE(list);
     PyObject *triples = NULL;
     if (count > (Py_ssize_t)BPE_RANKS) Py_RETURN_NONE;
+    for (Py_ssize_t i = 1; i < count; i++) {
+        if (PyList_CheckExact(PyList_GET_ITEM(list, i)) != PyList_CheckExact(PyList_GET_ITEM(list, 0))) Py_RETURN_NONE;
+    }
     m->pair_mask = next_mask((size_t)count);
     m->pairs = PyMem_Malloc(((size_t)m->pair_mask + 1) * sizeof *m->pairs);
     if (m->pairs == NULL || put_tokens(m) < 0) return PyErr_NoMemory();

@@ -303,12 +303,30 @@ def vocab_without(text: str) -> dict[str, int]:
     return {token: at for at, token in enumerate([*sorted(ALPHABET), *SPELLED]) if token != text}
 
 
+SENTENCES = {token: at for at, token in enumerate(["<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), "\u2581", "t", "\u2581t"])}
+
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "version": ({"version": "2.0"}, 'version: "2.0" is not supported; supported: "1.0"'),
     "field": ({"foo": 1}, "foo: unknown field, 1"),
     "truncation": ({"truncation": {"max_length": 5}}, 'truncation: {"max_length": 5} is not supported; set it to null'),
     "padding": ({"padding": {}}, "padding: {} is not supported; set it to null"),
     "model": ({"model": {"type": "Unigram"}}, 'model.type: "Unigram" is not supported (it is no byte-pair encoding); supported: "BPE"'),
+    "WordPiece": (
+        {"model": {"type": "WordPiece", "max_input_chars_per_word": 100}, "truncation": {"max_length": 512}},
+        'model.type: "WordPiece" is not supported (it is no byte-pair encoding)',
+    ),
+    "Unigram": ({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<s>", 0.0]]}}, 'model.type: "Unigram" is not supported (it is no byte-pair'),
+    "Llama 2": (
+        {"model": {"vocab": SENTENCES, "unk_token": "<unk>", "fuse_unk": True, "byte_fallback": True, "merges": [["\u2581", "t"]]}},
+        'model.vocab: is one of SentencePiece, with "\u2581" for a space, not of the byte alphabet: this is no byte-level BPE',
+    ),
+    "Metaspace and no bytes": (
+        {"model": {"vocab": {"<unk>": 0, "a": 1}, "unk_token": "<unk>"}, "pre_tokenizer": {"type": "Metaspace"}}, "model.vocab: is one of SentencePiece",
+    ),
+    "Replace and no bytes": (
+        {"model": {"vocab": {"<unk>": 0, "a": 1}, "unk_token": "<unk>"}, "normalizer": {"type": "Replace", "content": "\u2581"}},
+        "model.vocab: is one of SentencePiece",
+    ),
     "model field": ({"model": {"foo": 1}}, "model.foo: unknown field, 1"),
     "no vocab": ({"model": {"vocab": None}}, "model.vocab: missing"),
     "vocab list": ({"model": {"vocab": []}}, "model.vocab: [] is not an object"),
@@ -325,6 +343,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no merges": ({"model": {"merges": None}}, "model.merges: missing"),
     "merges": ({"merges": [1]}, "model.merges: holds neither strings only nor lists only"),
     "mixed merges": ({"merges": ["a b", ["a", "b"]]}, "model.merges: holds neither strings only nor lists only"),
+    "mixed merges of tokens": ({"merges": ["h e", ["t", "h"]]}, "model.merges: holds neither strings only nor lists only"),
     "merge of one": ({"merges": ["h e", "the"]}, 'model.merges[1]: "the" is not two parts with a space between'),
     "merge of three": ({"merges": [["h", "e", "x"]]}, 'model.merges[0]: ["h", "e", "x"] is not two strings'),
     "merge of a number": ({"merges": [["h", 1]]}, 'model.merges[0]: ["h", 1] is not two strings'),

@@ -17,6 +17,7 @@ Rejected: repairing files (a missing ByteLevel, ids that differ): the reference 
 from __future__ import annotations
 
 import hashlib
+import json
 from array import array
 from collections.abc import Mapping
 from itertools import repeat
@@ -35,6 +36,7 @@ __all__ = ["of_tokenizer", "read_huggingface"]
 TOP = ("version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
 MODEL = ("type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback",
          "ignore_merges", "vocab", "merges")  # fmt: skip
+SPACE = "\u2581"  # what SentencePiece has for U+0020
 IN_UTF8 = [byte for byte in range(256) if byte not in (0xC0, 0xC1) and byte < 0xF5]
 
 
@@ -52,11 +54,13 @@ def read_huggingface(fields: Fields, data: bytes, name: str | None = None) -> De
     fields.only(TOP)
     if "version" in fields.value:
         fields.choice("version", ("1.0",))
+    model = fields.at("model")
+    check_type(model)
     for key in ("truncation", "padding"):
         if fields.value.get(key) is not None:
             raise fields.wrong(key, f"{shown(fields.value[key])} is not supported; set it to null and cut or pad the ids")
-    model = fields.at("model")
     tokens = numbered_tokens(model)
+    check_alphabet(fields, model, tokens)
     vocabulary, decoded = byte_tokens(model, tokens)
     check_options(model, tokens)
     normalizer: Literal["NFC"] | None = "NFC" if normalizes(fields, "normalizer") else None
@@ -76,11 +80,24 @@ def read_huggingface(fields: Fields, data: bytes, name: str | None = None) -> De
     )  # fmt: skip
 
 
-def numbered_tokens(model: Fields) -> dict[str, int]:
-    """The vocabulary of the model, checked."""
-    model.only(MODEL)
+def check_type(model: Fields) -> None:
+    """What the model is comes before the fields it has: those of another one are no news."""
     if "type" in model.value:
         model.choice("type", ("BPE",), " (it is no byte-pair encoding)")
+    model.only(MODEL)
+
+
+def check_alphabet(fields: Fields, model: Fields, tokens: Mapping[str, int]) -> None:
+    """A BPE over the characters of SentencePiece, which lacks bytes, is told as what it is, not by the first option that goes with it."""
+    if all(ALPHABET[byte] in tokens for byte in IN_UTF8):
+        return
+    around = [fields.value.get(key) for key in ("normalizer", "pre_tokenizer", "decoder")]
+    if "<0x0A>" in tokens or any(SPACE in text or '"Metaspace"' in text for text in (json.dumps(part, ensure_ascii=False) for part in around)):
+        raise model.wrong("vocab", f'is one of SentencePiece, with "{SPACE}" for a space, not of the byte alphabet: this is no byte-level BPE')
+
+
+def numbered_tokens(model: Fields) -> dict[str, int]:
+    """The vocabulary of the model, checked."""
     tokens: dict[str, int] = model.get("vocab", dict)
     numbers = list(tokens.values())
     vocab = Fields(tokens, model.where, model.name("vocab"))
