@@ -131,7 +131,7 @@ def test_a_token_that_merging_does_not_come_to_is_not_made_again(kind: str, smal
         start = [*BYTES, b"", *there]
         pieces = [piece.encode() for piece in lexer.split(text)]
         expected = learn(pieces, 50, smaller_first=smaller_first, tokens=start)
-        tokens, merges = list(start), []
+        tokens, merges = list(start), list[tuple[bytes, bytes]]()
         found = counted(lexer, [text], kind)
         for done in (0, 1, 7):
             for left, right, _ in expected[len(merges) : done]:

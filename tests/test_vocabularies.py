@@ -668,6 +668,52 @@ def test_what_is_no_tokenizer(data: bytes, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+def test_a_name_twice_in_an_added_token() -> None:
+    """Elsewhere the last one counts, as in tokenizers, which refuses it here."""
+    data = made_file({})
+    assert read(data.replace(b'"version": "1.0"', b'"version": "0", "version": "1.0"'), "x").vocabulary == read(data, "x").vocabulary
+    twice = data.replace(b'"special": true', b'"special": true, "lstrip": false, "special": true')
+    assert twice != data
+    with pytest.raises(Exception, match="duplicate field `lstrip`"):
+        tokenizers.Tokenizer.from_str(twice.decode())
+    with pytest.raises(VocabularyError, match=r"^x: added_tokens\[0\]\.lstrip: is there twice$"):
+        read(twice, "x")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "is empty"), (b"version https://git-lfs.github.com/spec/v1\n", "a pointer to a file that Git LFS has not fetched"),
+        (b"\xef\xbb\xbfIQ== 0\n", "begins with b'"), (b"# x\nIQ== 0\n", "begins with b'"), (b"== 0\nIQ== 1\n", "begins with b'== 0"),
+        (b"<!DOCTYPE html>", "begins with b'<!DOCTYPE html>'"), (b"#version: 0.2\n", "a merges.txt"), (b"GGUF\x03", "a GGUF file"),
+        (b"{}", "neither a tokenizer.json"), (b"hello", "begins with b'hello'"),
+    ],
+)  # fmt: skip
+def test_what_is_no_tokenizer_with_options(data: bytes, message: str, tmp_path: Path) -> None:
+    """What it is comes first; that it is none for which options are would be no help, and is not so."""
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    for make, source in ((Tokenizer.from_bytes, data), (Tokenizer.from_file, path)):
+        with pytest.raises(VocabularyError) as caught:
+            make(source, family="cl100k")  # type: ignore[arg-type]
+        assert str(caught.value).partition(": ")[2].startswith(message)
+
+
+def test_a_large_file_that_is_none_is_not_read(tmp_path: Path) -> None:
+    """Of those that begin as one, all is read, however late it is known what they are."""
+    path = tmp_path / "model.gguf"
+    for beginning, message in ((b"GGUF\x03", "a GGUF file"), (b"PK\x03\x04", "begins with"), (bytes(4), "begins with")):
+        path.write_bytes(beginning)
+        os.truncate(path, 1 << 40)  # more than any memory
+        with pytest.raises(VocabularyError, match=f"^{re.escape(str(path))}: {message}"):
+            load(path)
+    space, long = b" " * 5000, {**ranks(), b"a" * 4000: 300}
+    words = b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in sorted(long.items(), key=lambda item: -len(item[0])))
+    for content, options in ((space + made_file({}), {}), (words, {"family": "cl100k"}), (b"\n" * 5000 + words, {"family": "cl100k"})):
+        path.write_bytes(content)
+        assert load(path, **options).vocabulary.ids[b"the"] > 255  # type: ignore[arg-type]
+
+
 def test_options_are_for_rank_files(tmp_path: Path) -> None:
     given: list[dict[str, Any]] = [{"family": "cl100k"}, {"pattern": "a"}, {"special": {}}]
     for options in given:

@@ -15,6 +15,7 @@ rank file. Rejected: a table of file names.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,9 @@ OTHERS = (
     (b"\n\x0e\n\x05<unk>", "a SentencePiece model, which is no byte-level BPE"),
     (b"version https://git-lfs", "a pointer to a file that Git LFS has not fetched"),
 )
+
+BEGINNING = 1 << 12  # bytes of a file that tell what it is not, so that a model of gigabytes is not read for that
+BEGUN = rb"\s*[A-Za-z0-9+/]*={0,2}[ \t]*[0-9]*"  # what may still become the first line of a rank file
 
 
 def load(
@@ -47,8 +51,12 @@ def load(
     if isinstance(source, (str, os.PathLike)):
         refuse_content(source)
         path = os.fspath(source)
-        with open(path, "rb") as file:
-            data = file.read()
+        with open(path, "rb", buffering=0) as file:
+            if file.seekable():  # not a pipe, which gives less than there is
+                beginning = file.read(BEGINNING)
+                refuse_other(beginning, path, more=len(beginning) == BEGINNING)
+                file.seek(0)
+            data = file.readall()
         return read(data, path, name=name, family=family, pattern=pattern, special=special)
     refuse_options("a tokenizer in memory", family, pattern, special)
     if hasattr(source, "_mergeable_ranks"):
@@ -80,34 +88,48 @@ def read(
 
     if looks_like_ranks(data):
         return read_tiktoken(data, where, name=name, family=family, pattern=pattern, special=special)
-    refuse_options(where, family, pattern, special)
+    refuse_other(data, where)
     if data.lstrip()[:1] == b"{":
-        return read_json(data, where, name)
-    from .minbpe import MAGIC, read_minbpe
+        return read_json(data, where, name, family, pattern, special)
+    from .minbpe import read_minbpe
 
-    if data.startswith(MAGIC):
-        return read_minbpe(data, where, name)
-    if not data:
+    refuse_options(where, family, pattern, special)
+    return read_minbpe(data, where, name)
+
+
+def refuse_other(beginning: bytes, where: str, *, more: bool = False) -> None:
+    """VocabularyError for what begins as none of the formats does. `more`: the file goes on behind it."""
+    from .tiktoken import looks_like_ranks
+
+    if beginning.lstrip()[:1] == b"{" or looks_like_ranks(beginning) or (more and re.fullmatch(BEGUN, beginning) is not None):
+        return
+    from .minbpe import MAGIC
+
+    if beginning.startswith(MAGIC):
+        return
+    if not beginning:
         raise VocabularyError(f"{where}: is empty")
-    for beginning, what in OTHERS:
-        if data.startswith(beginning):
+    for other, what in OTHERS:
+        if beginning.startswith(other):
             raise VocabularyError(f"{where}: {what}")
     raise VocabularyError(
-        f"{where}: begins with {data[:16]!r}: no rank file (tiktoken), tokenizer.json, tekken.json or minbpe model"
+        f"{where}: begins with {beginning[:16]!r}: no rank file (tiktoken), tokenizer.json, tekken.json or minbpe model"
     )
 
 
-def read_json(data: bytes, where: str, name: str | None) -> Description:
+def read_json(data: bytes, where: str, name: str | None, *options: object) -> Description:
     from .json_fields import parse_json
 
     fields = parse_json(data, where)
     if "model" in fields.value:
         from .huggingface import read_huggingface
 
+        refuse_options(where, *options)
         return read_huggingface(fields, data, name)
     if "config" in fields.value and "vocab" in fields.value:
         from .tekken import read_tekken
 
+        refuse_options(where, *options)
         return read_tekken(fields, data, name)
     raise VocabularyError(f'{where}: neither a tokenizer.json (no "model") nor a tekken.json (no "config" and "vocab")')
 

@@ -33,6 +33,7 @@ def added_tokens(
     taken: set[int] | None = None  # the ids of the model; most files have no need of them
     following = len(tokens)
     for entry in fields.items("added_tokens") if "added_tokens" in fields.value else []:
+        entry.each_once()
         content = entry.get("content", str)
         flags = {key: entry.get(key, bool) for key in FLAGS}
         if not content:

@@ -19,7 +19,8 @@ __all__ = ["Fields", "is_number", "parse_json", "quoted", "shown"]
 def parse_json(data: bytes, where: str) -> Fields:
     """The object in a file."""
     try:
-        found = json.loads(data.decode())  # of bytes, json would take UTF-16 as well, and UTF-8 behind a mark, which tokenizers refuses
+        # Of bytes, json would take UTF-16 as well, and UTF-8 behind a mark, which tokenizers refuses.
+        found = json.loads(data.decode(), object_pairs_hook=as_object)
     except json.JSONDecodeError as error:
         raise VocabularyError(f"{where}: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except UnicodeDecodeError as error:
@@ -29,6 +30,20 @@ def parse_json(data: bytes, where: str) -> Fields:
     except ValueError as error:  # a number of thousands of digits, of which the rest of the message is for programmers
         raise VocabularyError(f"{where}: {str(error).partition(':')[0]}") from None
     return Fields(found, where)
+
+
+class Repeated(dict[str, Any]):
+    """An object that has a name twice, of which the last value counts. `name`: the first such name."""
+
+    def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        seen: set[str] = set()
+        self.name = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+
+
+def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    return made if len(made) == len(pairs) else Repeated(pairs)
 
 
 def shown(value: object) -> str:
@@ -68,6 +83,11 @@ class Fields:
         """No field but these: what another one means is not known."""
         for key in self.value.keys() - set(known):
             raise self.wrong(key, f"unknown field, {shown(self.value[key])}")
+
+    def each_once(self) -> None:
+        """No name is there twice."""
+        if isinstance(self.value, Repeated):
+            raise self.wrong(self.value.name, "is there twice")
 
     def get(self, key: str, kind: type | tuple[type, ...], default: Any = ...) -> Any:
         """The value of a field, which is of this type; `default` where it is missing or null."""
