@@ -506,6 +506,25 @@ def test_regex_tokenizer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert os.listdir(tmp_path)
 
 
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(
+    ("special", "message"),
+    [
+        ({"<s>": 300, "<t>": 300}, "special token '<t>' has the id 300 of another token"), ({"<s>": 5}, "special token '<s>' has the id 5 of another"),
+        ({"<s>": -1}, "special token '<s>' has the id -1"), ({"<s>": 1 << 40}, "special token '<s>' has the id 1099511627776"),
+        ({"<s>": "x"}, "special token '<s>' has the id 'x'"), ({"": 300}, "special token '' is no text"), ({5: 300}, "special token 5 is no text"),
+        ({"\ud800": 300}, r"special token '\ud800' has a lone surrogate"),
+    ],
+)  # fmt: skip
+def test_special_tokens_that_a_model_cannot_have(version: Any, special: Any, message: str, tmp_path: Path) -> None:
+    """They may be registered, as in minbpe, but what `load` would refuse is not written."""
+    tokenizer = bitlex.RegexTokenizer()
+    tokenizer.register_special_tokens(special)
+    with pytest.raises(bitlex.VocabularyError) as caught:
+        tokenizer.save(tmp_path / "mine", version=version)
+    assert str(caught.value).startswith(f"{tmp_path / 'mine.model'}: {message}") and os.listdir(tmp_path) == []
+
+
 def test_a_model_that_was_cut_or_edited(tmp_path: Path) -> None:
     """Every length, and every byte changed: an error with its line."""
     tokenizer = bitlex.RegexTokenizer()

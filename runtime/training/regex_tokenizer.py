@@ -22,6 +22,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from ..vocabularies.minbpe import MAGIC, read_minbpe, readable
+from ..vocabularies.tiktoken import special_tokens
 from ..vocabulary import AddedToken, VocabularyError
 
 if TYPE_CHECKING:
@@ -121,18 +122,25 @@ class RegexTokenizer:
         return b"".join(parts).decode("utf-8", errors="replace")
 
     def save(self, prefix: str | os.PathLike[str], *, version: Literal[1, 2] = 2) -> None:
-        """Write prefix.model, which `load` reads, and prefix.vocab, to look at. They appear when they are whole."""
+        """Write prefix.model, which `load` reads, and prefix.vocab, to look at. They appear when they are whole.
+
+        VocabularyError for special tokens that a model cannot have: an id twice, or one that is none, a name that is empty or no text.
+        """
         from ..outputs import whole_files
         from ..vocabularies.writing import minbpe
 
         description = self.tokenizer.description
+        where = f"{os.fspath(prefix)}.model"
+        special_tokens(self.special_tokens, where)
         added = tuple(AddedToken(number, content) for content, number in self.special_tokens.items())
+        taken = set(self.vocab)
         for token in added:
-            if token.id in self.vocab:
-                raise VocabularyError(f"special token {token.content!r} has the id {token.id} of another token")
+            if token.id in taken:
+                raise VocabularyError(f"{where}: special token {token.content!r} has the id {token.id} of another token")
+            taken.add(token.id)
         whole = replace(description, added=added)
         model = minbpe(whole, checked=version == 2)
-        with whole_files(f"{os.fspath(prefix)}.vocab", f"{os.fspath(prefix)}.model") as (vocab_file, model_file):
+        with whole_files(f"{os.fspath(prefix)}.vocab", where) as (vocab_file, model_file):
             vocab_file.write(readable(whole))
             model_file.write(model)
 
