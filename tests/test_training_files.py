@@ -525,6 +525,14 @@ def test_special_tokens_that_a_model_cannot_have(version: Any, special: Any, mes
     assert str(caught.value).startswith(f"{tmp_path / 'mine.model'}: {message}") and os.listdir(tmp_path) == []
 
 
+def test_a_model_with_a_capturing_group(tmp_path: Path) -> None:
+    """Which `load` refuses, as minbpe cuts by it otherwise."""
+    tokenizer = bitlex.RegexTokenizer("(a)|b")
+    with pytest.raises(bitlex.VocabularyError, match=r"the pattern '\(a\)\|b' has a capturing group, of which minbpe takes what it caught$"):
+        tokenizer.save(tmp_path / "mine")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_model_that_was_cut_or_edited(tmp_path: Path) -> None:
     """Every length, and every byte changed: an error with its line."""
     tokenizer = bitlex.RegexTokenizer()

@@ -32,7 +32,7 @@ from .json_fields import quoted
 from .matching import matches_of
 from .tiktoken import special_tokens
 
-__all__ = ["CHECKED", "MAGIC", "REGEX_UNICODE", "VERSION", "checksum_line", "read_minbpe", "readable"]
+__all__ = ["CHECKED", "MAGIC", "REGEX_UNICODE", "VERSION", "checksum_line", "has_group", "read_minbpe", "readable"]
 
 MAGIC = b"minbpe "
 VERSION = "minbpe v1"

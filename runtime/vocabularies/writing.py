@@ -24,7 +24,7 @@ from ..outputs import whole_files
 from ..vocabulary import AddedToken, Description, VocabularyError
 from .byte_alphabet import ALPHABET, to_bytes
 from .matching import UNICODE, matches_of
-from .minbpe import CHECKED, REGEX_UNICODE, VERSION, checksum_line, readable
+from .minbpe import CHECKED, REGEX_UNICODE, VERSION, checksum_line, has_group, readable
 from .processing import PLAIN
 from .ranks import check_ranks, merges_by_rank
 
@@ -105,6 +105,8 @@ def pattern_for_minbpe(description: Description, any_text: bool) -> str:
         by = description.lexer().pattern
         raise VocabularyError(f"{description.name}: a model of minbpe is cut by one regular expression, this by {by}")
     pattern = str(steps[0]["regex"])
+    if has_group(pattern):
+        raise VocabularyError(f"{description.name}: the pattern {pattern!r} has a capturing group, of which minbpe takes what it caught")
     if not any_text and (pattern.strip() != pattern or "\n" in pattern or "\r" in pattern):
         raise VocabularyError(f"{description.name}: the pattern {pattern!r} does not fit a line of a model of minbpe")
     refuse_difference(description, matches_of(pattern), "python", REGEX_UNICODE, "minbpe")
