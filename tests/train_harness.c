@@ -10,6 +10,9 @@
 #define WORDS 60
 #define LONGEST_WORD 90
 #define MERGES 60
+#define THERE 4 /* tokens of several bytes that no merge makes, at most */
+#define LONGEST_THERE 6
+#define IDS (256 + THERE + MERGES)
 
 static uint64_t state;
 
@@ -33,12 +36,48 @@ typedef struct {
 
 static word words[WORDS];
 static size_t word_count;
-static uint32_t lengths[256 + MERGES];
+static uint32_t lengths[IDS];
+
+static uint8_t spelled[IDS][LONGEST_WORD];
+static uint32_t there_count;
+
+/* Whether both together are a token that no merge makes: they stay two. */
+static int are_there(uint32_t left, uint32_t right)
+{
+    const uint32_t length = lengths[left] + lengths[right];
+    for (uint32_t id = 256; id < 256 + there_count; id++) {
+        if (lengths[id] == length && memcmp(spelled[id], spelled[left], lengths[left]) == 0 &&
+            memcmp(spelled[id] + lengths[left], spelled[right], lengths[right]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The bytes, and some tokens that no merge makes: the vocabulary that training starts with. */
+static void first_tokens(uint32_t *starts, uint8_t *all)
+{
+    const uint32_t wanted = chance(2) ? 1 + chance(THERE) : 0;
+    for (uint32_t i = 0; i < 256; i++) starts[i] = i, all[i] = spelled[i][0] = (uint8_t)i, lengths[i] = 1;
+    starts[256] = 256;
+    there_count = 0;
+    while (there_count < wanted) {
+        const uint32_t id = 256 + there_count;
+        int again = 0;
+        lengths[id] = 2 + chance(LONGEST_THERE - 1);
+        for (uint32_t k = 0; k < lengths[id]; k++) spelled[id][k] = (uint8_t)('a' + chance(2));
+        for (uint32_t other = 256; other < id; other++) again |= lengths[other] == lengths[id] && memcmp(spelled[other], spelled[id], lengths[id]) == 0;
+        if (again) continue;
+        memcpy(all + starts[id], spelled[id], lengths[id]);
+        starts[id + 1] = starts[id] + lengths[id];
+        there_count++;
+    }
+}
 
 /* The definition: all pairs, counted anew; 0 if there is none. */
 static int next_by_definition(train_rule rule, uint32_t longest, uint64_t least, train_merge *made)
 {
-    static uint64_t counts[256 + MERGES][256 + MERGES];
+    static uint64_t counts[IDS][IDS];
     made->count = 0;
     for (size_t i = 0; i < word_count; i++) {
         for (uint32_t k = 0; k + 1 < words[i].length; k++) counts[words[i].ids[k]][words[i].ids[k + 1]] += words[i].count;
@@ -47,7 +86,7 @@ static int next_by_definition(train_rule rule, uint32_t longest, uint64_t least,
         for (uint32_t k = 0; k + 1 < words[i].length; k++) {
             const uint32_t left = words[i].ids[k], right = words[i].ids[k + 1];
             const uint64_t count = counts[left][right];
-            if (count < least || lengths[left] + lengths[right] > longest) continue;
+            if (count < least || lengths[left] + lengths[right] > longest || are_there(left, right)) continue;
             if (count > made->count || (count == made->count && rule == TRAIN_SMALLER &&
                                         (left < made->left || (left == made->left && right < made->right)))) {
                 made->count = count;
@@ -65,6 +104,8 @@ static int next_by_definition(train_rule rule, uint32_t longest, uint64_t least,
 static void merge_words(const train_merge *m)
 {
     lengths[m->id] = lengths[m->left] + lengths[m->right];
+    memcpy(spelled[m->id], spelled[m->left], lengths[m->left]);
+    memcpy(spelled[m->id] + lengths[m->left], spelled[m->right], lengths[m->right]);
     for (size_t i = 0; i < word_count; i++) {
         uint32_t to = 0;
         for (uint32_t k = 0; k < words[i].length; k++, to++) {
@@ -206,19 +247,19 @@ static void compare(uint64_t seed)
     const uint64_t least = 1 + chance(3), scale = chance(3) == 0 ? UINT64_C(0x123456789) : 1;
     train_counts *tables[3];
     bpe_vocabulary v;
-    uint32_t starts[257];
-    uint8_t all[256];
+    uint32_t starts[256 + THERE + 1], first;
+    uint8_t all[256 + THERE * LONGEST_THERE];
     uint64_t work = 0;
     train_merger *t;
     uint8_t *p = bytes;
-    for (int i = 0; i < 257; i++) starts[i] = (uint32_t)i;
-    for (int i = 0; i < 256; i++) all[i] = (uint8_t)i, lengths[i] = 1;
+    first_tokens(starts, all);
+    first = 256 + there_count;
     for (size_t i = 0; i < table_count; i++) expect((tables[i] = train_counts_new(key)) != NULL, "memory");
     make_words(tables, table_count, key, bytes, found_lengths, found_counts);
     for (size_t i = 0; i < table_count; i++) train_counts_free(tables[i]);
     if (word_count > WORDS) word_count = WORDS;
-    expect(bpe_build(&v, starts, all, 256, (const uint32_t[3]){0, 0, 0}, 0, 0) == 0, "memory");
-    expect((t = train_merger_new(&v, rule, 256, 256 + merges, longest, least * scale)) != NULL, "memory");
+    expect(bpe_build(&v, starts, all, first, (const uint32_t[3]){0, 0, 0}, 0, 0) == 0, "memory");
+    expect((t = train_merger_new(&v, rule, first, first + merges, longest, least * scale)) != NULL, "memory");
     for (size_t i = 0; i < word_count; i++) {
         words[i].length = found_lengths[i];
         words[i].count = found_counts[i] * scale;
@@ -231,7 +272,7 @@ static void compare(uint64_t seed)
         const int there = next_by_definition(rule, longest, least * scale, &expected);
         expect(train_merger_next(t, &made, &work) == there, "whether there is one more");
         if (!there) break;
-        expect(made.left == expected.left && made.right == expected.right && made.count == expected.count && made.id == 256 + n, "the merge");
+        expect(made.left == expected.left && made.right == expected.right && made.count == expected.count && made.id == first + n, "the merge");
         merge_words(&made);
     }
     train_merger_free(t);
