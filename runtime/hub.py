@@ -15,8 +15,17 @@ FILE = "tokenizer.json"
 FILES = (".bitlex", ".json", ".model", ".tiktoken")  # what ends so is no name, and need not be asked for far away
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
-# What is raised where no answer comes.
-UNREACHABLE = ("ConnectError", "ConnectionError", "LocalEntryNotFoundError", "OfflineModeIsEnabled", "ProxyError")
+# Kinds of errors, of the packages that huggingface_hub asks by (requests, httpx), where no answer comes, or none of the hub.
+UNREACHABLE = {
+    "ChunkedEncodingError", "ConnectionError", "DecodingError", "InvalidSchema", "InvalidURL", "LocalEntryNotFoundError", "MissingSchema",
+    "OfflineModeIsEnabled", "Timeout", "TooManyRedirects", "TransportError",
+}  # fmt: skip
+# The same of its own, where there is nothing of that name, and what is said of it then.
+ABSENT = {
+    "HFValidationError": "it is no name on the Hugging Face hub",
+    "RepositoryNotFoundError": "the Hugging Face hub has no such model, or shows it only to those who may see it",
+    "EntryNotFoundError": f"the model of this name on the Hugging Face hub has no {FILE}",
+}
 
 
 def tokenizer_json(source: Any) -> Any:
@@ -48,15 +57,18 @@ def fetch(name: str, **options: Any) -> str:
             get_hf_file_metadata(hf_hub_url(name, FILE, revision=revision), token=token)
         path: str = hf_hub_download(repo_id=name, filename=FILE, **options)
         return path
-    except Exception as error:  # of the package that huggingface_hub asks by: requests, httpx, ...
-        if type(error).__name__ not in UNREACHABLE:
+    except Exception as error:
+        kinds = [kind.__name__ for kind in type(error).__mro__]
+        if not UNREACHABLE.isdisjoint(kinds):
+            why = f"the Hugging Face hub cannot be reached to look for such a model: {' '.join(str(error).split()) or kinds[0]}"
+        elif "GatedRepoError" not in kinds and not ABSENT.keys().isdisjoint(kinds):
+            why = next(ABSENT[kind] for kind in kinds if kind in ABSENT)
+        else:
             raise
-        raise FileNotFoundError(
-            f"{name}: no such file{meant(name)}, and the Hugging Face hub cannot be reached to look for such a model: {error}"
-        ) from None
+        raise FileNotFoundError(f"{name}: no such file{meant(name)}, and {why}") from error
 
 
 def meant(name: str) -> str:
     """What is said of a name that is like that of an encoding."""
     encoding = similar(name)
-    return "" if encoding is None else f" (did you mean {encoding}?)"
+    return "" if encoding is None or encoding == name else f" (did you mean {encoding}?)"

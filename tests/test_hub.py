@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -81,6 +82,59 @@ def test_without_a_network(fetched: list[tuple[str, str]], monkeypatch: pytest.M
     assert fetched == []
     monkeypatch.setattr(hub, "try_to_load_from_cache", lambda *_: "kept.json")  # then hf_hub_download has it, with or without a network
     assert Tokenizer.from_huggingface("Qwen/Qwen3-8B").encode("a") and fetched
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: Exception, name: str) -> str:
+    """What is said where asking for the model of a name raises this."""
+
+    def refused(url: str, *, token: str | None) -> None:
+        raise error
+
+    monkeypatch.setattr(sys.modules["huggingface_hub"], "get_hf_file_metadata", refused)
+    with pytest.raises(FileNotFoundError) as found:
+        Tokenizer.from_huggingface(name)
+    return str(found.value)
+
+
+@pytest.mark.parametrize("kind", ["ConnectTimeout", "ReadTimeout", "RemoteProtocolError", "TooManyRedirects", "UnsupportedProtocol", "ConnectError", "ProxyError"])
+def test_a_hub_that_does_not_answer_as_it_should(fetched: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    try:
+        httpx: Any = importlib.import_module("httpx")
+    except ImportError:
+        httpx = pytest.importorskip("httpx2", reason="neither httpx nor httpx2, one of which huggingface_hub asks by, is installed")
+    told = "x/y: no such file, and the Hugging Face hub cannot be reached to look for such a model: "
+    assert failing(monkeypatch, getattr(httpx, kind)("as\nit is"), "x/y") == f"{told}as it is"
+    assert failing(monkeypatch, getattr(httpx, kind)(""), "x/y") == f"{told}{kind}"
+    assert fetched == []
+
+
+@pytest.mark.parametrize("kind", ["ConnectTimeout", "ReadTimeout", "SSLError", "TooManyRedirects", "MissingSchema", "InvalidSchema"])
+def test_the_same_by_requests(fetched: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    requests = pytest.importorskip("requests", reason="requests, by which huggingface_hub asked before, is not installed")
+    told = "x/y: no such file, and the Hugging Face hub cannot be reached to look for such a model: why"
+    assert failing(monkeypatch, getattr(requests.exceptions, kind)("why"), "x/y") == told
+
+
+def test_what_the_hub_has_not(fetched: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    def error(*names: str) -> Exception:
+        kind: type = Exception
+        for name in names:
+            kind = type(name, (kind,), {})
+        made: Exception = kind("404 Client Error")
+        return made
+
+    absent = error("HfHubHTTPError", "RepositoryNotFoundError")
+    told = "and the Hugging Face hub has no such model, or shows it only to those who may see it"
+    assert failing(monkeypatch, absent, "notes") == f"notes: no such file, {told}"
+    assert failing(monkeypatch, absent, "cl100k") == f"cl100k: no such file (did you mean cl100k_base?), {told}"
+    assert failing(monkeypatch, absent, "gpt2") == f"gpt2: no such file, {told}"
+    assert failing(monkeypatch, error("EntryNotFoundError", "RemoteEntryNotFoundError"), "x/y") == (
+        "x/y: no such file, and the model of this name on the Hugging Face hub has no tokenizer.json"
+    )
+    assert failing(monkeypatch, error("HFValidationError"), "my--notes") == "my--notes: no such file, and it is no name on the Hugging Face hub"
+    for other in (error("RepositoryNotFoundError", "GatedRepoError"), error("HfHubHTTPError")):  # what the hub says then is to the point
+        with pytest.raises(type(other)):
+            failing(monkeypatch, other, "x/y")
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
