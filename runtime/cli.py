@@ -31,6 +31,10 @@ examples:
 """
 
 
+ENDING = (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))
+came: list[int] = []  # the signals that are to end this
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; the exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -52,34 +56,40 @@ def main(arguments: list[str] | None = None) -> int:
 
 def run() -> None:
     """Run the command and leave, whatever happens on the way, also while modules are imported: all but a few are by functions."""
-    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-        if signal.getsignal(number) is signal.SIG_DFL:  # under nohup it is ignored, and stays so
+    handled = ((signal.SIGINT, signal.default_int_handler), *((number, signal.SIG_DFL) for number in ENDING))
+    for number, usual in handled:
+        if signal.getsignal(number) is usual:  # under nohup it is ignored, and stays so
             signal.signal(number, leave)
     try:
         code = main()
-    except BrokenPipeError:  # the reader has seen enough
+    except BaseException as error:
+        code = code_of(error)
+    sys.exit(code)
+
+
+def code_of(error: BaseException) -> int:
+    """The exit code for what ended the command, which is said if it is a mistake; what is neither is raised again."""
+    if came:  # where it came while a module was imported, it may have become another error
         discard_output()
-        code = 0
-    except KeyboardInterrupt:
+        return 128 + came[0]
+    if isinstance(error, BrokenPipeError):  # the reader has seen enough
         discard_output()
-        code = 130
-    except Terminated as signalled:
+        return 0
+    if isinstance(error, KeyboardInterrupt):
         discard_output()
-        code = 128 + signalled.number
-    except MemoryError:
-        code = complain("out of memory")
-    except (ValueError, OSError) as error:  # PatternError, LimitError, VocabularyError and InputError are ValueErrors
+        return 130
+    if isinstance(error, MemoryError):
+        return complain("out of memory")
+    if isinstance(error, (ValueError, OSError)):  # PatternError, LimitError, VocabularyError and InputError are ValueErrors
         code = complain(error)
         if isinstance(error, OSError):  # if it was about writing, the interpreter would fail again at its end, with a code of its own
             discard_output()
-    sys.exit(code)
+        return code
+    raise error
 
 
 class Terminated(BaseException):
     """A signal to end came. It passes through what removes unfinished files."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
 
 
 def complain(error: Exception | str) -> int:
@@ -89,7 +99,8 @@ def complain(error: Exception | str) -> int:
 
 
 def leave(number: int, frame: object) -> None:
-    raise Terminated(number)
+    came.append(number)
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
 
 def discard_output() -> None:

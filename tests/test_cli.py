@@ -240,6 +240,28 @@ def test_ctrl_c_while_modules_are_imported() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("kind", ["RuntimeError", "ImportError", "SystemExit", "ValueError"])
+def test_a_signal_that_becomes_another_error(number: signal.Signals, kind: str) -> None:
+    """As in the body of a class, and in the import of numpy."""
+    program = f"""if True:
+        import signal, sys
+        class Interrupted:
+            def find_spec(self, name, path, target=None):
+                if name == "bitlex.commands":
+                    try:
+                        signal.raise_signal({int(number)})
+                    except BaseException as error:
+                        raise {kind}("a bad install") from error
+        sys.meta_path.insert(0, Interrupted())
+        from bitlex.cli import run
+        run()
+    """
+    done = subprocess.run([sys.executable, "-c", program, "families"], capture_output=True, timeout=60, check=False, preexec_fn=listen)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, b"", b"")
+
+
 def test_closed_standard_streams() -> None:
     done = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "families"], capture_output=True, text=True, timeout=60, check=False
