@@ -177,8 +177,8 @@ def test_an_unfinished_file_that_cannot_be_removed(tmp_path: Path, monkeypatch: 
     def refused(path: Any) -> None:
         raise PermissionError(13, "Permission denied", path)
 
+    monkeypatch.setattr(os, "unlink", refused)
     with pytest.raises(OSError, match="No space left"), whole_files(tmp_path / "a"):
-        monkeypatch.setattr(os, "unlink", refused)
         raise OSError(28, "No space left on device")
 
 
