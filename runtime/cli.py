@@ -43,8 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
 
         return lexers.generate(arguments[1:])
     options, unknown = parser().parse_known_args(arguments)
-    if "files" in options and not any(argument.startswith("-") for argument in unknown):  # files that stand behind options and other files
-        options.files += unknown
+    more = files_among(unknown) if "files" in options else None
+    if more is not None:
+        options.files += more
     elif unknown:  # the command's own usage helps, argparse would print that of all commands
         options.misused(f"unrecognized arguments: {' '.join(unknown)}")
     if sys.stdout is None:
@@ -52,6 +53,17 @@ def main(arguments: list[str] | None = None) -> int:
     done: int = options.run(options)
     sys.stdout.flush()
     return done
+
+
+def files_among(unknown: list[str]) -> list[str] | None:
+    """The files that stand behind options and other files, which argparse does not take; None if there is an option among them."""
+    before, behind = unknown, []
+    if "--" in unknown:
+        at = unknown.index("--")
+        before, behind = unknown[:at], unknown[at + 1 :]
+    if any(argument.startswith("-") and argument != "-" for argument in before):
+        return None
+    return before + behind
 
 
 def run() -> None:

@@ -739,6 +739,11 @@ def test_files_before_and_behind_options(folder: Path, ranks: tuple[str, ...]) -
     for name in "abc":
         (folder / name).write_text("hello")
     assert output("count", "a", *ranks, "b", "--quiet", "c") == output("count", *ranks, "a", "b", "c")
+    (folder / "-d").write_text("hello hello")
+    assert output("count", "a", *ranks, "-", input=b"hello") == output("count", *ranks, "a", "-", input=b"hello")
+    assert output("count", "a", *ranks, "b", "-", "--", "-d", "-", input=b"") == output("count", *ranks, "--", "a", "b", "-", "-d", "-", input=b"")
+    assert output("count", "a", *ranks, "--") == output("count", *ranks, "a")
+    assert "unrecognized arguments: --no -- b" in refusal("count", "a", *ranks, "--no", "--", "b", code=2)
     assert "unrecognized arguments: b --no" in refusal("count", "a", *ranks, "b", "--no", code=2)
     assert "unrecognized arguments: b" in refusal("show", "a", *ranks, "b", code=2)
 
