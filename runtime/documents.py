@@ -162,14 +162,20 @@ def each(source: Source, one: Callable[[Any], Any], many: Callable[[list[Any]], 
             raise
 
     working: Future[Result] | None = None
+    alone = False
     with ThreadPoolExecutor(1) as reading_goes_on:
         for batch in batches(source):
             if working is not None:
                 yield working.result()
                 working = None
-            if batch:
-                working = reading_goes_on.submit(work, batch)
-            else:
+            if batch and not alone:
+                try:
+                    working = reading_goes_on.submit(work, batch)
+                except RuntimeError:  # the system has no thread left for us
+                    alone = True
+            if batch and alone:
+                yield work(batch)
+            elif not batch:
                 yield None
         if working is not None:
             yield working.result()

@@ -108,6 +108,20 @@ def test_the_next_batch_is_read_while_one_is_worked_on(monkeypatch: pytest.Monke
     assert list(each(Watched("made"), str, many)) == [["a", "b"], ["c", "d"], ["e"]]
 
 
+def test_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under a limit of processes: each batch is worked on here, once."""
+
+    def refused(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(documents, "BATCH", 2)
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    worked: list[list[str]] = []
+    found = each(Made(["ab", "cd", None, "e"]), len, lambda texts: worked.append(texts) or len(texts))
+    assert list(found) == [1, 1, None, 1]
+    assert worked == [["ab"], ["cd"], ["e"]]
+
+
 def test_all_comes_out_before_a_source_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     for result in each(Made(["a", "b", None, "c", None, None]), str, list):
