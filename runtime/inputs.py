@@ -74,8 +74,15 @@ def find(arguments: Iterable[str]) -> list[Found]:
             files = {path for path in glob.iglob(argument, recursive=True) if not os.path.isdir(path)} | set(closed_folders(argument))
             if not files:
                 raise InputError(f"{argument}: no file matches")
-            found.extend(Found(path, os.path.relpath(path, root)) for path in sorted(files))
+            found.extend(Found(path, below(path, root)) for path in sorted(files))
     return found
+
+
+def below(path: str, root: str) -> str:
+    """Where a file lies in a folder, as if it were in there: a glob may lead out of it again, by "..", and outputs must not follow."""
+    parts = PurePath(os.path.relpath(path, root)).parts
+    inside = [part for part in parts if part != os.pardir]
+    return os.path.join(*inside) if inside else os.curdir
 
 
 def closed_folders(pattern: str) -> Iterator[str]:

@@ -73,6 +73,16 @@ def test_globs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         find(["*.csv"])
 
 
+def test_a_glob_that_leads_out_of_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("in/sub/a.txt", "b.txt", "other/c.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    monkeypatch.chdir(tmp_path)
+    assert find(["in/*/../../b.txt"]) == [Found("in/sub/../../b.txt", "b.txt")]
+    assert find(["in/*/../sub/a.txt"]) == [Found("in/sub/../sub/a.txt", os.path.join("sub", "a.txt"))]
+    assert find(["in/*/../../o*/c.txt"]) == [Found("in/sub/../../other/c.txt", os.path.join("other", "c.txt"))]
+
+
 def test_folders_that_a_glob_may_not_look_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a/1.txt", "b/2.txt", "b/deep/3.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
