@@ -117,8 +117,12 @@ def test_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(documents, "BATCH", 2)
     monkeypatch.setattr(threading.Thread, "start", refused)
     worked: list[list[str]] = []
-    found = each(Made(["ab", "cd", None, "e"]), len, lambda texts: worked.append(texts) or len(texts))
-    assert list(found) == [1, 1, None, 1]
+
+    def work(texts: list[str]) -> int:
+        worked.append(texts)
+        return len(texts)
+
+    assert list(each(Made(["ab", "cd", None, "e"]), len, work)) == [1, 1, None, 1]
     assert worked == [["ab"], ["cd"], ["e"]]
 
 
