@@ -1,7 +1,7 @@
 """Files of ids: what `outputs` writes in, arrays of ids out, a document at a time or some ids at a time.
 
     for part in IdFile("ids.npy").parts():
-        ...                            # Part(ids=array([15339, 1917]), at=0, document=0, last=True)
+        ...                            # Part(ids=array([15339, 1917]), at=0, document=0, last=True); None: no more is waiting
 
 Arrays are mapped into memory, lines are read one by one. Invariant: the parts of a document, joined, are its ids; a part has at most
 2 to the 20 of them, so that memory does not grow with the file (a line is read whole). What is no such file is an InputError. Rejected:
@@ -60,8 +60,8 @@ class IdFile:
         line = f"line {document + 1}, " if self.format in ("jsonl", "txt") else ""
         return f"{self.path}: {line}ids[{at}]"
 
-    def parts(self) -> Iterator[Part]:
-        """All ids, in order."""
+    def parts(self) -> Iterator[Part | None]:
+        """All ids, in order; None whenever there are no more for the moment, in a pipe that is still open."""
         try:
             yield from self.of_lines() if self.format in ("jsonl", "txt") else self.of_array()
         except OSError as error:
@@ -131,15 +131,21 @@ class IdFile:
             raise InputError(f"{path}: no index: it does not rise from 0")
         return index
 
-    def of_lines(self) -> Iterator[Part]:
+    def of_lines(self) -> Iterator[Part | None]:
+        for first, lines in self.source.lines():
+            for number, data in enumerate(lines, first):
+                yield from self.of_line(number, data)
+            if not lines:
+                yield None
+
+    def of_line(self, number: int, data: bytes) -> Iterator[Part]:
         import numpy
 
-        for number, data in (line for first, lines in self.source.lines() for line in enumerate(lines, first)):
-            if self.format == "jsonl" and not data.strip():  # as where texts are read
-                continue
-            ids = self.of_json(number, data) if self.format == "jsonl" else self.of_digits(number, data)
-            for at in range(0, max(len(ids), 1), MOST):
-                yield Part(numpy.array(ids[at : at + MOST], numpy.int64), at, number - 1, at + MOST >= len(ids))
+        if self.format == "jsonl" and not data.strip():  # as where texts are read
+            return
+        ids = self.of_json(number, data) if self.format == "jsonl" else self.of_digits(number, data)
+        for at in range(0, max(len(ids), 1), MOST):
+            yield Part(numpy.array(ids[at : at + MOST], numpy.int64), at, number - 1, at + MOST >= len(ids))
 
     def of_digits(self, number: int, data: bytes) -> list[int]:
         words = data.split()

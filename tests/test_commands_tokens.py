@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -457,6 +458,24 @@ def test_lines_are_done_as_they_come(ranks: tuple[str, ...], form: str) -> None:
             process.stdin.write(b'"%s"\n' % line if form == "jsonl" else line + b"\n")
             process.stdin.flush()
             assert process.stdout.readline() == {b"hello": b"259\n", b"12": b"268\n"}[line]
+        process.stdin.close()
+        assert process.stdout.read() == b""
+        assert process.wait(60) == 0
+
+
+@POSIX
+@pytest.mark.parametrize("format", ["bytes", "jsonl"])
+@pytest.mark.parametrize("form", ["txt", "jsonl"])
+def test_ids_are_decoded_as_they_come(ranks: tuple[str, ...], form: str, format: str) -> None:
+    command = [*COMMAND, "decode", *ranks, "--input", form, "--format", format]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for ids in (b"259", b"268", b"259"):
+            process.stdin.write(b"[%b]\n" % ids if form == "jsonl" else ids + b"\n")
+            process.stdin.flush()
+            text = {b"259": b"hello", b"268": b"12"}[ids]
+            expected = text if format == "bytes" else b'{"text": "%b"}\n' % text
+            assert select.select([process.stdout], [], [], 60)[0] and process.stdout.read(len(expected)) == expected
         process.stdin.close()
         assert process.stdout.read() == b""
         assert process.wait(60) == 0

@@ -42,6 +42,7 @@ def left(folder: Path) -> list[str]:
 def read(path: Path, **options: Any) -> list[list[int]]:
     found: dict[int, list[int]] = {}
     for part in IdFile(str(path), **options).parts():
+        assert part is not None
         assert len(found.get(part.document, [])) == part.at
         found.setdefault(part.document, []).extend(part.ids.tolist())
     return list(found.values())

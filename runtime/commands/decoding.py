@@ -74,7 +74,11 @@ def run_decode(options: argparse.Namespace) -> int:
 def write(files: list[IdFile], chosen: Tokenizer, options: argparse.Namespace, output: BinaryIO) -> None:
     for file in files:
         waiting = b""
-        for part, data in decoded(file, chosen, options.skip_special):
+        for found in decoded(file, chosen, options.skip_special):
+            if found is None:
+                output.flush()
+                continue
+            part, data = found
             if options.format == "bytes":
                 output.write(data)
                 continue
@@ -84,9 +88,12 @@ def write(files: list[IdFile], chosen: Tokenizer, options: argparse.Namespace, o
                 waiting = b""
 
 
-def decoded(file: IdFile, chosen: Tokenizer, skip_special: bool) -> Iterator[tuple[Part, bytes]]:
-    """Each part of a file, and its bytes."""
+def decoded(file: IdFile, chosen: Tokenizer, skip_special: bool) -> Iterator[tuple[Part, bytes] | None]:
+    """Each part of a file, and its bytes; None: no more is there for the moment."""
     for part in file.parts():
+        if part is None:
+            yield None
+            continue
         ids: Any = part.ids
         try:
             yield part, chosen.decode_bytes(ids, skip_special_tokens=skip_special)
