@@ -66,14 +66,25 @@ def main(arguments: list[str] | None = None, prog: str = "python -m generator") 
     """Run the command line; the exit code: 0, or 1 if something is out of date or wrong."""
     options = parser(prog).parse_args(arguments)
     try:
-        return run(options)
+        if sys.stdout is None:
+            raise OSError("standard output is closed")
+        code = run(options)
+        sys.stdout.flush()
+        return code
     except BrokenPipeError:  # whoever read our output has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return 0
     except (PatternError, LimitError, ValueError, ImportError, OSError) as error:
         told = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
         print(f"error: {told}", file=sys.stderr)
+        if isinstance(error, OSError):  # if it was about writing, the interpreter would fail again at its end, with a code of its own
+            discard_output()
         return 1
+
+
+def discard_output() -> None:
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run(options: argparse.Namespace) -> int:

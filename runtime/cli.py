@@ -84,6 +84,12 @@ def code_of(error: BaseException) -> int:
     if came:  # where it came while a module was imported, it may have become another error
         discard_output()
         return 128 + came[0]
+    if isinstance(error, SystemExit):  # argparse has said what was asked for, or what is wrong
+        try:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except OSError as unsaid:
+            error = unsaid
     if isinstance(error, BrokenPipeError):  # the reader has seen enough
         discard_output()
         return 0

@@ -283,6 +283,30 @@ def test_a_full_disk_is_reported(file: Path, full_disk: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([*CL100K, "FILE", "FILE", "FILE"], "bitlex: No space left on device\n"), (["--help"], "bitlex: No space left on device\n"),
+        (["--version"], "bitlex: No space left on device\n"), (["split", "--help"], "bitlex: No space left on device\n"),
+        (["families"], "bitlex: No space left on device\n"), (["generate", "--help"], "bitlex: No space left on device\n"),
+        (["generate", "--show", "tree", "gpt2"], "error: [Errno 28] No space left on device\n"),
+    ],
+)  # fmt: skip
+def test_a_full_disk_is_reported_once(file: Path, full_disk: Path, arguments: list[str], told: str) -> None:
+    command = [*COMMAND, *(str(file) if argument == "FILE" else argument for argument in arguments)]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}  # under which argparse itself fails, and says nothing
+    with open(full_disk, "wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False, env=env)
+    assert (done.returncode, done.stderr) == (1, told)
+
+
+def test_generate_without_standard_output() -> None:
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "generate", "--show", "tree", "gpt2"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "error: standard output is closed\n")
+
+
 def test_generate_writes_a_lexer(tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     output("generate", "--pattern", r"\w+|\W", "--name", "mine", "--out", str(tmp_path))

@@ -74,11 +74,10 @@ def run_split(options: argparse.Namespace) -> int:
         try:
             with opened(name) as file:
                 data = mapped(file)
-                write(chunks(options.format, data, splitter._machine.iterate(data)))
-        except BrokenPipeError:
-            raise
         except OSError as error:  # the other files may still be there
             code = complain(error)
+            continue
+        write(chunks(options.format, data, splitter._machine.iterate(data)))
     return code
 
 
