@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def run() -> None:
     for number, usual in handled:
         if signal.getsignal(number) is usual:  # under nohup it is ignored, and stays so
             signal.signal(number, leave)
+    if isinstance(sys.stdout, TextIOWrapper):  # texts are UTF-8, in whatever language the rest of the system is
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         code = main()
     except BaseException as error:

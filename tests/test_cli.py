@@ -18,6 +18,7 @@ import pytest
 
 import bitlex
 from bitlex.cli import main
+from small_tokenizers import huggingface
 from terminals import shown_to_the_end
 
 COMMAND = [sys.executable, "-m", "bitlex"]
@@ -238,6 +239,17 @@ def test_ctrl_c_while_modules_are_imported() -> None:
     """
     done = subprocess.run([sys.executable, "-c", program, "families"], capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8", "utf-16"])
+def test_output_is_utf8_wherever_it_goes(encoding: str, tmp_path: Path) -> None:
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = bitlex_command("same", "\u00f6", "\u4e2d", env=env)
+    assert (done.returncode, done.stderr) == (1, b"") and "'\u00f6'" in done.stdout.decode()
+    assert "\u4e2d" in output("generate", "--show", "tree", "--pattern", "\u4e2d+", env=env)
+    path = huggingface(tmp_path)
+    path.write_text(path.read_text(encoding="utf-8").replace("</s>", "\uff5cend\uff5c"), encoding="utf-8")
+    assert json.loads(output("vocab", str(path), "--json", env=env))["special_tokens"]["\uff5cend\uff5c"] == 261
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
