@@ -35,7 +35,7 @@ int bitlex_py_destination_begin(Destination *d, PyObject *given, uint32_t highes
         PyErr_Format(PyExc_TypeError, "expected an array of integers to write token ids to, got %.200s", Py_TYPE(given)->tp_name);
         return -1;
     }
-    if (PyObject_GetBuffer(given, &d->view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) return -1; /* writable or not: who is told why may be helped */
+    if (bitlex_py_buffer(given, &d->view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) return -1; /* writable or not: who is told why may be helped */
     if (bitlex_py_read_format(&d->view, &is_signed, &is_other) < 0 || !is_alike(&d->view, is_other, is_signed, highest)) {
         bitlex_py_destination_end(d);
         return -1;
@@ -97,7 +97,7 @@ int bitlex_py_hold_offsets(Py_buffer *view, PyObject *given, int pairs)
         PyErr_Format(PyExc_TypeError, "expected an array of int64 to write offsets to, got %.200s", Py_TYPE(given)->tp_name);
         return -1;
     }
-    if (PyObject_GetBuffer(given, view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) return -1;
+    if (bitlex_py_buffer(given, view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) return -1;
     format = view->format ? view->format : "B";
     if (*format == '@' || *format == '=' || *format == (PY_LITTLE_ENDIAN ? '<' : '>')) format++;
     fits = view->itemsize == 8 && format[0] != 0 && strchr("lqn", format[0]) != NULL && format[1] == 0;

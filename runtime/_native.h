@@ -108,6 +108,8 @@ const char *bitlex_py_tier_name(const Machine *self);
 
 /* --- _text.c --- */
 
+/* PyObject_GetBuffer, but that what has no buffer of numbers or bytes is a TypeError, whatever its type raises. */
+int bitlex_py_buffer(PyObject *given, Py_buffer *view, int flags);
 int bitlex_py_text_begin(Text *t, const bitlex_machine *machine, PyObject *text);
 void bitlex_py_text_end(Text *t);
 

@@ -94,6 +94,10 @@ static int read_buffer(Source *s, PyObject *source)
         PyErr_Format(PyExc_TypeError, "expected token ids in one row, got an array of %d dimensions", view->ndim);
         return -1;
     }
+    if (view->strides == NULL) { /* a date of numpy, which says that it is a row of bytes */
+        PyErr_SetString(PyExc_TypeError, "expected a sequence of ints or an array of integers");
+        return -1;
+    }
     if (is_other) return read_sequence(s, source);
     s->data = view->buf;
     s->count = (size_t)view->shape[0];
@@ -111,7 +115,7 @@ int bitlex_py_source_begin(Source *s, PyObject *ids)
         return -1;
     }
     if (!PyObject_CheckBuffer(ids)) return read_sequence(s, ids);
-    if (PyObject_GetBuffer(ids, &s->view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) return -1;
+    if (bitlex_py_buffer(ids, &s->view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) return -1;
     failed = read_buffer(s, ids);
     if (failed) bitlex_py_source_end(s);
     return failed;

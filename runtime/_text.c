@@ -49,6 +49,16 @@ void bitlex_py_text_end(Text *t)
     PyBuffer_Release(&t->view); /* does nothing when there is none */
 }
 
+int bitlex_py_buffer(PyObject *given, Py_buffer *view, int flags)
+{
+    if (PyObject_GetBuffer(given, view, flags) == 0) return 0;
+    if (PyErr_ExceptionMatches(PyExc_ValueError)) { /* of an array of dates, whose items have no format */
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "%.200s has items of a type that cannot be read", Py_TYPE(given)->tp_name);
+    }
+    return -1;
+}
+
 int bitlex_py_text_begin(Text *t, const bitlex_machine *machine, PyObject *text)
 {
     t->string = NULL;
@@ -81,7 +91,7 @@ int bitlex_py_text_begin(Text *t, const bitlex_machine *machine, PyObject *text)
         PyErr_Format(PyExc_TypeError, "expected str or a bytes-like object, got %.200s", Py_TYPE(text)->tp_name);
         return -1;
     }
-    if (PyObject_GetBuffer(text, &t->view, PyBUF_RECORDS_RO) < 0) return -1; /* with gaps, of which not every type says the same */
+    if (bitlex_py_buffer(text, &t->view, PyBUF_RECORDS_RO) < 0) return -1; /* with gaps, of which not every type says the same */
     if (t->view.itemsize != 1) {
         PyErr_Format(PyExc_TypeError, "expected str or a bytes-like object, got %.200s with items of %zd bytes",
                      Py_TYPE(text)->tp_name, t->view.itemsize);

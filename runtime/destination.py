@@ -88,7 +88,7 @@ class OffsetDestination(Destination):
 def view_of(given: Any, what: str) -> memoryview:
     try:
         return memoryview(given)
-    except TypeError:
+    except (TypeError, ValueError):  # the latter of an array of dates
         raise TypeError(f"expected an array of {what}, got {type(given).__name__}") from None
 
 

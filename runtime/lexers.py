@@ -333,6 +333,8 @@ def texts_of(texts: Iterable[Any]) -> Iterable[Any]:
             memoryview(texts)  # type: ignore[arg-type]
         except TypeError:
             return texts
+        except ValueError:  # an array of dates, which are no texts
+            pass
     raise TypeError(f"expected a list of texts, got one {type(texts).__name__}")
 
 
@@ -344,6 +346,8 @@ def readable(text: Any) -> Any:
         view = memoryview(text)
     except TypeError:
         raise TypeError(f"expected str or a bytes-like object, got {type(text).__name__}") from None
+    except ValueError:
+        raise TypeError(f"{type(text).__name__} has items of a type that cannot be read") from None
     if view.itemsize != 1:
         raise TypeError(f"expected str or a bytes-like object, got {type(text).__name__} with items of {view.itemsize} bytes")
     if not view.c_contiguous:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy
 import pytest
 
 import bitlex
@@ -88,6 +89,27 @@ def test_what_is_no_int_among_ids_is_named_by_its_place(item: Any, tier: str) ->
     with pytest.raises(TypeError) as raised:
         tokenizer.decode_batch([[1], [1, 2, item]])
     assert str(raised.value) == f"batch[1]: {message}"
+
+
+def test_dates_are_no_texts_and_no_ids(tier: str) -> None:
+    """Of an array of dates numpy has no buffer; of one date it has one that is not as it says, which was read where it is not."""
+    tokenizer = bitlex.train("aa", 257)
+    dates = numpy.array(["2020-02-02"], "datetime64[D]")
+    calls: list[Any] = [
+        tokenizer.encode, tokenizer.count, tokenizer.encode_batch, lambda one: tokenizer.encode_batch([one]), tokenizer.stream().feed,
+        lambda one: tokenizer.encode_into("a", one), lambda one: tokenizer.stream(into=one), tokenizer.lexer.split, tokenizer.lexer.stream().feed,
+        lambda one: tokenizer.lexer.stream(spans=True, into=one),
+    ]  # fmt: skip
+    decoding: list[Any] = [
+        tokenizer.decode, tokenizer.decode_bytes, tokenizer.decode_batch, lambda one: tokenizer.decode_batch([one]), tokenizer.decode_with_offsets,
+        tokenizer.decode_stream().feed,
+    ]  # fmt: skip
+    for call in (*calls, *decoding):
+        with pytest.raises(TypeError):
+            call(dates)
+    for call in decoding:
+        with pytest.raises(TypeError):
+            call(dates[0])
 
 
 def test_a_tokenizer_to_be_extended_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
