@@ -119,6 +119,26 @@ def test_other_kinds_of_choices(allowed: Any, disallowed: Any) -> None:
     alike("encode_batch", [text], allowed_special=allowed, disallowed_special=disallowed)
 
 
+@pytest.mark.parametrize("allowed", [{"<|a|>", "\ud800"}, {"\ud83d\udc4d"}, frozenset({"\udfff"}), {5}, {"<|a|>", b"a"}])
+def test_allowed_tokens_that_are_no_text(allowed: Any) -> None:
+    for text in ("ab", "<|a|>", "<|endoftext|>"):  # a disallowed token in the text comes first
+        for method in ("encode", "encode_to_numpy", "encode_with_unstable"):
+            alike(method, text, allowed_special=allowed)
+            alike(method, text, allowed_special=allowed, disallowed_special=())
+        alike("encode_batch", ["ab", text], allowed_special=allowed)
+    alike("encode_batch", [], allowed_special=allowed)
+
+
+@pytest.mark.parametrize("threads", [2.0, 0.5, np.float64(2.5), np.int64(2), True, None, float("inf"), 1 << 70, 0.0, -0.5, "2", []], ids=repr)
+def test_numbers_of_threads(threads: Any) -> None:
+    for method, batch in (("encode_batch", ["a"]), ("encode_ordinary_batch", ["a"]), ("decode_batch", [[1]]), ("decode_bytes_batch", [[1]])):
+        alike(method, batch, num_threads=threads)
+        alike(method, [], num_threads=threads)
+    choices: list[Any] = [None, 5, [], "ab"]
+    for disallowed in choices:
+        alike("encode_batch", ["ab"], disallowed_special=disallowed)
+
+
 def test_none_and_iterators_are_choices_too() -> None:
     for text in ("ab", "a<|a|>"):
         for method in ("encode", "encode_to_numpy"):
@@ -147,6 +167,12 @@ def test_single_tokens(token: Any) -> None:
 def test_bytes_that_are_not_utf_8(data: bytes) -> None:
     alike("_encode_bytes", data)
     alike("_encode_single_piece", data or b"a")
+
+
+@pytest.mark.parametrize("data", ["hello", None, bytearray(b"he"), memoryview(b"he"), (104,), [104], 5, b"he", np.array([104], "uint8")])
+def test_what_are_no_bytes(data: Any) -> None:
+    alike("_encode_bytes", data)
+    alike("_encode_single_piece", data)
 
 
 # --- ids ------------------------------------------------------------------------------------------------------------------------
@@ -192,6 +218,17 @@ def test_what_are_no_ids(ids: Any) -> None:
     for method in ("decode_batch", "decode_bytes_batch"):
         alike(method, [ids])
         alike(method, [[1]], num_threads=0)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [iter, set, dict.fromkeys, lambda ids: (one for one in ids), bytes, bytearray, lambda ids: memoryview(bytes(ids)), np.array,
+     lambda ids: np.array(ids, object), lambda ids: np.array(ids, float), lambda ids: dict.fromkeys(ids).keys(), lambda ids: np.array([ids])],
+)  # fmt: skip
+def test_what_are_no_sequences_of_ids(made: Any) -> None:
+    for method in ("decode", "decode_bytes", "decode_batch", "decode_bytes_batch"):
+        outcomes = [outcome(one, method, [made([104, 101])] if "batch" in method else made([104, 101])) for one in (OURS, THEIRS)]
+        assert outcomes[0] == outcomes[1]
 
 
 @pytest.mark.parametrize("number", [0, 256, 999, 1000, 1002, -1, 1 << 32, 1.0, "a", None, True])
@@ -270,6 +307,33 @@ def test_what_is_refused(change: dict[str, Any], message: str) -> None:
         ours.Encoding("refused", **{"pat_str": "a", "mergeable_ranks": {b"a": 0}, "special_tokens": {}} | change)
 
 
+@pytest.mark.parametrize("change", [
+    {"special_tokens": {"<e>": np.int64(256)}}, {"special_tokens": {"<e>": np.int64(-1)}}, {"special_tokens": {"<e>": -1}},
+    {"special_tokens": {"<e>": 1 << 32}}, {"special_tokens": {"<e>": 256.0}}, {"special_tokens": {b"e": 256}}, {"special_tokens": {5: 256}},
+    {"special_tokens": {"\ud800": 256}}, {"special_tokens": [("<e>", 256)]}, {"special_tokens": None}, {"pat_str": None}, {"pat_str": b"a"},
+    {"pat_str": 5}, {"pat_str": []}, {"pat_str": "\ud800"}, {"pat_str": "\ud83d\ude00"}, {"mergeable_ranks": {b"a": 0, b"<": -1}},
+    {"mergeable_ranks": {b"a": 0, b"<": 1 << 32}}, {"mergeable_ranks": {b"a": 0, b"<": np.int64(-1)}}, {"mergeable_ranks": {}},
+    {"mergeable_ranks": []}, {"mergeable_ranks": {b"a": np.int64(0), b"<": np.int64(5)}}, {"mergeable_ranks": {b"a": 0, b"<": 1.0}},
+], ids=ascii)  # fmt: skip
+def test_what_an_encoding_is_made_of(change: dict[str, Any]) -> None:
+    made: dict[str, Any] = {"pat_str": "a|<", "mergeable_ranks": {b"a": 0, b"<": 1}, "special_tokens": {}} | change
+    kinds: list[Any] = []
+    for kind in (ours.Encoding, tiktoken.Encoding):
+        try:
+            one = kind("made", **made)
+            ids = one.encode("a<e>a", allowed_special="all")
+            kinds.append((one.n_vocab, ids, list(map(type, ids)), one.special_tokens_set, one.decode(ids)))
+        except Exception as error:
+            kinds.append(type(error))
+    assert kinds[0] == kinds[1]
+
+
+def test_a_tokenizer_of_an_encoding_with_numbers_of_numpy() -> None:
+    special = {"<e>": np.int64(256)}
+    theirs = tiktoken.Encoding("made", pat_str="a|b", mergeable_ranks={b"a": 0, b"b": 1}, special_tokens=special)  # type: ignore[arg-type]
+    assert Tokenizer.from_tiktoken(theirs).encode("a<e>", allowed_special="all") == [0, 256]
+
+
 def test_matches_only() -> None:
     """What the pattern leaves unmatched is dropped."""
     made: dict[str, Any] = {"pat_str": "[a-c]+", "mergeable_ranks": RANKS, "special_tokens": SPECIAL}
@@ -283,6 +347,36 @@ def test_copies() -> None:
     for made in (pickle.loads(pickle.dumps(OURS)), copy.deepcopy(OURS), copy.copy(OURS)):
         same_facts(made, THEIRS)
         assert made.encode("hello <|a|>", allowed_special="all") == THEIRS.encode("hello <|a|>", allowed_special="all")
+
+
+class Extended(ours.Encoding):
+    """One as people make it of tiktoken's."""
+
+    def first(self, text: str) -> int:
+        return self.encode(text)[0]
+
+
+class ExtendedTheirs(tiktoken.Encoding):  # type: ignore[misc]
+    """The same of the original."""
+
+
+class Marked(ours.Encoding):
+    """One that says what is kept of it."""
+
+    def __getstate__(self) -> object:
+        return {"name": f"{self.name}+", "pat_str": "a", "mergeable_ranks": {b"a": 0}, "special_tokens": {}}
+
+
+def test_copies_of_a_subclass() -> None:
+    mine, theirs = Extended("mine", **MADE), ExtendedTheirs("mine", **MADE)
+    for make in (copy.copy, copy.deepcopy, *(lambda one, at=at: pickle.loads(pickle.dumps(one, at)) for at in range(2, 6))):
+        assert type(make(theirs)) is ExtendedTheirs
+        made = make(mine)
+        assert type(made) is Extended and made is not mine and made.first("hello") == mine.first("hello")
+        same_facts(made, mine)
+    for at in range(2):
+        assert type(pickle.loads(pickle.dumps(mine, at))) is Extended
+    assert copy.copy(Marked("marked", **MADE)).name == "marked+"
 
 
 def test_a_tokenizer_of_an_encoding() -> None:

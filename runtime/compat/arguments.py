@@ -1,11 +1,11 @@
-"""What Hugging Face tokenizers takes as an argument: a value in, the same as Python's own type has it out, or what tokenizers raises.
+"""What tokenizers and tiktoken take as an argument: a value in, the same as Python's own type has it out, or what these raise.
 
     flag(numpy.True_)                   # True; 1 and None are a TypeError
     text("a")                           # "a"; one that has no UTF-8 is a UnicodeEncodeError
     natural(numpy.int64(5))             # 5; -1 is an OverflowError
     sequential((1, 2))                    # (1, 2); an iterator, a set or a dict is a TypeError
 
-Invariant: taken is what the binding of tokenizers 0.23.3 takes, whatever a function would do with anything else. Rejected: taking
+Invariant: taken is what the bindings of tokenizers 0.23.3 and tiktoken 0.14.0 take, whatever a function would do with anything else. Rejected: taking
 whatever has a truth value, or can be iterated over (a wrong argument would go unseen here, and raise there).
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-__all__ = ["flag", "natural", "naturals", "sequential", "text", "typed"]
+__all__ = ["flag", "listed", "natural", "naturals", "sequential", "text", "typed"]
 
 
 def flag(value: Any) -> bool:
@@ -45,6 +45,13 @@ def natural(number: Any, bits: int = 64) -> int:
 def naturals(source: Any) -> list[int]:
     """Ids: numbers of 32 bits."""
     return [natural(number, 32) for number in sequential(source)]
+
+
+def listed(ids: Any) -> Any:
+    """Ids as bitlex takes them: a list, a tuple or an array of integers as it is; of any other sequence, a list."""
+    if isinstance(ids, (list, tuple)) or (type(ids).__name__ == "ndarray" and ids.ndim == 1 and ids.dtype.kind in "iu"):
+        return ids
+    return list(sequential(ids))
 
 
 def sequential(source: Any) -> Any:

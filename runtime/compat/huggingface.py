@@ -26,7 +26,7 @@ from ..tokenizer import Tokenizer as Bitlex
 from ..vocabularies.huggingface import read_huggingface
 from ..vocabularies.json_fields import Fields, parse_json
 from .added_token import AddedToken, token_of
-from .arguments import flag, natural, sequential, text, typed
+from .arguments import flag, listed, natural, sequential, text, typed
 from .completion import Steps
 from .components import Component, as_json, component
 from .decode_stream import DecodeStream
@@ -294,10 +294,3 @@ def restore(data: str, encode_special_tokens: bool) -> Tokenizer:
     made = Tokenizer.from_str(data)
     made.encode_special_tokens = encode_special_tokens
     return made
-
-
-def listed(ids: Any) -> Any:
-    """Ids as bitlex takes them: a list, a tuple or an array of integers as it is; of any other sequence, a list."""
-    if isinstance(ids, (list, tuple)) or (type(ids).__name__ == "ndarray" and ids.ndim == 1 and ids.dtype.kind in "iu"):
-        return ids
-    return list(sequential(ids))

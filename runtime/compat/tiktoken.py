@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from .tiktoken_encoding import Encoding, restore
+from .tiktoken_encoding import Encoding
 
 if TYPE_CHECKING:
     import os
@@ -89,7 +89,9 @@ def installed(name: str) -> Encoding | None:
         found = tiktoken.get_encoding(name) if tiktoken else None
     except (ImportError, OSError, ValueError):
         return None
-    return found and restore(found.name, found._pat_str, found._mergeable_ranks, found._special_tokens)
+    if not found:
+        return None
+    return Encoding(found.name, pat_str=found._pat_str, mergeable_ranks=found._mergeable_ranks, special_tokens=found._special_tokens)
 
 
 def original() -> Any:

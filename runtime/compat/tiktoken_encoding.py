@@ -14,7 +14,8 @@ from collections.abc import Collection, Sequence, Set
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from .tiktoken_errors import checked, refuse, refuse_alike, refuse_numbers, workers
+from .arguments import listed, typed
+from .tiktoken_errors import checked, refuse, refuse_alike, refuse_numbers, refuse_parts, workers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
     from .unstable import Unstable
 
-__all__ = ["Encoding", "restore"]
+__all__ = ["Encoding"]
 
 NONE: Set[str] = frozenset()
 
@@ -43,6 +44,7 @@ class Encoding:
                 "explicit_n_vocab is not how many tokens there are"
             )
             assert self.max_token_value == explicit_n_vocab - 1, "explicit_n_vocab is not the highest id and one"
+        refuse_parts(mergeable_ranks, special_tokens, pat_str)
         refuse_alike(special_tokens)
         from ..tokenizer import Tokenizer
 
@@ -114,7 +116,9 @@ class Encoding:
     ) -> list[list[int]]:  # fmt: skip
         """The ids of many texts, by up to so many threads as there are cores."""
         texts = [checked(one) for one in text]
-        allowed, refused = self._special(allowed_special, disallowed_special)
+        if not isinstance(disallowed_special, str):
+            disallowed_special = frozenset(disallowed_special)  # None is nothing to `encode`, and an error here
+        allowed, refused = self._special(allowed_special, disallowed_special, texts)
         threads = workers(num_threads)
         if refused <= self._special_tokens.keys():
             try:
@@ -128,8 +132,8 @@ class Encoding:
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> tuple[list[int], list[list[int]]]:  # fmt: skip
         """The ids that stay whatever text follows, and the sequences of ids with which the text may go on."""
-        allowed, refused = self._special(allowed_special, disallowed_special)
-        refuse(checked(text), refused)
+        allowed, refused = self._special(allowed_special, disallowed_special, [checked(text)])
+        refuse(text, refused)
         text.encode()
         return self._unstable.complete(text, allowed)
 
@@ -149,10 +153,11 @@ class Encoding:
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
         """The bytes of ids; KeyError for an id that is none."""
+        ids = listed(tokens)
         try:
-            return self._tokenizer.decode_bytes(tokens)
+            return self._tokenizer.decode_bytes(ids)
         except KeyError:
-            refuse_numbers(tokens)
+            refuse_numbers(ids)
             raise
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
@@ -209,50 +214,62 @@ class Encoding:
         """The highest id and one."""
         return self.max_token_value + 1
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> object:
+        return {
+            "name": self.name, "pat_str": self._pat_str, "mergeable_ranks": self._mergeable_ranks, "special_tokens": self._special_tokens,
+        }  # fmt: skip
+
+    def __setstate__(self, value: Any) -> None:
+        self.__init__(**value)  # type: ignore[misc]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """One that has a name by that; any other, also of a class made of this one, by what it was made of."""
         from .tiktoken import get_encoding, known
 
         if known.get(self.name) is self:
             return get_encoding, (self.name,)
-        return restore, (self.name, self._pat_str, self._mergeable_ranks, self._special_tokens)
+        return super().__reduce_ex__(max(protocol, 2))
 
     # --- inside ---
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         """The ids of a text that is not cut."""
-        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
+        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else typed(text_or_bytes, bytes)
         return self._unstable.merging.encode_piece(data)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
         """The ids of bytes, which may be no UTF-8."""
-        return self._unstable.encode_bytes(text)
+        return self._unstable.encode_bytes(typed(text, bytes))
 
-    def _special(self, allowed: Any, disallowed: Any) -> tuple[Set[str], Set[str]]:
-        """The special tokens that are allowed, and the texts that are an error."""
+    def _special(self, allowed: Any, disallowed: Any, texts: Sequence[str]) -> tuple[Set[str], Set[str]]:
+        """The special tokens that are allowed, and what is an error in these texts, which comes before what is wrong with allowed ones."""
         if isinstance(allowed, str) and allowed == "all":
             allowed = self.special_tokens_set
-        if not isinstance(allowed, (set, frozenset)) or not all(isinstance(one, str) for one in allowed):
+        if not isinstance(allowed, (set, frozenset)):
             raise TypeError("allowed_special is 'all' or a set of str")
         if isinstance(disallowed, str) and disallowed == "all":
             disallowed = self.special_tokens_set - allowed
-        return self.special_tokens_set.intersection(allowed), frozenset(disallowed or ())
+        refused = frozenset(disallowed or ())
+        unknown = allowed - self.special_tokens_set
+        if unknown:
+            for text in texts:
+                refuse(text, refused)
+                for one in unknown:
+                    checked(one).encode()
+        return self.special_tokens_set.intersection(allowed), refused
 
     def _encoded(self, encode: Any, text: str, allowed_special: Any, disallowed_special: Any) -> Any:
         """What `encode` makes of a text, or the error that tiktoken raises."""
         if allowed_special is NONE and isinstance(disallowed_special, str) and disallowed_special == "all":
             allowed, refused = None, None  # its own convention, which is this one
         else:
-            allowed, refused = self._special(allowed_special, disallowed_special)
+            allowed, refused = self._special(allowed_special, disallowed_special, [text])
         if refused is None or refused <= self._special_tokens.keys():
             try:
                 return encode(text, allowed_special=allowed, disallowed_special=refused)
             except ValueError:
                 pass  # whether tiktoken would mind is found out below: it looks into surrogates as they are
         if refused is None:
-            allowed, refused = self._special(allowed_special, disallowed_special)
+            allowed, refused = self._special(allowed_special, disallowed_special, [text])
         refuse(text, refused)
         return encode(text, allowed_special=allowed, disallowed_special=())
-
-
-def restore(name: str, pattern: str, ranks: dict[bytes, int], special: dict[str, int]) -> Encoding:
-    return Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)

@@ -8,13 +8,15 @@ that tiktoken takes but where its result hangs on the order of a hash table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from math import ceil
 from typing import NoReturn
 
 from ..lexers import cores
 from ..vocabulary import VocabularyError
+from .arguments import natural, text, typed
 
-__all__ = ["checked", "refuse", "refuse_alike", "refuse_numbers", "workers"]
+__all__ = ["checked", "refuse", "refuse_alike", "refuse_numbers", "refuse_parts", "workers"]
 
 
 def checked(text: str) -> str:
@@ -23,12 +25,12 @@ def checked(text: str) -> str:
     return text
 
 
-def workers(threads: int | None) -> int:
+def workers(threads: float | None) -> int:
     if threads is None:  # as many as ThreadPoolExecutor has then
         return cores()
     if threads <= 0:
         raise ValueError(f"num_threads is {threads}, not positive")
-    return min(threads, cores())
+    return cores() if threads >= cores() else ceil(threads)
 
 
 def refuse(text: str, disallowed: Iterable[str]) -> None:
@@ -51,6 +53,15 @@ def refuse_numbers(tokens: Iterable[int]) -> None:
     for number in tokens:
         if not 0 <= number < 1 << 32:
             raise OverflowError(f"{number} is no token id, which has 32 bits")
+
+
+def refuse_parts(ranks: Mapping[bytes, int], special: Mapping[str, int], pattern: str) -> None:
+    """What an encoding cannot be made of: numbers that are no ids of 32 bits, special tokens and patterns that are no str with UTF-8."""
+    refuse_numbers((min(ranks.values()), max(ranks.values())))
+    for content, number in typed(special, dict).items():
+        text(content)
+        natural(number, 32)
+    text(pattern)
 
 
 def refuse_alike(special: Iterable[str]) -> None:

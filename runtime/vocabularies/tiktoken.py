@@ -17,6 +17,7 @@ import hashlib
 import re
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
+from operator import index
 from typing import Any
 
 from ..catalogue import canonical_name
@@ -74,7 +75,7 @@ def of_encoding(encoding: Any, name: str | None = None) -> Description:
     lines = [b2a_base64(token, newline=False) + b" %d\n" % rank for token, rank in sorted(ranks.items(), key=lambda item: item[1])]
     digest = hashlib.sha256(b"".join(lines)).hexdigest()
     known = chosen(published(digest), encoding.name)
-    special = dict(encoding._special_tokens)
+    special = {content: int(index(number)) for content, number in encoding._special_tokens.items()}  # tiktoken takes numpy's, too
     spelled = known.spelled if known and known.special == special else {}
     where = f"Encoding {encoding.name!r}"
     return describe(ranks, where, digest, name=name or encoding.name, pattern=encoding._pat_str, special=special, spelled=spelled)
