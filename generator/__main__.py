@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None, prog: str = "python -m generator") 
         return 0
     except (PatternError, LimitError, ValueError, ImportError, OSError) as error:
         told = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
-        print(f"error: {told}", file=sys.stderr)
+        print(f"error: {str(told).replace('Limits(seconds=...)', '--seconds')}", file=sys.stderr)
         if isinstance(error, OSError):  # if it was about writing, the interpreter would fail again at its end, with a code of its own
             discard_output()
         return 1

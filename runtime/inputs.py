@@ -245,7 +245,7 @@ class Source:
 
     def of_objects(self, number: int, lines: list[bytes]) -> Iterator[Document]:
         """The documents of lines that have any."""
-        from .json_rows import JSONDecodeError, json_of
+        from .json_rows import JSONDecodeError, json_of, mistake
 
         if number == 1 and lines:
             lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
@@ -255,7 +255,7 @@ class Source:
             try:
                 value = json_of(data)
             except JSONDecodeError as error:
-                raise self.error(at, f"not JSON: {error.msg}, at character {error.pos + 1}") from None
+                raise self.error(at, f"not JSON: {mistake(error)}") from None
             except UnicodeDecodeError as error:
                 raise self.error(at, not_utf8(error)) from None
             except RecursionError as error:
@@ -269,6 +269,8 @@ class Source:
             raise self.error(0, "Parquet needs pyarrow: pip install 'bitlex[files]'") from None
         if self.path == STANDARD_INPUT:
             raise self.error(0, "Parquet is read from a file, not from standard input")
+        if may_wait(self.path) and not os.path.isdir(self.path):
+            raise self.error(0, "Parquet is read from a file, not from a pipe or a device")
         if PurePath(self.path).suffix in COMPRESSED:
             raise self.error(0, "Parquet is not read out of a compressed file; decompress it first")
         try:

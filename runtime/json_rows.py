@@ -16,7 +16,7 @@ from functools import cache
 from json import JSONDecodeError
 from typing import Any
 
-__all__ = ["JSONDecodeError", "json_of"]
+__all__ = ["JSONDecodeError", "json_of", "mistake"]
 
 
 @cache
@@ -44,6 +44,12 @@ def json_of(row: bytes) -> Any:
         raise
     except ValueError:
         return json.loads(text, parse_int=number)  # slower, so only then
+
+
+def mistake(error: JSONDecodeError) -> str:
+    """What is wrong with a row, and where in it, counted in characters from 1 on."""
+    what = error.msg.removesuffix(" (decode using utf-8-sig)").removesuffix(" at")  # what module json says is of its own arguments, and ends so
+    return f"{what}, at character {error.pos + 1}"
 
 
 def number(digits: str) -> int | float:

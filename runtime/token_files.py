@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .decompression import COMPRESSED
 from .inputs import BYTE_ORDER_MARK, STANDARD_INPUT, InputError, Source
-from .json_rows import json_of
+from .json_rows import JSONDecodeError, json_of, mistake
 from .outputs import NUMBERS, index_of
 
 if TYPE_CHECKING:
@@ -158,7 +158,8 @@ class IdFile:
         try:
             value = json_of(data.removeprefix(BYTE_ORDER_MARK) if number == 1 else data)
         except (ValueError, RecursionError) as error:
-            raise self.source.error(number, f"not JSON: {error}") from None
+            told = mistake(error) if isinstance(error, JSONDecodeError) else error
+            raise self.source.error(number, f"not JSON: {told}") from None
         if isinstance(value, dict):
             value = value.get(self.field)
         if not isinstance(value, list) or not all(type(one) is int and 0 <= one < 1 << 32 for one in value):

@@ -329,6 +329,8 @@ def test_generate_writes_a_lexer(tmp_path: Path) -> None:
 
 
 def test_generate_says_what_is_wrong(tmp_path: Path) -> None:
+    done = bitlex_command("generate", "--seconds", "0.001", "--show", "dfa", "--pattern", r"\p{L}{1,300}|\w{1,200}\s+")
+    assert (done.returncode, done.stderr) == (1, b"error: compiling this pattern took more than 0.001 seconds; raise the limit with --seconds\n")
     assert output("generate", "--help").startswith("usage: bitlex generate ")
     done = bitlex_command("generate", "--pattern", "a", "--name", "class", "--out", str(tmp_path))
     assert (done.returncode, done.stderr) == (1, b"error: --name 'class' is a keyword of Python, which cannot be imported\n")

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from bitlex import inputs, json_rows, opening
 from bitlex.decompression import COMPRESSED, decompressed
 from bitlex.inputs import Document, Found, InputError, Source, find, form_of
+from bitlex.token_files import IdFile
 from peaks import SAYS_ITS_PEAK, peak
 from small_tokenizers import SPECIAL, rank_file
 
@@ -226,6 +227,21 @@ def test_rows_are_read_alike_with_orjson_and_without(row: Any, ascii: bool, at: 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none") == "FILE: No such file or directory"
     assert refusal(tmp_path) == "FILE: Is a directory"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b'["caf\xc3\xa9 \x01"]', "Invalid control character, at character 8"), (b'{"a": "b', "Unterminated string starting, at character 7"),
+        (b"\xef\xbb\xbf{}", "Unexpected UTF-8 BOM, at character 1"), (b"[1,", "Expecting value, at character 4"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_json_and_where(tmp_path: Path, line: bytes, told: str) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b'"x"\n' + line)
+    assert refusal(tmp_path / "a.jsonl") == f"FILE: line 2: not JSON: {told}"
+    (tmp_path / "a.jsonl").write_bytes(b"[1]\n" + line)
+    with pytest.raises(InputError, match=f": line 2: not JSON: {told}$"):
+        list(IdFile(str(tmp_path / "a.jsonl")).parts())
 
 
 def test_parquet(tmp_path: Path) -> None:

@@ -55,9 +55,13 @@ def which_tokenizer(to: argparse.ArgumentParser, *, positional: bool = False) ->
 
 def named(given: str) -> tuple[str, int]:
     """A special token and its id, for argparse."""
+    from ..vocabulary import MOST_IDS
+
     name, _, number = given.rpartition("=")
     if not name or not number.isdecimal():
         raise argparse.ArgumentTypeError(f"not NAME=ID: {given!r}")
+    if len(number.lstrip("0")) > 7 or int(number) >= MOST_IDS:
+        raise argparse.ArgumentTypeError(f"{given!r}: an id may be up to {MOST_IDS - 1:,}")
     return name, int(number)
 
 
@@ -134,15 +138,15 @@ def special(options: argparse.Namespace, chosen: Tokenizer) -> dict[str, Any]:
         return {}
     for name in options.allow_special:
         if name != "all":
-            special_id("--allow-special", name, chosen)
+            special_id("--allow-special", name, options, chosen)
     if "all" in options.allow_special:
         return {"allowed_special": "all"}
     return {"allowed_special": options.allow_special}
 
 
-def special_id(option: str, name: str, chosen: Tokenizer) -> int:
+def special_id(option: str, name: str, options: argparse.Namespace, chosen: Tokenizer) -> int:
     if name not in chosen.special_tokens:
-        raise ValueError(f"{option}: {name!r} is no special token of {chosen.name}; 'bitlex vocab' lists them")
+        raise ValueError(f"{option}: {name!r} is no special token of {options.tokenizer}; 'bitlex vocab' lists them")
     return chosen.special_tokens[name]
 
 
@@ -150,7 +154,7 @@ def around(options: argparse.Namespace, chosen: Tokenizer) -> Around:
     """The ids to put before and behind each document."""
     before, behind = (chosen.description.prefix, chosen.description.suffix) if options.add_special_tokens else ((), ())
     if options.append is not None:
-        behind = (*behind, special_id("--append", options.append, chosen))
+        behind = (*behind, special_id("--append", options.append, options, chosen))
     return Around(before, behind)
 
 

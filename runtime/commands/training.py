@@ -142,7 +142,13 @@ def refuse_format(options: argparse.Namespace, asked: dict[str, Any]) -> None:
     if format is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            contents(train("", options.vocab_size, **asked).description, options.output, format)
+            try:
+                contents(train("", options.vocab_size, **asked).description, options.output, format)
+            except ValueError as error:
+                if options.extend is None:
+                    raise
+                other = "; give -o a name that says another format"  # the pattern is that of what is extended
+                raise ValueError(str(error).replace("; train with a pattern compiled for it", other)) from None
 
 
 def refuse_places(options: argparse.Namespace) -> None:
