@@ -29,6 +29,8 @@ from .split import BEHAVIORS
 
 OUT = Path(__file__).parent.parent / "generated"
 DIFF_LINES = 60
+OWN = {"name": "custom", "unicode": "16.0", "dialect": "fancy", "behavior": "isolated", "invert": False}  # of --pattern, where nothing is said
+GRAPHS = ("nfa", "dfa", "machine", "bimachine")
 EXAMPLES = """\
 what is written:
   OUT/python   NAME.py, the tables, and scan.py, what runs them: scan.Machine(**NAME.TABLES).split(text)
@@ -50,13 +52,13 @@ def parser(prog: str) -> argparse.ArgumentParser:
     found.add_argument("--all", action="store_true", help="every family of the catalogue; the default when nothing is named")
     found.add_argument("--check", action="store_true", help="write nothing; exit 1 and show a short diff if a file is out of date")
     found.add_argument("--show", choices=STAGES, metavar="STAGE", help=f"print a stage instead of writing: {', '.join(STAGES)}")
-    found.add_argument("--dot", action="store_true", help="with --show: Graphviz instead of text (nfa, dfa, machine, bimachine)")
+    found.add_argument("--dot", action="store_true", help=f"with --show: Graphviz instead of text ({', '.join(GRAPHS)})")
     found.add_argument("--pattern", help="a pattern of your own instead of a family")
-    found.add_argument("--name", default="custom", help="its name, an identifier (default: %(default)s)")
-    found.add_argument("--unicode", default="16.0", choices=VERSIONS, help="its Unicode version (default: %(default)s)")
-    found.add_argument("--dialect", default="fancy", choices=sorted(DIALECTS), help="its regex engine (default: %(default)s)")
-    found.add_argument("--behavior", default="isolated", choices=BEHAVIORS, help="what becomes of a match (default: %(default)s)")
-    found.add_argument("--invert", action="store_true", help="swap matches and what lies between them")
+    found.add_argument("--name", help=f"its name, an identifier (default: {OWN['name']})")
+    found.add_argument("--unicode", choices=VERSIONS, help=f"its Unicode version (default: {OWN['unicode']})")
+    found.add_argument("--dialect", choices=sorted(DIALECTS), help=f"its regex engine (default: {OWN['dialect']})")
+    found.add_argument("--behavior", choices=BEHAVIORS, help=f"what becomes of a match (default: {OWN['behavior']})")
+    found.add_argument("--invert", action="store_const", const=True, help="swap matches and what lies between them")
     found.add_argument("--out", type=Path, help="folder to write to (default of 'python -m generator': generated/ beside it)")
     found.add_argument("--seconds", type=float, default=60.0, help="give up on a pattern after so long (default: %(default)s)")
     return found
@@ -64,7 +66,12 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None, prog: str = "python -m generator") -> int:
     """Run the command line; the exit code: 0, or 1 if something is out of date or wrong."""
-    options = parser(prog).parse_args(arguments)
+    known = parser(prog)
+    options = known.parse_args(arguments)
+    misused = misuse(options)
+    if misused is not None:
+        known.error(misused)
+    vars(options).update({name: default for name, default in OWN.items() if getattr(options, name) is None})
     try:
         if sys.stdout is None:
             raise OSError("standard output is closed")
@@ -80,6 +87,20 @@ def main(arguments: list[str] | None = None, prog: str = "python -m generator") 
         if isinstance(error, OSError):  # if it was about writing, the interpreter would fail again at its end, with a code of its own
             discard_output()
         return 1
+
+
+def misuse(options: argparse.Namespace) -> str | None:
+    """What is given and would go for nothing, if anything is."""
+    own = next((name for name in OWN if getattr(options, name) is not None), None)
+    if own is not None and options.pattern is None:
+        return f"--{own} goes with --pattern"
+    if options.dot and options.show not in GRAPHS:
+        return f"--dot goes with --show {', '.join(GRAPHS[:-1])} or {GRAPHS[-1]}"
+    if options.show and (options.check or options.out is not None):
+        return f"--show writes nothing, and goes without {'--check' if options.check else '--out'}"
+    if options.all and options.families:
+        return "--all goes without families"
+    return None
 
 
 def discard_output() -> None:
@@ -98,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
     if options.show:
         if options.pattern is None and not options.families:
             raise ValueError("--show needs a family or --pattern")
-        programs = [custom(options)] if options.pattern is not None else [compile_family(family(name)) for name in names]
+        programs = [custom(options)] if options.pattern is not None else [compile_family(family(name), limits(options)) for name in names]
         for program in programs:
             print(show(program, options.show, dot=options.dot))
         return 0
@@ -107,7 +128,11 @@ def run(options: argparse.Namespace) -> int:
 
 def custom(options: argparse.Namespace) -> Program:
     return compile_pattern(options.pattern, unicode=options.unicode, dialect=options.dialect, behavior=options.behavior,
-                           invert=options.invert, name=options.name, limits=Limits(seconds=options.seconds))  # fmt: skip
+                           invert=options.invert, name=options.name, limits=limits(options))  # fmt: skip
+
+
+def limits(options: argparse.Namespace) -> Limits:
+    return Limits(seconds=options.seconds)
 
 
 def write(options: argparse.Namespace, names: list[str]) -> int:
@@ -127,7 +152,7 @@ def write(options: argparse.Namespace, names: list[str]) -> int:
         warn(program)
     else:
         for name in names:
-            program = compile_family(family(name), Limits(seconds=options.seconds))
+            program = compile_family(family(name), limits(options))
             files |= emit(program, family(name))
             warn(program)
         files |= emit_catalogue(families())

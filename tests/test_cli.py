@@ -312,6 +312,33 @@ def test_a_full_disk_is_reported_once(file: Path, full_disk: Path, arguments: li
     assert (done.returncode, done.stderr) == (1, told)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--behavior", "removed", "--out", "gg", "gpt2"], "--behavior goes with --pattern"),
+        (["--invert", "--out", "gg"], "--invert goes with --pattern"), (["--name", "mine", "--show", "tree", "gpt2"], "--name goes with --pattern"),
+        (["--unicode", "16.0", "--show", "tree", "gpt2"], "--unicode goes with --pattern"),
+        (["--dialect", "fancy", "--check"], "--dialect goes with --pattern"),
+        (["--dot", "--show", "tree", "gpt2"], "--dot goes with --show nfa, dfa, machine or bimachine"),
+        (["--dot", "--out", "gg", "gpt2"], "--dot goes with --show nfa, dfa, machine or bimachine"),
+        (["--show", "tree", "gpt2", "--out", "gg"], "--show writes nothing, and goes without --out"),
+        (["--show", "tree", "gpt2", "--check"], "--show writes nothing, and goes without --check"),
+        (["--all", "gpt2", "--out", "gg"], "--all goes without families"),
+    ],
+)  # fmt: skip
+def test_generate_refuses_what_does_not_apply(tmp_path: Path, arguments: list[str], told: str) -> None:
+    done = bitlex_command("generate", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().splitlines()[-1] == f"bitlex generate: error: {told}"
+    assert not list(tmp_path.iterdir())
+
+
+def test_generate_takes_what_applies() -> None:
+    assert "removed inverted" in output("generate", "--show", "tree", "--pattern", "a", "--behavior", "removed", "--invert")
+    assert "digraph" in output("generate", "--show", "nfa", "--dot", "gpt2")
+    assert "took more than 1e-09 seconds" in bitlex_command("generate", "--show", "dfa", "gpt2", "--seconds", "1e-9").stderr.decode()
+
+
 def test_generate_without_standard_output() -> None:
     done = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "generate", "--show", "tree", "gpt2"], capture_output=True, text=True, timeout=60, check=False
