@@ -412,6 +412,34 @@ def test_models() -> None:
         ours.encoding_for_model("nonsense")
 
 
+@pytest.mark.parametrize("name", [["a"], {}, 5, None, b"a", ("a",)], ids=repr)
+def test_what_is_no_name_of_a_model(name: Any) -> None:
+    outcomes = [outcome(one, "encoding_name_for_model", name) for one in (ours, tiktoken)]
+    assert outcomes[0] == outcomes[1]
+
+
+def test_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that people import from, and tables to which they add."""
+    from bitlex.compat.tiktoken.core import Encoding, raise_disallowed_special_token
+    from bitlex.compat.tiktoken.model import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING
+    from bitlex.compat.tiktoken.registry import ENCODINGS
+
+    assert ours.__version__ == tiktoken.__version__
+    assert MODEL_TO_ENCODING == tiktoken.model.MODEL_TO_ENCODING
+    assert list(MODEL_PREFIX_TO_ENCODING.items()) == list(tiktoken.model.MODEL_PREFIX_TO_ENCODING.items())
+    assert Encoding is ours.Encoding is ours.core.Encoding
+    for refuse in (raise_disallowed_special_token, tiktoken.core.raise_disallowed_special_token):
+        with pytest.raises(ValueError, match=r"<\|a\|>"):
+            refuse("<|a|>")
+    for module in ("core", "model", "registry"):
+        mine, theirs = getattr(ours, module), getattr(tiktoken, module)
+        assert set(mine.__all__) <= set(dir(theirs))
+    monkeypatch.setitem(ENCODINGS, "mine", OURS)
+    monkeypatch.setitem(MODEL_TO_ENCODING, "my-model", "mine")
+    monkeypatch.setitem(MODEL_PREFIX_TO_ENCODING, "my-prefix-", "mine")
+    assert ours.encoding_for_model("my-model") is ours.encoding_for_model("my-prefix-x") is ours.get_encoding("mine") is OURS
+
+
 def test_names_of_encodings() -> None:
     assert list(FILES) == list(tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS)
     assert ours.list_encoding_names() == tiktoken.list_encoding_names()
@@ -426,8 +454,8 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for variable in ("BITLEX_VOCABULARY", "DATA_GYM_CACHE_DIR"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(ours, "known", {})
-    monkeypatch.setattr(ours, "installed", lambda name: None)
+    monkeypatch.setattr(ours.registry, "ENCODINGS", {})
+    monkeypatch.setattr(ours.registry, "installed", lambda name: None)
     monkeypatch.setattr("urllib.request.urlopen", offline)
     return tmp_path
 
@@ -506,7 +534,7 @@ def test_a_download_that_is_another_file(nowhere: Path, monkeypatch: pytest.Monk
 
 
 def test_encodings_of_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ours, "known", {})
+    monkeypatch.setattr(ours.registry, "ENCODINGS", {})
     monkeypatch.setattr(tiktoken, "get_encoding", lambda name: THEIRS)
     made = ours.get_encoding("small")
     assert type(made) is ours.Encoding and ours.get_encoding("small") is made
@@ -587,7 +615,7 @@ def test_published(published: tuple[Any, Any]) -> None:
 
 
 def test_one_object_for_all_threads(vocabularies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ours, "known", {})
+    monkeypatch.setattr(ours.registry, "ENCODINGS", {})
     monkeypatch.setenv("BITLEX_VOCABULARY", str(vocabularies))
     found: list[Any] = []
     threads = [threading.Thread(target=lambda: found.append(ours.get_encoding("r50k_base"))) for _ in range(8)]
@@ -606,5 +634,5 @@ def test_the_cache_of_tiktoken(vocabularies: Path, nowhere: Path, monkeypatch: p
     monkeypatch.setattr(tiktoken.load, "read_file", offline)
     assert tiktoken.load.read_file_cached(URL.format("r50k_base"), R50K) == data
     monkeypatch.setattr("urllib.request.urlopen", offline)
-    monkeypatch.setattr(ours, "known", {})
+    monkeypatch.setattr(ours.registry, "ENCODINGS", {})
     assert ours.get_encoding("r50k_base").encode("hello world") == [31373, 995]

@@ -224,9 +224,9 @@ class Encoding:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """One that has a name by that; any other, also of a class made of this one, by what it was made of."""
-        from .tiktoken import get_encoding, known
+        from .tiktoken.registry import ENCODINGS, get_encoding
 
-        if known.get(self.name) is self:
+        if ENCODINGS.get(self.name) is self:
             return get_encoding, (self.name,)
         return super().__reduce_ex__(max(protocol, 2))
 

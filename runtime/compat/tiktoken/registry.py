@@ -1,12 +1,11 @@
-"""tiktoken 0.14 over bitlex: the same functions, the same Encoding, the same ids and exceptions.
+"""What tiktoken.registry has: the name of an encoding in, the Encoding out.
 
-    from bitlex.compat import tiktoken
-    encoding = tiktoken.encoding_for_model("gpt-4o")            # or get_encoding("cl100k_base")
-    encoding.encode("hello world"); encoding.decode([24912, 2375])
+    get_encoding("cl100k_base")                 # the same object every time; it is in ENCODINGS then
+    list_encoding_names()                       # ["gpt2", "r50k_base", ...]
 
 Ranks come from the disk, else from an installed tiktoken, else from where OpenAI publishes them (rank_files.py); encodings that
-plugins add to an installed tiktoken are found through it. Invariant: every public function is there, and an encoding is loaded once.
-Beyond tiktoken, ids may be arrays. Rejected: guessing the encoding of a model whose name is not known.
+plugins add to an installed tiktoken are found through it. Invariant: an encoding is loaded once. Rejected: ENCODING_CONSTRUCTORS, which
+hold all ranks as a dict (a tokenizer is made of the file itself in a tenth of the time).
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from .tiktoken_encoding import Encoding
+from ..tiktoken_encoding import Encoding
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
+__all__ = ["ENCODINGS", "get_encoding", "list_encoding_names"]
 
-known: dict[str, Encoding] = {}
+ENCODINGS: dict[str, Encoding] = {}
 lock = threading.RLock()
 
 
@@ -33,29 +32,14 @@ def get_encoding(encoding_name: str, *, file: str | os.PathLike[str] | None = No
     if not isinstance(encoding_name, str):
         raise ValueError(f"an encoding is named by a str, not by {type(encoding_name).__name__}")
     with lock:
-        if encoding_name not in known:
-            known[encoding_name] = load(encoding_name, file)
-        return known[encoding_name]
-
-
-def encoding_name_for_model(model_name: str) -> str:
-    """The name of the encoding that a model uses; KeyError if that is not known."""
-    from .openai import encoding_of
-
-    found = encoding_of(model_name)
-    if found is None:
-        raise KeyError(f"which encoding {model_name} uses is not known; name the encoding itself, by get_encoding")
-    return found
-
-
-def encoding_for_model(model_name: str) -> Encoding:
-    """The encoding that a model uses; KeyError if that is not known."""
-    return get_encoding(encoding_name_for_model(model_name))
+        if encoding_name not in ENCODINGS:
+            ENCODINGS[encoding_name] = load(encoding_name, file)
+        return ENCODINGS[encoding_name]
 
 
 def list_encoding_names() -> list[str]:
     """The names of all encodings: those of OpenAI, and those that plugins give to an installed tiktoken."""
-    from .openai import FILES
+    from ..openai import FILES
 
     tiktoken = original()
     return list(dict.fromkeys([*FILES, *(tiktoken.list_encoding_names() if tiktoken else ())]))
@@ -63,10 +47,10 @@ def list_encoding_names() -> list[str]:
 
 def load(name: str, file: str | os.PathLike[str] | None) -> Encoding:
     """An encoding by name, from wherever its ranks are."""
-    from ..tokenizer import Tokenizer
-    from ..vocabularies import read
-    from .openai import FILES
-    from .rank_files import fetched, on_disk, read_published
+    from ...tokenizer import Tokenizer
+    from ...vocabularies import read
+    from ..openai import FILES
+    from ..rank_files import fetched, on_disk, read_published
 
     if name not in FILES:
         found = installed(name)
@@ -95,7 +79,7 @@ def installed(name: str) -> Encoding | None:
 
 
 def original() -> Any:
-    """The package tiktoken; None if it is not installed, or this module stands in its place."""
+    """The package tiktoken; None if it is not installed, or this one stands in its place."""
     try:
         import tiktoken
     except ImportError:
