@@ -10,7 +10,8 @@
 
 A part is a str, or UTF-8 in anything bytes-like, all parts of a text the same; bytes may be cut inside a character. A PieceStream
 holds the text of the piece at hand, a SpanStream no text, but places: bitlex_stream.h says what its state is, 256 bytes. Invariant: what
-comes out of all parts together is what the whole text gives. Whatever raises an exception ends the text: `reset` begins another.
+comes out of all parts together is what the whole text gives. A TypeError changes nothing, and the text goes on; after a ValueError, which is
+about the text, `reset` begins another.
 Rejected: an object for each piece with its offsets, as in `lexers.py`.
 """
 
