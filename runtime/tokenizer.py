@@ -437,7 +437,7 @@ class Tokenizer:
         """
         from .token_streams import DecodeStream
 
-        return DecodeStream(self, errors, bool(skip_special_tokens))
+        return DecodeStream(self, known_errors(errors), bool(skip_special_tokens))
 
     def encode_files(
         self, paths: Iterable[str], *, input: str | None = None, field: str = "text", allowed_special: Special | None = None,
@@ -489,7 +489,7 @@ class Tokenizer:
 
         An id that is none is a KeyError that says which and where.
         """
-        return self._encoder.decode_text(ids, errors, skip_special_tokens)
+        return self._encoder.decode_text(ids, known_errors(errors), skip_special_tokens)
 
     def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False) -> bytes:
         """The bytes of ids."""
@@ -499,7 +499,7 @@ class Tokenizer:
         self, batch: Iterable[Ids], *, errors: str = "replace", skip_special_tokens: bool = False, threads: int = 0
     ) -> list[str]:
         """`[tokenizer.decode(ids) for ids in batch]`, on all cores."""
-        return self._encoder.decode_batch(batch, errors, workers_of(threads), skip_special_tokens)
+        return self._encoder.decode_batch(batch, known_errors(errors), workers_of(threads), skip_special_tokens)
 
     def decode_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """The text of ids, and the character in which each token starts. Bytes that are not UTF-8 are a UnicodeDecodeError."""
@@ -678,7 +678,9 @@ class Tokenizer:
         import numpy
 
         wanted = numpy.dtype(dtype)
-        if wanted.kind not in "ui" or numpy.iinfo(wanted).max < self.vocabulary_size - 1:
+        if wanted.kind not in "ui":
+            raise ValueError(f"dtype is {wanted}; it may be one of integers")
+        if numpy.iinfo(wanted).max < self.vocabulary_size - 1:
             raise ValueError(f"ids up to {self.vocabulary_size - 1} do not fit {wanted}")
         return ids.astype(wanted)
 
@@ -692,6 +694,14 @@ def each(texts: Iterable[Any], encode: Callable[[Any], Any]) -> list[Any]:
         except (TypeError, ValueError, BufferError) as error:
             raise type(error)(f"texts[{at}]: {error}") from None
     return done
+
+
+def known_errors(errors: str) -> str:
+    if not isinstance(errors, str):
+        raise TypeError(f"errors is {errors!r}; it may be a str, such as 'replace', 'strict' or 'ignore'")
+    if "\0" in errors:
+        raise ValueError(f"errors is {errors!r}, which has a null character")
+    return errors
 
 
 def refuse_name(path: Any) -> None:

@@ -774,6 +774,11 @@ def test_what_are_no_tokens(tokens: Any) -> None:
     assert pair[0].get_vocab() == pair[1].get_vocab()
 
 
+def test_a_list_of_str_is_one_of_tokens() -> None:
+    names: list[str] = ["<new>"]  # which mypy takes
+    assert ours.Tokenizer.from_str(json.dumps(KINDS["plain"])).add_tokens(names) == 1
+
+
 def test_a_special_token_stays_one() -> None:
     pair = both("template")
     for one, kind in zip(pair, (ours.AddedToken, tokenizers.AddedToken), strict=True):

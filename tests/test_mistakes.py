@@ -112,6 +112,26 @@ def test_dates_are_no_texts_and_no_ids(tier: str) -> None:
             call(dates[0])
 
 
+def test_what_errors_may_be(tier: str) -> None:
+    tokenizer = bitlex.train("aa", 257)
+    calls: list[Any] = [
+        lambda errors: tokenizer.decode([200], errors=errors), lambda errors: tokenizer.decode_batch([[200]], errors=errors),
+        lambda errors: tokenizer.decode_stream(errors=errors),
+    ]  # fmt: skip
+    for call in calls:
+        for wrong in (None, 5, b"strict"):
+            with pytest.raises(TypeError, match=r"^errors is (None|5|b'strict'); it may be a str"):
+                call(wrong)
+        with pytest.raises(ValueError, match="null"):
+            call("replace\0x")
+
+
+def test_a_dtype_of_no_integers(tier: str) -> None:
+    for dtype in (float, "M8[D]", object, bool):
+        with pytest.raises(ValueError, match=r"it may be one of integers$"):
+            bitlex.train("aa", 257).encode_to_numpy("a", dtype=dtype)
+
+
 def test_a_tokenizer_to_be_extended_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 

@@ -176,7 +176,7 @@ def test_dtypes(trained: tuple[Tokenizer, tiktoken.Encoding]) -> None:
         found = ours.encode_to_numpy("the thing", dtype=dtype)
         assert found.dtype == np.dtype(dtype) and found.tolist() == expected
     for narrow in (np.uint8, np.int8, np.float64, bool):
-        with pytest.raises(ValueError, match=r"^ids up to 288 do not fit "):
+        with pytest.raises(ValueError, match=r"^ids up to 288 do not fit u?int8$|^dtype is (float64|bool); it may be one of integers$"):
             ours.encode_to_numpy("the thing", dtype=narrow)
     for threads in (-1, -5):
         with pytest.raises(ValueError, match=rf"^threads is {threads}; it may be 0"):

@@ -171,15 +171,15 @@ class Tokenizer:
         """The added tokens by id."""
         return {number: token_of(token, False) for number, token in sorted(self._tokens.added.items())}
 
-    def add_tokens(self, tokens: list[str | AddedToken]) -> int:
+    def add_tokens(self, tokens: Sequence[str | AddedToken]) -> int:
         """Add tokens, or change their flags; how many are new, or changed."""
         return self._add(tokens, False)
 
-    def add_special_tokens(self, tokens: list[str | AddedToken]) -> int:
+    def add_special_tokens(self, tokens: Sequence[str | AddedToken]) -> int:
         """Add tokens that are left out when ids are decoded."""
         return self._add(tokens, True)
 
-    def _add(self, tokens: list[str | AddedToken], special: bool) -> int:
+    def _add(self, tokens: Sequence[str | AddedToken], special: bool) -> int:
         if not isinstance(tokens, list):
             raise TypeError(f"expected a list of str or AddedToken, got {type(tokens).__name__}")
         found, count = self._tokens.plus(tokens, special)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ..tokenizer import Tokenizer
+    from ..tokenizer import Ids, Tokenizer
     from .unstable import Unstable
 
 __all__ = ["Encoding"]
@@ -151,7 +151,7 @@ class Encoding:
 
     # --- ids ---
 
-    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+    def decode_bytes(self, tokens: Ids) -> bytes:
         """The bytes of ids; KeyError for an id that is none."""
         ids = listed(tokens)
         try:
@@ -160,7 +160,7 @@ class Encoding:
             refuse_numbers(ids)
             raise
 
-    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+    def decode(self, tokens: Ids, errors: str = "replace") -> str:
         """The text of ids. `errors`: what becomes of bytes that are not UTF-8, as in bytes.decode."""
         return self.decode_bytes(tokens).decode("utf-8", errors)
 
@@ -168,22 +168,22 @@ class Encoding:
         """The bytes of one id; KeyError if it is none."""
         return self.decode_bytes([token])
 
-    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
+    def decode_tokens_bytes(self, tokens: Ids) -> list[bytes]:
         """The bytes of each id."""
         return [self.decode_single_token_bytes(token) for token in tokens]
 
-    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+    def decode_with_offsets(self, tokens: Ids) -> tuple[str, list[int]]:
         """The text of ids, and the character in which each token starts. Bytes that are not UTF-8 are a UnicodeDecodeError."""
         ids = list(tokens)  # an iterator can be read once
         self.decode_bytes(ids)  # for what it raises
         return self._tokenizer.decode_with_offsets(ids)
 
-    def decode_batch(self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8) -> list[str]:
+    def decode_batch(self, batch: Sequence[Ids], *, errors: str = "replace", num_threads: int = 8) -> list[str]:
         """The texts of many lists of ids."""
         workers(num_threads)
         return [self.decode(tokens, errors) for tokens in batch]
 
-    def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
+    def decode_bytes_batch(self, batch: Sequence[Ids], *, num_threads: int = 8) -> list[bytes]:
         """The bytes of many lists of ids."""
         workers(num_threads)
         return [self.decode_bytes(tokens) for tokens in batch]
