@@ -80,7 +80,8 @@ def by_case(what: Expression, read: Read, close: Close) -> CodeSet:
 
 def class_of_several(members: tuple[Expression, ...], negated: bool, fold: bool, read: Read, close: Close) -> CodeSet:
     """A property next to its complement is every character, whether the class is negated or not."""
-    members = unwrapped(members)
+    once = {(one.kind, one.name, one.negated) if isinstance(one, Named) else one: one for one in unwrapped(members)}  # of thousands, few are others
+    members = tuple(once.values())
     if has_complements(members, read):
         return ALL
     points = union(by_case(member, read, close) if fold else read(member) for member in members)
@@ -93,7 +94,7 @@ def unwrapped(members: tuple[Expression, ...]) -> tuple[Expression, ...]:
 
 def has_complements(members: tuple[Expression, ...], read: Read) -> bool:
     """Whether there is a property and, besides, its complement."""
-    named = [(read(Named(one.kind, one.name, False, one.span)), one.negated) for one in members if isinstance(one, Named)]
+    named = {(read(Named(one.kind, one.name, False, one.span)), one.negated) for one in members if isinstance(one, Named)}
     return any((points, not lacking) in named for points, lacking in named)
 
 

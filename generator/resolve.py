@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import cache
 
 from .anchors import anchor
-from .by_case import among, by_case, class_of_several, misread, starts, unwrapped
+from .by_case import among, by_case, class_of_several, misread, starts
 from .classes import Combine, Expression, Named, Points
 from .codeset import EMPTY, CodeSet, union
 from .dialects import Dialect
@@ -30,7 +30,6 @@ __all__ = ["Resolver", "resolve", "sets"]
 
 Span = tuple[int, int]
 LONGEST_FOLD = 3  # characters that full case folding makes of one
-NAMES = 1000  # of sets in one class, where each is looked for among all others
 
 
 def resolve(tree: Node, properties: Properties, dialect: Dialect, pattern: str, limits: Limits | None = None) -> Node:
@@ -145,8 +144,6 @@ class Resolver:
         return self.leaf(leaf.what, leaf.fold, leaf.span)
 
     def leaf(self, what: Expression, fold: bool, span: Span) -> CodeSet:
-        if self.dialect.fold_starts and isinstance(what, Combine):
-            self.check_names(what, span)
         points = self.expression(what, fold)
         if fold and isinstance(what, Combine) and not self.dialect.fold_members:
             points = ~self.close(~points) if what.negated else self.close(points)
@@ -158,12 +155,6 @@ class Resolver:
                     "write the set without (?i), as the characters you mean",
                 )  # fmt: skip
         return points
-
-    def check_names(self, what: Combine, span: Span) -> None:
-        """Refuse a class for which it would take too long to tell whether complements are in it."""
-        if sum(isinstance(one, Named) for one in unwrapped(what.members)) > NAMES:
-            raise PatternError(f"more than {NAMES:,} named sets in one class are not supported in this dialect", self.pattern, span,
-                               "name each of them once")  # fmt: skip
 
     def check_fold(self, items: tuple[Node, ...]) -> None:
         """Refuse literal strings that Oniguruma would let one code point match, such as "ss" under (?i)."""
@@ -215,24 +206,12 @@ class Resolver:
             case Combine(how, members, negated):
                 many = len(members) != 1 or isinstance(members[0], Combine)
                 if many and self.dialect.fold_properties == "cased":
-                    return class_of_several(self.distinct(members), negated, fold, self.unfolded, self.close)
+                    return class_of_several(members, negated, fold, self.unfolded, self.close)
                 parts = [self.expression(member, fold and self.dialect.fold_members) for member in members]
                 points = combined(parts, how, self.limits) if parts else EMPTY
                 if many and fold and self.dialect.fold_members:
                     points = self.close(points)
                 return ~points if negated else points
-
-    def distinct(self, members: tuple[Expression, ...]) -> tuple[Expression, ...]:
-        """The members of a class without those that are there before: it takes the square of their number to look for complements."""
-        if len(members) == 1 and isinstance(members[0], Combine):
-            return (replace(members[0], members=self.distinct(members[0].members)),)
-        found: dict[object, Expression] = {}
-        for one in members:
-            if isinstance(one, Named):
-                found.setdefault((self.unfolded(replace(one, negated=False)), one.negated), one)
-            else:
-                found.setdefault(self.unfolded(one), one)
-        return tuple(found.values())
 
     def close(self, points: CodeSet) -> CodeSet:
         closed = self.properties.close_over_case(points)
