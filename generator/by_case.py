@@ -75,17 +75,21 @@ def by_case(what: Expression, read: Read, close: Close) -> CodeSet:
         case Combine(how, members, True):
             return ~close(read(Combine(how, members, False)))
         case Combine(_, members):
-            return union(by_case(member, read, close) for member in members)
+            return union(by_case(member, read, close) for member in once(members))
 
 
 def class_of_several(members: tuple[Expression, ...], negated: bool, fold: bool, read: Read, close: Close) -> CodeSet:
     """A property next to its complement is every character, whether the class is negated or not."""
-    once = {(one.kind, one.name, one.negated) if isinstance(one, Named) else one: one for one in unwrapped(members)}  # of thousands, few are others
-    members = tuple(once.values())
+    members = once(unwrapped(members))
     if has_complements(members, read):
         return ALL
     points = union(by_case(member, read, close) if fold else read(member) for member in members)
     return ~points if negated else points
+
+
+def once(members: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    """Each of them but once: of thousands of names, few are others."""
+    return tuple({(one.kind, one.name, one.negated) if isinstance(one, Named) else one: one for one in members}.values())
 
 
 def unwrapped(members: tuple[Expression, ...]) -> tuple[Expression, ...]:
