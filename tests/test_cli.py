@@ -202,7 +202,9 @@ def test_output_comes_before_all_of_it_is_found(tmp_path: Path) -> None:
 
 
 def listen() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """In the child: signals that whoever runs the tests has shut out, as nohup does, are heard."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot send SIGINT to one child")
