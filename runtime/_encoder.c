@@ -380,7 +380,9 @@ static int read_around(PyObject *const *tuples, Joined *joined)
     if (joined->around == NULL) PyErr_NoMemory();
     for (; joined->around != NULL && at < joined->before + joined->behind && !PyErr_Occurred(); at++) {
         PyObject *id = at < joined->before ? PyTuple_GET_ITEM(tuples[0], at) : PyTuple_GET_ITEM(tuples[1], at - joined->before);
-        joined->around[at] = (uint32_t)PyLong_AsUnsignedLong(id);
+        const unsigned long long number = PyLong_AsUnsignedLongLong(id);
+        if (number > UINT32_MAX && !PyErr_Occurred()) PyErr_Format(PyExc_OverflowError, "%R does not fit 32 bits", id);
+        joined->around[at] = (uint32_t)number;
     }
     if (!PyErr_Occurred()) return 0;
     PyMem_Free(joined->around);
@@ -395,7 +397,7 @@ static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t co
     size_t which;
     memset(b, 0, sizeof *b);
     if (kept == JOINED && count == 6 && read_around(arguments + 4, &b->joined) < 0) return -1;
-    if (read_arguments(self, arguments, kept == JOINED && count > 4 ? 4 : count, &threads, &blocks) < 0) return batch_fails(b, -1);
+    if (read_arguments(self, arguments, kept == JOINED && count == 6 ? 4 : count, &threads, &blocks) < 0) return batch_fails(b, -1);
     if (PyUnicode_Check(arguments[0]) || PyObject_CheckBuffer(arguments[0])) {
         PyErr_Format(PyExc_TypeError, "expected a list of texts, got one %.200s", Py_TYPE(arguments[0])->tp_name);
         return batch_fails(b, -1);
@@ -472,6 +474,10 @@ static PyObject *encoder_encode_batch_flat(Encoder *self, PyObject *const *argum
 {
     PyObject *ids, *begins, *both;
     Batch b;
+    if (count == 5) {
+        PyErr_SetString(PyExc_TypeError, "expected the ids before texts and those behind, or neither");
+        return NULL;
+    }
     if (encode_batch(self, arguments, count, JOINED, &b) < 0) return NULL;
     ids = bitlex_py_ids_as_numpy((PyObject *)self, &b.joined.ids);
     begins = ids == NULL ? NULL : bitlex_py_wide_as_numpy((PyObject *)self, &b.joined.begins, (size_t)b.count + 1);

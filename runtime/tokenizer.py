@@ -329,7 +329,7 @@ class Tokenizer:
         """The ids of all texts side by side, and where those of each begin: text i has `ids[begins[i]:begins[i + 1]]`.
 
         `begins` has one number more than there are texts, the last of which is how many ids there are: the offsets of Arrow's lists, the
-        cumulative lengths of packed sequences. For many short texts, this takes half as long as an array for each.
+        cumulative lengths of packed sequences. For many short texts, this takes less time than an array for each.
         """
         around = (self._description.prefix, self._description.suffix) if add_special_tokens else ((), ())
         return self.encode_around(texts, *around, allowed_special=allowed_special, disallowed_special=disallowed_special, threads=threads)
@@ -338,7 +338,7 @@ class Tokenizer:
         self, texts: Iterable[str | Bytes], before: tuple[int, ...], behind: tuple[int, ...], *, allowed_special: Special | None = None,
         disallowed_special: Special | None = None, threads: int = 0,
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:  # fmt: skip
-        """The same, with these ids before and behind those of each text."""
+        """What `encode_batch_flat` gives, with these ids before and behind those of each text. OverflowError for what is no id of 32 bits."""
         workers = workers_of(threads)
         known, all_known = self._all_ready(texts)
         if all_known:

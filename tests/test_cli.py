@@ -18,6 +18,7 @@ import pytest
 
 import bitlex
 from bitlex.cli import main
+from interrupting import listen
 from small_tokenizers import huggingface
 from terminals import shown_to_the_end
 
@@ -199,12 +200,6 @@ def test_output_comes_before_all_of_it_is_found(tmp_path: Path) -> None:
         assert process.poll() is None
         assert time.monotonic() - began < 20
         process.kill()
-
-
-def listen() -> None:
-    """In the child: signals that whoever runs the tests has shut out, as nohup does, are heard."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot send SIGINT to one child")

@@ -25,6 +25,7 @@ from bitlex.commands import apart
 from bitlex.formats import visible
 from bitlex.inputs import Source
 from bitlex.vocabularies.published import KNOWN, Published
+from interrupting import listen, wait_for
 from peaks import SAYS_ITS_PEAK, peak
 from small_tokenizers import RANKS, SPECIAL, huggingface, rank_file
 from terminals import shown_to_the_end
@@ -348,39 +349,31 @@ def test_a_signal_ends_all_processes(folder: Path, ranks: tuple[str, ...], numbe
 @POSIX
 def test_a_process_that_is_killed_ends_all(folder: Path, ranks: tuple[str, ...]) -> None:
     """As for want of memory. What was complete stays."""
-    children = Path("/proc/self/task")
-    if not children.exists():
-        pytest.skip("the children of a process are found by /proc")
+    noting = f"""if True:
+        from bitlex.processes import Processes
+        start = Processes.start
+        def noted(self):
+            pipe = start(self)
+            print(self.running[pipe].pid, file=open("pids", "a"))
+            return pipe
+        Processes.start = noted
+        {APART[2]}
+    """
     (folder / "a.txt").write_text("hello")
     os.mkfifo(folder / "b.txt")
     encode = [*ranks, "b.txt", "a.txt", "-o", "out/", "--input", "lines", "--threads", "2"]
     with (
-        subprocess.Popen([*APART, "encode", *encode], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
+        subprocess.Popen([*APART[:2], noting, "encode", *encode], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
         open(folder / "b.txt", "wb", buffering=0) as pipe,
     ):
         pipe.write(b"hello\n")
         wait_for(lambda: "a.txt.npy" in left(folder / "out"))
         wait_for(lambda: (folder / "out" / "bitlex-manifest.jsonl").read_bytes().count(b"\n") == 2)
-        found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        for child in found:
-            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
-                os.kill(int(child), signal.SIGKILL)
+        for child in Path("pids").read_text().split():
+            os.kill(int(child), signal.SIGKILL)
         out, said = process.communicate(timeout=60)
     assert (process.returncode, out, said) == (1, b"", b"bitlex: a process that did a part of the work was ended, by SIGKILL\n")
     assert {"a.txt.npy", "a.txt.idx.npy"} <= {*left(folder / "out")} and "b.txt.npy" not in left(folder / "out")
-
-
-def listen() -> None:
-    """In the child: signals that whoever runs the tests has shut out, as nohup does, are heard."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-
-
-def wait_for(what: Any) -> None:
-    until = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 # --- what goes wrong leaves nothing half-written ---
@@ -957,6 +950,24 @@ def test_progress_is_for_the_terminal(folder: Path, ranks: tuple[str, ...], quie
     assert last.startswith(f"2 inputs, 6 documents, {tokens:,} tokens, 64,043 bytes in ")
     assert re.search(r" in \d+\.\d s: [\d.,]+ MB/s, [\d.,]+ M tokens/s\r\n$", last)
     assert shown.endswith(b"\n\r\x1b[K")
+
+
+@POSIX
+@pytest.mark.parametrize("command", ["encode", "count"])
+def test_the_last_line_of_progress_has_what_other_processes_did(folder: Path, ranks: tuple[str, ...], command: str) -> None:
+    """All of it, though not all that they report on the way is passed on."""
+    for number in range(5):
+        (folder / f"{number}.jsonl").write_text(json.dumps("hello world 123 " * 100) + "\n" + '"hello"\n' * 9_000)
+    counted = output("count", *ranks, "*.jsonl").split()[-2]
+    to = ["-o", "out/"] if command == "encode" else []
+    ours, terminal = os.openpty()
+    run = [*APART, command, *ranks, "*.jsonl", *to, "--threads", "3"]
+    with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=terminal, env=os.environ | {"TERM": "xterm"}) as process:
+        os.close(terminal)
+        shown = shown_to_the_end(ours).decode()
+        assert process.wait(60) == 0
+    size = sum(path.stat().st_size for path in folder.glob("*.jsonl"))
+    assert f"5 inputs, 45,005 documents, {int(counted):,} tokens, {size:,} bytes in " in shown
 
 
 # --- real texts ---

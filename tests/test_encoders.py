@@ -624,7 +624,8 @@ def test_batches_side_by_side(tokenizer: Tokenizer, around: tuple[tuple[int, ...
 
 def test_what_is_put_around_texts_is_checked(tokenizer: Tokenizer) -> None:
     encoder: Any = tokenizer._encoder
-    for around, error in (((7, ()), TypeError), (((), [1]), TypeError), ((("a",), ()), TypeError), (((-1,), ()), OverflowError)):
+    wrong = [(7, ()), ((), [1]), (("a",), ()), ((1,),)], [((-1,), ()), ((1 << 32,), ()), ((), (1 << 80,))]
+    for around, error in [*((one, TypeError) for one in wrong[0]), *((one, OverflowError) for one in wrong[1])]:
         with pytest.raises(error):
             encoder.encode_batch_flat(["the"], None, None, 1, *around)
     with pytest.raises(TypeError, match="expected a list of texts, got one str"):

@@ -7,7 +7,9 @@ import os
 import re
 import stat
 import sys
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -159,17 +161,34 @@ def test_errors_are_about_names_that_were_asked_for(tmp_path: Path) -> None:
     assert left(tmp_path) == ["file"]
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="permissions are otherwise there, and root has them all")
-@pytest.mark.parametrize("mode", [0o000, 0o400, 0o500])
-def test_errors_of_closed_folders_name_what_was_asked_for(tmp_path: Path, mode: int) -> None:
-    (tmp_path / "closed").mkdir()
-    (tmp_path / "closed").chmod(mode)
+@contextmanager
+def as_nobody(folder: Path) -> Iterator[None]:
+    """Root has all permissions, so it is somebody else for this: whose the folder is."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.chown(folder, 65534, -1)
+    os.seteuid(65534)
     try:
-        with pytest.raises(PermissionError) as error, writing(str(tmp_path / "closed" / "ids.npy"), "npy"):
-            pass
-        assert error.value.filename == str(tmp_path / "closed" / "ids.npy")
+        yield
     finally:
-        (tmp_path / "closed").chmod(0o700)
+        os.seteuid(0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions, which say more than who may write")
+@pytest.mark.parametrize("mode", [0o000, 0o400, 0o500])
+def test_errors_of_closed_folders_name_what_was_asked_for(mode: int) -> None:
+    with tempfile.TemporaryDirectory() as root:  # others may not look into those of pytest
+        closed = Path(root, "closed")
+        closed.mkdir()
+        os.chmod(root, 0o755)
+        closed.chmod(mode)
+        try:
+            with as_nobody(closed), pytest.raises(PermissionError) as error, writing(str(closed / "ids.npy"), "npy"):
+                pytest.fail("this is known before anything is written")
+        finally:
+            closed.chmod(0o700)
+        assert error.value.filename == str(closed / "ids.npy")
 
 
 def test_an_unfinished_file_that_cannot_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

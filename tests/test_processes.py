@@ -16,6 +16,7 @@ import pytest
 
 from bitlex.inputs import InputError
 from bitlex.processes import Processes, why
+from interrupting import wait_for
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 
@@ -146,10 +147,3 @@ def test_they_end_with_the_process_that_started_them(tmp_path: Path) -> None:
         wait_for(lambda: len(list(tmp_path.iterdir())) == 2)
         process.kill()
     wait_for(lambda: not list(tmp_path.iterdir()))
-
-
-def wait_for(what: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < until
-        time.sleep(0.01)

@@ -58,6 +58,7 @@ def run_count(options: argparse.Namespace) -> int:
                 tallies.give_up(number, source.size)
                 code = complain(tally)
                 continue
+            tallies.note(number, tally)
             found = {"tokens": tally.tokens, "documents": tally.documents, "bytes": tally.length}
             sums = {name: sums[name] + found[name] for name in sums}
             files.append({"file": source.path, **found})

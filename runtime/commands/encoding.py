@@ -199,12 +199,14 @@ class Encoding:
             tasks = [(self.inputs[number], os.path.join(folder, outputs[number])) for number in left]
             self.progress.total = sum(source.size for source in sources)
             job = Job(self.tokenizer, self.how, (format, self.options.dtype))
-            for place, found_there in work(encode_file, job, tasks, sources, lambda place, tally: self.tallies.note(left[place], tally)):
-                if isinstance(found_there, InputError):
-                    code = self.failed(left[place], found_there)
+            for place, came in work(encode_file, job, tasks, sources, lambda place, tally: self.tallies.note(left[place], tally)):
+                number = left[place]
+                if isinstance(came, InputError):
+                    code = self.failed(number, came)
                 else:
-                    was, tally = found_there
-                    manifest.add(outputs[left[place]], was, documents=tally.documents, tokens=tally.tokens)
+                    was, tally = came
+                    self.tallies.note(number, tally)  # of what is reported from elsewhere, some is left out
+                    manifest.add(outputs[number], was, documents=tally.documents, tokens=tally.tokens)
         return self.ended(code)
 
     def settings(self, format: str) -> dict[str, Any]:
@@ -225,8 +227,8 @@ class Encoding:
 
     def ended(self, code: int) -> int:
         if not code:
-            sum = self.tallies.sum
-            self.progress.end(f"{len(self.inputs):,} inputs, {sum.documents:,} documents", sum.length, sum.tokens)
+            _, length, documents, tokens = self.tallies.sum
+            self.progress.end(f"{len(self.inputs):,} inputs, {documents:,} documents", length, tokens)
         return code
 
 

@@ -3,10 +3,10 @@
     flag(numpy.True_)                   # True; 1 and None are a TypeError
     text("a")                           # "a"; one that has no UTF-8 is a UnicodeEncodeError
     natural(numpy.int64(5))             # 5; -1 is an OverflowError
-    sequential((1, 2))                    # (1, 2); an iterator, a set or a dict is a TypeError
+    sequential((1, 2))                  # (1, 2); an iterator, a set or a dict is a TypeError
 
-Invariant: taken is what the bindings of tokenizers 0.23.3 and tiktoken 0.14.0 take, whatever a function would do with anything else. Rejected: taking
-whatever has a truth value, or can be iterated over (a wrong argument would go unseen here, and raise there).
+Invariant: taken is what the bindings of tokenizers 0.23.3 and tiktoken 0.14.0 take, whatever a function would do with anything else.
+Rejected: taking whatever has a truth value, or can be iterated over (a wrong argument would go unseen here, and raise there).
 """
 
 from __future__ import annotations

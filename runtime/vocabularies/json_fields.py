@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -37,8 +38,7 @@ class Repeated(dict[str, Any]):
 
     def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        seen: set[str] = set()
-        self.name = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        self.name = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
 
 
 def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
