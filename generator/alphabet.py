@@ -10,14 +10,13 @@ Rejected: random members (another run would try other texts, and nobody could co
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, product
 
 from .bytelevel import leading
 from .cells import Partition, partition
 from .codeset import ALL, CodeSet
-from .emitted import cells, ordered, symbols_of
+from .emitted import cells, ordered, runs, symbols_of
 from .pack import Tables
 from .steps import Plan
 
@@ -73,8 +72,8 @@ def emitted_cells(tables: Tables) -> list[CodeSet]:
     """The code points of each cell of a look-up."""
     lookup = cells(tables)
     ranges: dict[int, list[tuple[int, int]]] = {}
-    for run in re.finditer(rb"(.)\1*", lookup, re.DOTALL):
-        ranges.setdefault(lookup[run.start()], []).append((run.start(), run.end() - 1))
+    for start, end in runs(tables, lookup):
+        ranges.setdefault(lookup[start], []).append((start, end - 1))
     return [CodeSet(found) for found in ranges.values()]
 
 
