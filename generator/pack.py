@@ -96,13 +96,17 @@ def two_stage(cells: Partition) -> tuple[int, bool, bytes, bytes]:
     """(shift, wide, stage1, stage2) of the smallest two-stage table, compared with the partition for every code point."""
     lookup = bytes(cells.lookup())
     best: tuple[int, bool, bytes, bytes] | None = None
+    numbers: dict[bytes, int] = {}
+    index = [numbers.setdefault(lookup[at : at + 64], len(numbers)) for at in range(0, len(lookup), 64)]
+    rows = list(numbers)
     for shift in range(6, 11):  # the vector tiers look up rows of 64 code points
-        numbers: dict[bytes, int] = {}
-        index = [numbers.setdefault(lookup[at : at + (1 << shift)], len(numbers)) for at in range(0, len(lookup), 1 << shift)]
-        wide = len(numbers) > 256
-        found = shift, wide, words(index) if wide else bytes(index), b"".join(numbers)
+        wide = len(rows) > 256
+        found = shift, wide, words(index) if wide else bytes(index), b"".join(rows)
         if best is None or len(found[2]) + len(found[3]) < len(best[2]) + len(best[3]):
             best = found
+        pairs: dict[tuple[int, int], int] = {}  # two rows make one of the next size
+        index = [pairs.setdefault(pair, len(pairs)) for pair in zip(index[::2], index[1::2], strict=True)]
+        rows = [rows[first] + rows[second] for first, second in pairs]
     assert best is not None
     shift, wide, stage1, stage2 = best
     blocks = [low | high << 8 for low, high in zip(stage1[::2], stage1[1::2], strict=True)] if wide else stage1

@@ -212,11 +212,9 @@ class Many:
     def __init__(self, suffixes: Suffixes, afters: Sequence[int]) -> None:
         self.suffixes, self.afters, self.all = suffixes, afters, (1 << len(afters)) - 1
         # The transposed sets: for each bit of a set, the sets that have it.
-        digits = [format(after, "b")[::-1] for after in afters]
-        self.having = [
-            int("".join("1" if len(d) > bit and d[bit] == "1" else "0" for d in reversed(digits)) or "0", 2)
-            for bit in range(len(suffixes.bit))
-        ]
+        width = max(1, len(suffixes.bit))
+        digits = "".join(format(after, f"0{width}b") for after in reversed(afters))
+        self.having = [int(digits[width - 1 - bit :: width] or "0", 2) for bit in range(len(suffixes.bit))]
         self._known: dict[tuple[int, int, bool, int], int] = {}
 
     def value(self, state: int, context: int, searching: bool, symbol: int) -> int:
