@@ -16,6 +16,7 @@ does silently (its ids then no longer spell the text): a VocabularyError names t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from heapq import heapify, heappop, heappush
 from types import MappingProxyType
 
@@ -31,9 +32,9 @@ def merge(vocabulary: Vocabulary, piece: bytes) -> list[int]:
     """The ids of a piece, by the definition."""
     if vocabulary.whole and piece in vocabulary.ids:
         return [vocabulary.ids[piece]]
-    parts = single_bytes(vocabulary, piece)
+    parts, joined = single_bytes(vocabulary, piece), cache(vocabulary.joined)  # most pairs are asked for again after each merge
     while True:
-        found = [vocabulary.joined(left, right) for left, right in zip(parts, parts[1:], strict=False)]
+        found = [joined(left, right) for left, right in zip(parts, parts[1:], strict=False)]
         ranks = [(pair[0], at) for at, pair in enumerate(found) if pair is not None]
         if not ranks:
             return parts

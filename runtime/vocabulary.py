@@ -147,7 +147,8 @@ class Vocabulary:
         """The rank at which these two merge, and the id they make; None if they do not merge."""
         if self.merges is not None:
             return self.pairs.get((left, right))
-        made = self.ids.get(self.token_bytes(left) + self.token_bytes(right))
+        starts = memoryview(self.starts).cast("I")
+        made = self.ids.get(self.blob[starts[left] : starts[left + 1]] + self.blob[starts[right] : starts[right + 1]])
         return None if made is None else (made, made)
 
     def check(self) -> None:
