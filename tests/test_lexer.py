@@ -320,7 +320,7 @@ DROPPING = [
 
 
 @pytest.mark.parametrize("number", range(len(DROPPING)))
-def test_explain_has_the_pieces_of_split(tier: str, number: int) -> None:
+def test_explain_has_the_pieces_of_split(number: int) -> None:
     """Also where a step drops all that it matches, in front of another and behind one."""
     for steps in ([DROPPING[number]], [DIGITS, DROPPING[number]], [DROPPING[number], DIGITS], [DROPPING[number], {"type": "Punctuation"}, DROPPING[0]]):
         lexer = bitlex.compile({"type": "Sequence", "pretokenizers": steps})
