@@ -5,7 +5,7 @@
  * In an array of the caller's they are stored as they are found, if it has room for as many as there may be.
  *
  * Invariants: a stream has one user at a time, and says so where another thread is using it. While a part above RELEASE units is read, the
- * GIL is released.
+ * GIL is released. After an exception it must be reset: what was read and what is held may no longer go together.
  */
 #include "_native.h"
 #include "_streams.h"
@@ -23,12 +23,19 @@ typedef struct {
     Py_buffer into;  /* an array for offsets, or nothing; */
     Waiting waiting; /* and those that it had no room for */
     int encoded;     /* what it was fed: 0 nothing, 1 bytes, 2 str */
+    int broken;      /* whether it must be reset */
     int used;        /* by a thread */
 } Stream;
 
 int bitlex_py_raise_used(void)
 {
     PyErr_SetString(PyExc_RuntimeError, "another thread is using this stream: it has one user at a time");
+    return -1;
+}
+
+int bitlex_py_raise_broken(void)
+{
+    PyErr_SetString(PyExc_ValueError, "this stream has failed: reset it before it reads another text");
     return -1;
 }
 
@@ -66,7 +73,7 @@ int bitlex_py_begin_stream(bitlex_stream *s, Machine *machine)
 
 static int begin(Stream *self)
 {
-    self->encoded = 0;
+    self->encoded = self->broken = 0;
     self->held.length = 0;
     self->held.base = 0;
     return bitlex_py_begin_stream(&self->stream, self->machine);
@@ -159,6 +166,7 @@ static PyObject *stream_copy(Stream *self, PyObject *unused)
         twin->hold = self->hold;
         twin->pieces = self->pieces;
         twin->encoded = self->encoded;
+        twin->broken = self->broken;
         failed = bitlex_py_copy_stream(&twin->stream, &self->stream) < 0;
         failed = failed || bitlex_py_copy_held(&twin->held, &self->held) < 0;
         if (failed || bitlex_py_copy_waiting(&twin->waiting, &self->waiting) < 0) {
@@ -318,6 +326,8 @@ static PyObject *stream_feed(Stream *self, PyObject *part)
     encoded = t.string != NULL ? 2 : 1;
     if (self->encoded != 0 && self->encoded != encoded) {
         PyErr_Format(PyExc_TypeError, "this stream was fed %s before, and a text cannot be both", encoded == 1 ? "str" : "bytes");
+    } else if (self->broken) {
+        bitlex_py_raise_broken();
     } else if ((cursor = bitlex_py_take_cursor(self->machine)) == NULL) {
         PyErr_NoMemory();
     } else {
@@ -328,6 +338,7 @@ static PyObject *stream_feed(Stream *self, PyObject *part)
         bitlex_py_give_cursor(self->machine, cursor);
         if (failed) Py_XDECREF(o.found);
         else result = give(self, &o, &t);
+        self->broken = result == NULL;
     }
     bitlex_py_text_end(&t);
     bitlex_py_leave_stream(&self->used);
@@ -345,10 +356,13 @@ static PyObject *stream_finish(Stream *self, PyObject *unused)
     none.encoding = self->encoded == 2 ? BITLEX_LATIN1 : BITLEX_UTF8;
     none.data = "";
     settled_begin(&o, self);
-    if (reserve(&o, state->offsets, self->stream.count + BITLEX_STREAM_ROOM) == 0) {
+    if (self->broken) {
+        bitlex_py_raise_broken();
+    } else if (reserve(&o, state->offsets, self->stream.count + BITLEX_STREAM_ROOM) == 0) {
         o.stored = bitlex_stream_finish(&self->stream, o.at);
         result = give(self, &o, &none);
-        begin(self);
+        if (result != NULL) begin(self);
+        else self->broken = 1;
     }
     bitlex_py_leave_stream(&self->used);
     return result;

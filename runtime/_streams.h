@@ -37,6 +37,9 @@ static inline void bitlex_py_leave_stream(int *used)
 #endif
 }
 
+/* A call that failed may have lost some of the text: raise that the stream must be reset. -1. */
+int bitlex_py_raise_broken(void);
+
 /* Room for more places, where a stream says that it is full: -1 with an exception set. */
 int bitlex_py_more_places(bitlex_stream *s, Py_ssize_t hold);
 

@@ -68,10 +68,7 @@ static int begin_call(Call *c, TokenStream *self, size_t length)
     c->stream = self;
     c->work = NULL;
     c->released = NULL;
-    if (self->broken) {
-        PyErr_SetString(PyExc_ValueError, "this stream has failed: reset it before it reads another text");
-        return -1;
-    }
+    if (self->broken) return bitlex_py_raise_broken();
     c->work = bitlex_py_begin_work(self->encoder);
     if (c->work == NULL) return PyErr_NoMemory(), -1;
     c->ids = &c->work->ids;
@@ -87,8 +84,8 @@ static int begin_call(Call *c, TokenStream *self, size_t length)
     return 0;
 }
 
-/* A part of str behind the high surrogate that waits; if it ends with one, that waits. */
-static PyObject *whole_characters(TokenStream *self, PyObject *part)
+/* A part of str behind the high surrogate that waits; if it ends with one, that is to wait. */
+static PyObject *whole_characters(const TokenStream *self, PyObject *part, Py_UCS4 *waits)
 {
     PyObject *high = self->high != 0 ? PyUnicode_FromOrdinal((int)self->high) : NULL, *joined, *rest;
     Py_ssize_t length;
@@ -99,8 +96,8 @@ static PyObject *whole_characters(TokenStream *self, PyObject *part)
     if (joined == NULL) return NULL;
     length = PyUnicode_GET_LENGTH(joined);
     last = length > 0 ? PyUnicode_READ_CHAR(joined, length - 1) : 0;
-    self->high = (last & 0xFFFFFC00) == 0xD800 ? last : 0;
-    if (self->high == 0) return joined;
+    *waits = (last & 0xFFFFFC00) == 0xD800 ? last : 0;
+    if (*waits == 0) return joined;
     rest = PyUnicode_Substring(joined, 0, length - 1);
     Py_DECREF(joined);
     return rest;
@@ -108,12 +105,14 @@ static PyObject *whole_characters(TokenStream *self, PyObject *part)
 
 static int begin_part(TokenStream *self, Utf8 *u, PyObject *part)
 {
+    Py_UCS4 waits = 0;
     int failed;
     if (self->encoded == 1 || !PyUnicode_Check(part) || (self->high == 0 && PyUnicode_KIND(part) == PyUnicode_1BYTE_KIND))
         return bitlex_py_utf8_begin(u, part);
-    part = whole_characters(self, part);
+    part = whole_characters(self, part, &waits);
     failed = part == NULL || bitlex_py_utf8_begin(u, part) < 0; /* which has its own reference */
     Py_XDECREF(part);
+    if (!failed) self->high = waits;
     return failed ? -1 : 0;
 }
 
@@ -159,7 +158,7 @@ static PyObject *stream_finish(TokenStream *self, PyObject *unused)
     if (!failed && self->high != 0) failed = bitlex_py_read_part(&c, (const uint8_t *)"\xEF\xBF\xBD", 3) < 0; /* its other half did not come */
     failed = failed || bitlex_py_read_end(&c) < 0;
     result = end_call(&c, failed);
-    if (!failed) begin(self);
+    if (result != NULL) begin(self);
     bitlex_py_leave_stream(&self->used);
     return result;
 }

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from .added import WHITE_SPACE, searches
 from .added_streams import AddedStream, Taken
 from .normalization import changes, last_border, nfc
-from .pure_stream import Copyable, too_much, unfinished
+from .pure_stream import Copyable, has_failed, too_much, unfinished
 from .pure_token_stream import Specials, special_error
 from .token_streams import LISTS, PLACED, Adapted, make_token_stream, native_token_stream
 
@@ -96,7 +96,7 @@ class NormalizedStream(Copyable):
 
     def read(self, data: bytes, ends: bool) -> tuple[Any, Any]:
         if self.broken:
-            raise ValueError("this stream has failed: reset it before it reads another text")
+            raise has_failed()
         self.broken = True  # until the call is through
         self.ids: list[Any] = []  # lists or arrays of ids, and of places
         self.found: list[Any] = []

@@ -22,7 +22,7 @@ import codecs
 from abc import ABC, abstractmethod
 from typing import Any, NoReturn
 
-__all__ = ["Copyable", "Stream", "too_much", "unfinished"]
+__all__ = ["Copyable", "Stream", "has_failed", "too_much", "unfinished"]
 
 
 class Copyable(ABC):
@@ -47,6 +47,11 @@ class Copyable(ABC):
 def too_much(hold: int, what: str) -> ValueError:
     """What is raised where a stream would have to hold more than it may."""
     return ValueError(f"the stream would have to hold more than {hold:,} {what}, which what follows may still change; hold= allows more")
+
+
+def has_failed() -> ValueError:
+    """What is raised where a call before was, and some of the text may be lost."""
+    return ValueError("this stream has failed: reset it before it reads another text")
 
 
 def unfinished(data: bytes) -> int:
@@ -137,6 +142,7 @@ class Stream(Copyable):
 
     def reset(self) -> None:
         """Begin a text."""
+        self.broken = False
         self.kind: type | None = None
         self.tail = b""
         self.length = 0  # units that were read
@@ -151,7 +157,7 @@ class Stream(Copyable):
         """Another stream, of the same text so far."""
         twin = Stream(self.machine, self.hold, self.readers)
         twin.kind, twin.tail, twin.length, twin.start, twin.forward = self.kind, self.tail, self.length, self.start, self.forward
-        twin.before, twin.open, twin.dropping = list(self.before), list(self.open), self.dropping
+        twin.before, twin.open, twin.dropping, twin.broken = list(self.before), list(self.open), self.dropping, self.broken
         twin.inner = [stage.copy() for stage in self.inner]
         return twin
 
@@ -166,12 +172,14 @@ class Stream(Copyable):
             text, tail = data[:size], data[size:]
         else:
             tail = b""
+        self.begin_call()
         found = self.read(text)
-        self.kind, self.tail = kind, tail
+        self.kind, self.tail, self.broken = kind, tail, False
         return found
 
     def finish(self, /) -> list[int]:
         """The rest; the stream is then as it was before the first part."""
+        self.begin_call()
         found = self.read(self.tail) if self.tail else []
         for number, stage in enumerate(self.inner):
             for what, letter in stage.finish():
@@ -188,6 +196,11 @@ class Stream(Copyable):
             self.hand_out(self.length, True, found)
         self.reset()
         return found
+
+    def begin_call(self) -> None:
+        if self.broken:
+            raise has_failed()
+        self.broken = True  # until the call is through
 
     @property
     def settled_to(self) -> int:

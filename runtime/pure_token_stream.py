@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from .pure_stream import Copyable, Stream, too_much
+from .pure_stream import Copyable, Stream, has_failed, too_much
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,7 +157,7 @@ class PureTokenStream(Copyable):
 
     def begin_call(self) -> None:
         if self.broken:
-            raise ValueError("this stream has failed: reset it before it reads another text")
+            raise has_failed()
         self.broken = True  # until the call is through
 
     @property

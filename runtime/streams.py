@@ -10,8 +10,8 @@
 
 A part is a str, or UTF-8 in anything bytes-like, all parts of a text the same; bytes may be cut inside a character. A PieceStream
 holds the text of the piece at hand, a SpanStream no text, but places: bitlex_stream.h says what its state is, 256 bytes. Invariant: what
-comes out of all parts together is what the whole text gives. A TypeError changes nothing, and the text goes on; after a ValueError, which is
-about the text, `reset` begins another.
+comes out of all parts together is what the whole text gives. A TypeError changes nothing, and the text goes on; after any other exception,
+`reset` begins another.
 Rejected: an object for each piece with its offsets, as in `lexers.py`.
 """
 
@@ -206,11 +206,13 @@ class PureParts(Copyable):
     def feed(self, part: str | Bytes, /) -> list[Any]:
         units = self.lexer._readable(part)
         offsets = self.stream.feed(units)
+        self.stream.broken = True  # until the call is through
         self.parts.append(bytes(units) if isinstance(units, memoryview) else units)
         self.size += len(units)
         found = self.cut(offsets)
         if self.size > self.hold:
             raise too_much(self.hold, "characters" if isinstance(units, str) else "bytes")
+        self.stream.broken = False
         return found
 
     def finish(self) -> list[Any]:

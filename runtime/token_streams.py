@@ -201,18 +201,20 @@ class TokenStream(Fed[Given]):
             return self._fed(part)
 
     def _fed(self, part: str | Bytes) -> Given:
-        if isinstance(part, str):
-            if self._high or "\ud800" <= part[-1:] <= "\udbff":
-                part = self._high + part
-                self._high = part[-1:] if "\ud800" <= part[-1:] <= "\udbff" else ""
-                part = part[: len(part) - len(self._high)]
-                if "\ud800" <= part[-1:] <= "\udbff":  # what waits is no other half of it, so it need not wait
-                    part = part[:-1] + "\ufffd"
+        high = self._high
+        if isinstance(part, str) and (high or "\ud800" <= part[-1:] <= "\udbff"):
+            part = high + part
+            high = part[-1:] if "\ud800" <= part[-1:] <= "\udbff" else ""
+            part = part[: len(part) - len(high)]
+            if "\ud800" <= part[-1:] <= "\udbff":  # what waits is no other half of it, so it need not wait
+                part = part[:-1] + "\ufffd"
+        if isinstance(part, str) and self._result == PLACED:
+            found = self._placed(part)
+        else:
+            found = self._stream.feed(part)
             if self._result == PLACED:
-                return self._placed(part)  # type: ignore[no-any-return]
-        found = self._stream.feed(part)
-        if self._result == PLACED:
-            found = found[0], found[1].reshape(-1, 2)
+                found = found[0], found[1].reshape(-1, 2)
+        self._high = high  # that of a part which is refused is not kept
         return found  # type: ignore[no-any-return]
 
     def finish(self) -> Given:

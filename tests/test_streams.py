@@ -266,6 +266,25 @@ def test_what_would_be_held_beyond_the_limit(tier: str) -> None:
         bitlex.lexer("cl100k").stream(hold=50).feed(b"a" * 60)
 
 
+def test_a_stream_that_failed_gives_nothing_more(tier: str) -> None:
+    """It has read what it does not hold, so pieces would be cut out of whatever lies there."""
+    digits, letters, array = bitlex.lexer("tiny_aya"), bitlex.lexer("cl100k"), numpy.zeros(9, "int64")
+    streams: list[tuple[Any, Any]] = [
+        (digits.stream(hold=8), "a b " + "1" * 100), (digits.stream(hold=8), b"a b " + b"1" * 100), (letters.stream(hold=8), "a b cccccccccc"),
+        (digits.stream(spans=True, hold=8), "a b " + "1" * 100), (digits.stream(spans=True, hold=8, into=array), "a b " + "1" * 100),
+    ]  # fmt: skip
+    for stream, text in streams:
+        first = stream.feed(text[:4]), stream.finish()
+        with pytest.raises(ValueError, match="the stream would have to hold more than 8 "):
+            stream.feed(text)
+        for one in (stream, stream.copy()):
+            for call in (partial(one.feed, text[:4]), one.finish):
+                with pytest.raises(ValueError, match="this stream has failed: reset it before it reads another text"):
+                    call()
+        stream.reset()
+        assert repr((stream.feed(text[:4]), stream.finish())) == repr(first)
+
+
 def test_many_places_are_held_where_that_is_allowed(tier: str) -> None:
     lexer = bitlex.lexer("tiny_aya")
     many = 300 if tier == "pure" else 5000

@@ -112,6 +112,17 @@ def test_disallowed_special_tokens_are_seen_across_cuts(tier: str, tmp_path: Pat
         assert stream.feed("<|en") + stream.finish() == tokenizer.encode("<|en")
 
 
+@pytest.mark.parametrize("result", ["list", "numpy", "offsets"])
+def test_nothing_is_kept_of_a_part_that_is_refused(result: Any, tier: str, tmp_path: Path) -> None:
+    stream = small(tmp_path).stream(result=result)
+    first = [stream.feed(b"hello"), stream.finish()]
+    stream.feed(b"hel")
+    for wrong in ("\ud83d", "x\ud83d"):
+        with pytest.raises(TypeError, match="this stream was fed bytes before, and a text cannot be both"):
+            stream.feed(wrong)
+    assert repr([stream.feed(b"lo"), stream.finish()]) == repr(first)
+
+
 def test_tiers_give_the_same_for_each_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     native = small(tmp_path)
     monkeypatch.setenv("BITLEX_TIER", "pure")
