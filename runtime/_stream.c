@@ -375,8 +375,9 @@ static PyObject *stream_more(Stream *self, PyObject *unused)
     (void)unused;
     if (bitlex_py_use_stream(&self->used) < 0) return NULL;
     settled_begin(&none, self);
-    if (self->into.obj != NULL) result = put(self, &none);
-    else PyErr_SetString(PyExc_ValueError, "this stream has no array that offsets are put in");
+    if (self->into.obj == NULL) PyErr_SetString(PyExc_ValueError, "this stream has no array that offsets are put in");
+    else if (self->broken) bitlex_py_raise_broken();
+    else self->broken = (result = put(self, &none)) == NULL;
     bitlex_py_leave_stream(&self->used);
     return result;
 }

@@ -169,8 +169,9 @@ static PyObject *stream_more(TokenStream *self, PyObject *unused)
     PyObject *result = NULL;
     (void)unused;
     if (bitlex_py_use_stream(&self->used) < 0) return NULL;
-    if (self->result == INTO) result = put_ids(self, &none);
-    else PyErr_SetString(PyExc_ValueError, "this stream has no array that ids are put in");
+    if (self->result != INTO) PyErr_SetString(PyExc_ValueError, "this stream has no array that ids are put in");
+    else if (self->broken) bitlex_py_raise_broken();
+    else self->broken = (result = put_ids(self, &none)) == NULL;
     bitlex_py_leave_stream(&self->used);
     return result;
 }

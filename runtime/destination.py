@@ -17,7 +17,7 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from .pure_stream import Copyable
+from .pure_stream import Copyable, User
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,17 +101,20 @@ class Putting(Copyable):
     """What puts what a stream gives in an array, where that is not done in C."""
 
     def __init__(self, stream: Any, into: Destination) -> None:
-        self.stream, self.into = stream, into
+        self.stream, self.into, self.user = stream, into, User()
         self.waiting: deque[Any] = deque()
 
     def feed(self, part: str | Bytes, /) -> int:
-        return self.put(self.stream.feed(part))
+        with self.user:
+            return self.put(self.stream.feed(part))
 
     def finish(self) -> int:
-        return self.put(self.stream.finish())
+        with self.user:
+            return self.put(self.stream.finish())
 
     def more(self) -> int:
-        return self.put(())
+        with self.user:
+            return self.put(())
 
     def put(self, found: Any) -> int:
         self.waiting.extend(found)
@@ -120,8 +123,10 @@ class Putting(Copyable):
     def reset(self) -> None:
         self.stream.reset()
         self.waiting.clear()
+        self.user = User()
 
     def copy(self) -> Putting:
         twin = Putting(self.stream.copy(), self.into)
         twin.waiting.extend(self.waiting)
+        twin.user = User(self.user.failed)
         return twin

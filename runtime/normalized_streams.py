@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from .added import WHITE_SPACE, searches
 from .added_streams import AddedStream, Taken
 from .normalization import changes, last_border, nfc
-from .pure_stream import Copyable, has_failed, too_much, unfinished
+from .pure_stream import Copyable, too_much, unfinished
 from .pure_token_stream import Specials, special_error
 from .token_streams import LISTS, PLACED, Adapted, make_token_stream, native_token_stream
 
@@ -66,7 +66,6 @@ class NormalizedStream(Copyable):
         self.reset()
 
     def reset(self) -> None:
-        self.broken = False
         for stream in (self.stream, self.first, self.second):
             stream.reset()
         self.undecoded = b""  # the beginning of a character
@@ -95,9 +94,6 @@ class NormalizedStream(Copyable):
         return found
 
     def read(self, data: bytes, ends: bool) -> tuple[Any, Any]:
-        if self.broken:
-            raise has_failed()
-        self.broken = True  # until the call is through
         self.ids: list[Any] = []  # lists or arrays of ids, and of places
         self.found: list[Any] = []
         if self.idle and not ends and data and self.is_quiet(data):  # nearly always, if parts are small
@@ -108,7 +104,6 @@ class NormalizedStream(Copyable):
             self.read_tokens(data, ends)
         if len(self.unchecked) + self.first.held + self.second.held + sum(map(len, self.open)) > self.hold:
             raise too_much(self.hold, "bytes")
-        self.broken = False
         return self.joined(self.ids), self.joined(self.found)
 
     def is_quiet(self, data: bytes) -> bool:

@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import codecs
 from abc import ABC, abstractmethod
+from threading import Lock
 from typing import Any, NoReturn
 
-__all__ = ["Copyable", "Stream", "has_failed", "too_much", "unfinished"]
+__all__ = ["Copyable", "Stream", "User", "too_much", "unfinished"]
 
 
 class Copyable(ABC):
@@ -49,9 +50,25 @@ def too_much(hold: int, what: str) -> ValueError:
     return ValueError(f"the stream would have to hold more than {hold:,} {what}, which what follows may still change; hold= allows more")
 
 
-def has_failed() -> ValueError:
-    """What is raised where a call before was, and some of the text may be lost."""
-    return ValueError("this stream has failed: reset it before it reads another text")
+class User:
+    """Whoever uses a stream, of whom there may be one at a time: two would each see half of what the other does. What ends a call midway may
+    lose some of the text, so nothing more of it is given; what is no part is refused before anything is done."""
+
+    __slots__ = ("_lock", "failed")
+
+    def __init__(self, failed: bool = False) -> None:
+        self._lock, self.failed = Lock(), failed
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError("another thread is using this stream: it has one user at a time")
+        if self.failed:
+            self._lock.release()
+            raise ValueError("this stream has failed: reset it before it reads another text")
+
+    def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
+        self.failed = kind is not None and not issubclass(kind, (TypeError, BufferError))
+        self._lock.release()
 
 
 def unfinished(data: bytes) -> int:
@@ -142,7 +159,6 @@ class Stream(Copyable):
 
     def reset(self) -> None:
         """Begin a text."""
-        self.broken = False
         self.kind: type | None = None
         self.tail = b""
         self.length = 0  # units that were read
@@ -157,7 +173,7 @@ class Stream(Copyable):
         """Another stream, of the same text so far."""
         twin = Stream(self.machine, self.hold, self.readers)
         twin.kind, twin.tail, twin.length, twin.start, twin.forward = self.kind, self.tail, self.length, self.start, self.forward
-        twin.before, twin.open, twin.dropping, twin.broken = list(self.before), list(self.open), self.dropping, self.broken
+        twin.before, twin.open, twin.dropping = list(self.before), list(self.open), self.dropping
         twin.inner = [stage.copy() for stage in self.inner]
         return twin
 
@@ -172,14 +188,12 @@ class Stream(Copyable):
             text, tail = data[:size], data[size:]
         else:
             tail = b""
-        self.begin_call()
         found = self.read(text)
-        self.kind, self.tail, self.broken = kind, tail, False
+        self.kind, self.tail = kind, tail
         return found
 
     def finish(self, /) -> list[int]:
         """The rest; the stream is then as it was before the first part."""
-        self.begin_call()
         found = self.read(self.tail) if self.tail else []
         for number, stage in enumerate(self.inner):
             for what, letter in stage.finish():
@@ -196,11 +210,6 @@ class Stream(Copyable):
             self.hand_out(self.length, True, found)
         self.reset()
         return found
-
-    def begin_call(self) -> None:
-        if self.broken:
-            raise has_failed()
-        self.broken = True  # until the call is through
 
     @property
     def settled_to(self) -> int:

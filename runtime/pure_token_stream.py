@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from .pure_stream import Copyable, Stream, has_failed, too_much
+from .pure_stream import Copyable, Stream, too_much
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +123,6 @@ class PureTokenStream(Copyable):
         """Begin another text."""
         self.text = b""
         self.base = self.checked = 0
-        self.broken = False
         self.begin_section(0)
 
     def begin_section(self, at: int) -> None:
@@ -140,25 +139,17 @@ class PureTokenStream(Copyable):
 
     def feed(self, part: bytes) -> Found:
         found: Found = Found([], [])
-        self.begin_call()
         for at in range(0, len(part), AT_ONCE):
             self.text += part[at : at + AT_ONCE]
             self.read_held(found, False)
             self.forget(found)
-        self.broken = False
         return found
 
     def finish(self) -> Found:
         found: Found = Found([], [])
-        self.begin_call()
         self.read_held(found, True)
         self.reset()
         return found
-
-    def begin_call(self) -> None:
-        if self.broken:
-            raise has_failed()
-        self.broken = True  # until the call is through
 
     @property
     def read_to(self) -> int:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .pure_stream import Copyable, Stream, too_much
+from .pure_stream import Copyable, Stream, User, too_much
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
@@ -174,19 +174,25 @@ class PureSpans(Copyable):
     """What gives offsets where nothing is native."""
 
     def __init__(self, lexer: Lexer, stream: Stream, hold: int) -> None:
-        self.lexer, self.stream, self.hold = lexer, stream, hold
+        self.lexer, self.stream, self.hold, self.user = lexer, stream, hold, User()
 
     def feed(self, part: str | Bytes, /) -> Offsets:
-        return self.array(self.stream.feed(self.lexer._readable(part)))
+        units = self.lexer._readable(part)
+        with self.user:
+            return self.array(self.stream.feed(units))
 
     def finish(self) -> Offsets:
-        return self.array(self.stream.finish())
+        with self.user:
+            return self.array(self.stream.finish())
 
     def reset(self) -> None:
         self.stream.reset()
+        self.user = User()
 
     def copy(self) -> PureSpans:
-        return PureSpans(self.lexer, self.stream.copy(), self.hold)
+        twin = PureSpans(self.lexer, self.stream.copy(), self.hold)
+        twin.user = User(self.user.failed)
+        return twin
 
     def array(self, offsets: list[int]) -> Offsets:
         import numpy
@@ -199,34 +205,35 @@ class PureParts(Copyable):
     """What gives pieces there: it holds the text of the piece at hand."""
 
     def __init__(self, lexer: Lexer, stream: Stream, hold: int) -> None:
-        self.lexer, self.stream, self.hold = lexer, stream, hold
+        self.lexer, self.stream, self.hold, self.user = lexer, stream, hold, User()
         self.parts: list[Any] = []
         self.start = self.size = 0  # where what is held begins in the text, and how long it is
 
     def feed(self, part: str | Bytes, /) -> list[Any]:
         units = self.lexer._readable(part)
-        offsets = self.stream.feed(units)
-        self.stream.broken = True  # until the call is through
-        self.parts.append(bytes(units) if isinstance(units, memoryview) else units)
-        self.size += len(units)
-        found = self.cut(offsets)
-        if self.size > self.hold:
-            raise too_much(self.hold, "characters" if isinstance(units, str) else "bytes")
-        self.stream.broken = False
-        return found
+        with self.user:
+            offsets = self.stream.feed(units)
+            self.parts.append(bytes(units) if isinstance(units, memoryview) else units)
+            self.size += len(units)
+            found = self.cut(offsets)
+            if self.size > self.hold:
+                raise too_much(self.hold, "characters" if isinstance(units, str) else "bytes")
+            return found
 
     def finish(self) -> list[Any]:
-        found = self.cut(self.stream.finish())
-        self.parts, self.start, self.size = [], 0, 0
-        return found
+        with self.user:
+            found = self.cut(self.stream.finish())
+            self.parts, self.start, self.size = [], 0, 0
+            return found
 
     def reset(self) -> None:
         self.stream.reset()
         self.parts, self.start, self.size = [], 0, 0
+        self.user = User()
 
     def copy(self) -> PureParts:
         twin = PureParts(self.lexer, self.stream.copy(), self.hold)
-        twin.parts, twin.start, twin.size = list(self.parts), self.start, self.size
+        twin.parts, twin.start, twin.size, twin.user = list(self.parts), self.start, self.size, User(self.user.failed)
         return twin
 
     def cut(self, places: list[int]) -> list[Any]:

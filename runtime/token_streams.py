@@ -15,12 +15,11 @@ text, and their places what `encode_with_offsets` gives; decoded text is what `d
 from __future__ import annotations
 
 import codecs
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from .encoders import mended
 from .lexers import readable
-from .pure_stream import Copyable
+from .pure_stream import Copyable, User
 from .pure_token_stream import PureTokenStream
 from .streams import Fed, Given, has_native_stream, pure_machine
 
@@ -169,22 +168,6 @@ class Characters:
         return twin
 
 
-class User:
-    """Whoever uses a stream, of whom there may be one at a time: two would each see half of what the other does."""
-
-    __slots__ = ("_lock",)
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
-            raise RuntimeError("another thread is using this stream: it has one user at a time")
-
-    def __exit__(self, *raised: object) -> None:
-        self._lock.release()
-
-
 class TokenStream(Fed[Given]):
     """Encodes a text that comes in parts. Made by `tokenizer.stream()`, which says what it gives."""
 
@@ -251,7 +234,7 @@ class TokenStream(Fed[Given]):
     def copy(self) -> TokenStream[Given]:
         """Another stream of the same text so far: for text that may have to be taken back."""
         twin: TokenStream[Given] = TokenStream(self._stream.copy(), self._result)
-        twin._high = self._high
+        twin._high, twin._user = self._high, User(self._user.failed)
         twin._characters = None if self._characters is None else self._characters.copy()
         return twin
 

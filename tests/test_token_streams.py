@@ -123,6 +123,25 @@ def test_nothing_is_kept_of_a_part_that_is_refused(result: Any, tier: str, tmp_p
     assert repr([stream.feed(b"lo"), stream.finish()]) == repr(first)
 
 
+def test_what_is_lost_by_an_exception_is_not_passed_over(tier: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places would be those of another text."""
+
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    stream = small(tmp_path).stream(result="offsets")
+    first = repr([stream.feed("hello"), stream.finish()])
+    with monkeypatch.context() as patched:
+        patched.setattr("bitlex.token_streams.Characters.feed", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            stream.feed("hello")
+    for one in (stream, stream.copy()):
+        with pytest.raises(ValueError, match="this stream has failed: reset it before it reads another text"):
+            one.feed("hello")
+    stream.reset()
+    assert repr([stream.feed("hello"), stream.finish()]) == first
+
+
 def test_tiers_give_the_same_for_each_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     native = small(tmp_path)
     monkeypatch.setenv("BITLEX_TIER", "pure")
