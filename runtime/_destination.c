@@ -44,7 +44,7 @@ int bitlex_py_destination_begin(Destination *d, PyObject *given, uint32_t highes
     d->data = d->view.buf;
     d->room = (size_t)d->view.shape[0];
     d->size = (size_t)d->view.itemsize;
-    d->stride = d->view.strides[0];
+    d->stride = bitlex_py_stride(&d->view);
     return 0;
 }
 

@@ -84,6 +84,8 @@ int bitlex_py_read_format(const Py_buffer *view, int *is_signed, int *is_other)
     return -1;
 }
 
+Py_ssize_t bitlex_py_stride(const Py_buffer *view) { return view->strides != NULL ? view->strides[0] : view->itemsize; }
+
 static int read_buffer(Source *s, PyObject *source)
 {
     const Py_buffer *view = &s->view;
@@ -94,14 +96,14 @@ static int read_buffer(Source *s, PyObject *source)
         PyErr_Format(PyExc_TypeError, "expected token ids in one row, got an array of %d dimensions", view->ndim);
         return -1;
     }
-    if (view->strides == NULL) { /* a date of numpy, which says that it is a row of bytes */
+    if (view->strides == NULL && !PySequence_Check(source)) { /* a date of numpy, which says that it is a row of bytes */
         PyErr_SetString(PyExc_TypeError, "expected a sequence of ints or an array of integers");
         return -1;
     }
     if (is_other) return read_sequence(s, source);
     s->data = view->buf;
     s->count = (size_t)view->shape[0];
-    s->stride = view->strides[0];
+    s->stride = bitlex_py_stride(view);
     s->given = Py_NewRef(source);
     return 0;
 }

@@ -197,6 +197,9 @@ void bitlex_py_source_end(Source *s);
 /* The ids from `at` on, up to SOURCE_BLOCK of them, where they lie or in `room`; what is no id is BPE_NONE. Touches no object. */
 const uint32_t *bitlex_py_source_block(const Source *s, size_t at, size_t *count, uint32_t room[SOURCE_BLOCK]);
 
+/* From one number of a row to the next; ctypes does not say it of its arrays, whose numbers lie side by side. */
+Py_ssize_t bitlex_py_stride(const Py_buffer *view);
+
 /* What numbers a buffer has: whether they are signed, and of another byte order than ours; -1 with an exception set if not integers. */
 int bitlex_py_read_format(const Py_buffer *view, int *is_signed, int *is_other);
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import codecs
+import ctypes
 import gc
 import itertools
 import mmap
@@ -261,6 +262,8 @@ IDS: dict[str, Any] = {
     "objects": np.array([116], object), "strings": np.array(["a"]), "strided": np.arange(97, 120)[::3], "backwards": np.arange(97, 120)[::-1],
     "column": np.arange(97, 121).reshape(-1, 4)[:, 1], "no items": np.array([], np.int64), "array": array.array("H", [116, 258]),
     "float array": array.array("d", [1.0]), "unaligned": memoryview(b"xt\0\0\0")[1:].cast("I"), "bytes view": memoryview(b"the"),
+    "ctypes": (ctypes.c_uint16 * 2)(116, 258), "ctypes of bytes": (ctypes.c_uint8 * 2)(116, 104),
+    "ctypes of other order": (ctypes.c_uint32.__ctype_be__ * 2)(116, 258),
     **{f"numpy {kind}{size}": np.array([116, 97, 12], f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)},
     **{f"other order {kind}": np.array([116, 97, 12], f">{kind}") for kind in ("i2", "u4", "i8")},
     **{f"below 0 in i{size}": np.array([116, -1], f"i{size}") for size in (1, 2, 4, 8)},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import asyncio
+import ctypes
 import json
 import mmap
 import random
@@ -38,6 +39,7 @@ def rooms(count: int) -> dict[str, Any]:
         "array": array.array("I", bytes(4 * count)), "array L": array.array("L", bytes(8 * count)),
         "backwards": np.zeros(count, "u4")[::-1], "column": np.zeros((count, 3), "u2")[:, 1], "wide column": np.zeros((count, 2), "i8")[:, 0],
         "mapped": memoryview(mmap.mmap(-1, 4 * count + 4)).cast("I")[:count], "unaligned": memoryview(bytearray(4 * count + 1))[1:].cast("I"),
+        "ctypes": (ctypes.c_uint32 * count)(),
     }  # fmt: skip
 
 
