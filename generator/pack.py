@@ -96,21 +96,22 @@ def two_stage(cells: Partition) -> tuple[int, bool, bytes, bytes]:
     """(shift, wide, stage1, stage2) of the smallest two-stage table, compared with the partition for every code point."""
     lookup = bytes(cells.lookup())
     best: tuple[int, bool, bytes, bytes] | None = None
-    numbers: dict[bytes, int] = {}
-    index = [numbers.setdefault(lookup[at : at + 64], len(numbers)) for at in range(0, len(lookup), 64)]
-    rows = list(numbers)
     for shift in range(6, 11):  # the vector tiers look up rows of 64 code points
-        wide = len(rows) > 256
-        found = shift, wide, words(index) if wide else bytes(index), b"".join(rows)
+        numbers: dict[bytes, int] = {}
+        index: list[int] = []
+        changing = sorted({start >> shift for start in cells.starts} | {len(lookup) >> shift})  # between two of these blocks all are alike
+        for block, behind in zip(changing, changing[1:], strict=False):
+            for at, times in ((block, 1), (block + 1, behind - block - 1)):
+                if times:
+                    index += [numbers.setdefault(lookup[at << shift : (at + 1) << shift], len(numbers))] * times
+        wide = len(numbers) > 256
+        found = shift, wide, words(index) if wide else bytes(index), b"".join(numbers)
         if best is None or len(found[2]) + len(found[3]) < len(best[2]) + len(best[3]):
             best = found
-        pairs: dict[tuple[int, int], int] = {}  # two rows make one of the next size
-        index = [pairs.setdefault(pair, len(pairs)) for pair in zip(index[::2], index[1::2], strict=True)]
-        rows = [rows[first] + rows[second] for first, second in pairs]
     assert best is not None
     shift, wide, stage1, stage2 = best
     blocks = [low | high << 8 for low, high in zip(stage1[::2], stage1[1::2], strict=True)] if wide else stage1
-    unpacked = b"".join(stage2[block << shift : (block + 1) << shift] for block in blocks)
-    if unpacked != lookup:
+    rows = [stage2[at : at + (1 << shift)] for at in range(0, len(stage2), 1 << shift)]
+    if b"".join([rows[block] for block in blocks]) != lookup:
         raise AssertionError("the packed cell table differs from the partition")
     return best
