@@ -10,11 +10,12 @@ Processes that load the same file share the memory of its tables. A file that is
 write into it changes the tables under those who have it open, and to shorten it crashes them. The tokens of the vocabulary are a part of the
 image; they and the merges are copied when somebody asks for them, which encoding and decoding do not. Invariants: a file appears under its name
 when it is whole; one that was cut short, or of which a byte was changed, is a VocabularyError, and so is one from a machine with the other order of
-bytes. Where the image is of another version, or there is no C extension, the tables are made again from the vocabulary. The checksum is
-against accidents: it notices every change of eight bytes side by side for certain, and any other but by a chance of 2 to the -64. What a
-forged file can do is give wrong ids. Rejected: pickle (it runs what a file says); compression (a file of 9 MB loads faster as it is than one of
-4 MB); a digest (it takes longer than all else); asking for all pages before they are read (the system brings sixteen at a time anyway, and that
-took longer). Modules of Python that only some calls need are imported there: all of them take as long as the tables.
+bytes. Without the C extension there is no image to write, and the tokens lie in its place. Where an image is missing or of another version, or
+there is no C extension, the tables are made again from the vocabulary. The checksum is against accidents: it notices every change of eight bytes
+side by side for certain, and any other but by a chance of 2 to the -64. What a forged file can do is give wrong ids. Rejected: pickle (it runs what
+a file says); compression (a file of 9 MB loads faster as it is than one of 4 MB); a digest (it takes longer than all else); asking for all pages
+before they are read (the system brings sixteen at a time anyway, and that took longer). Modules of Python that only some calls need are imported
+there: all of them take as long as the tables.
 """
 
 from __future__ import annotations
@@ -55,21 +56,23 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
 
     description = tokenizer.description
     encoder: Any = tokenizer._encoder
-    if isinstance(encoder, Pure):
-        raise VocabularyError("saving needs the C extension, which makes the tables")
     vocabulary = description.vocabulary
-    image, (blob_at, starts_at) = encoder.image(), encoder.places()
-    size = len(image) + len(vocabulary.merges or b"")
+    if isinstance(encoder, Pure):  # the tables are made by who loads it, if there is C
+        image, tables, blob_at, starts_at = b"", vocabulary.blob + vocabulary.starts, 0, len(vocabulary.blob)
+    else:
+        image, (blob_at, starts_at) = encoder.image(), encoder.places()
+        tables = image
+    size = len(tables) + len(vocabulary.merges or b"")
     header = {field.name: getattr(description, field.name) for field in fields(Description) if field.name != "vocabulary"} | {
         "added": [[token.id, token.content, sum(getattr(token, flag) << bit for bit, flag in enumerate(FLAGS))] for token in description.added],
         "decoded": dict(description.decoded), "whole": vocabulary.whole, "image": [0, len(image)],
         "blob": [blob_at, blob_at + len(vocabulary.blob)], "starts": [starts_at, starts_at + len(vocabulary.starts)],
-        "merges": None if vocabulary.merges is None else [len(image), size],
+        "merges": None if vocabulary.merges is None else [len(tables), size],
     }  # fmt: skip
     text = packed(header)
     start = -(-(HEADER + len(text)) // PAGE) * PAGE
     beginning = words(HEADER + len(text), start, start + size) + text
-    summed = b"".join([beginning, bytes(start - FIRST - len(beginning)), image, vocabulary.merges or b""])
+    summed = b"".join([beginning, bytes(start - FIRST - len(beginning)), tables, vocabulary.merges or b""])
     with whole_files(path) as (file,):
         for part in (MAGIC + ORDER, words(checksum(summed)), summed):
             file.write(part)

@@ -63,9 +63,23 @@ def test_every_tier_loads_it(saved: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("BITLEX_TIER", "pure")
     loaded = Tokenizer.from_file(saved)
     assert type(loaded._encoder).__name__ == "Pure" and loaded.encode("the thing") == [257, 32, 256, 260]
-    with pytest.raises(VocabularyError, match="saving needs the C extension"):
-        loaded.save(saved.parent / "not there")
-    assert not (saved.parent / "not there").exists()
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_what_is_saved_without_the_extension(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    description = descriptions()[number]
+    monkeypatch.setenv("BITLEX_TIER", "pure")
+    Tokenizer(description).save(tmp_path / "pure")
+    again = Tokenizer.from_file(tmp_path / "pure")
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "pure").read_bytes()
+    monkeypatch.delenv("BITLEX_TIER")
+    loaded = Tokenizer.from_file(tmp_path / "pure")
+    assert type(loaded._encoder).__name__ == "Encoder"
+    assert replace(loaded.description, vocabulary=TRAINED) == replace(description, vocabulary=TRAINED)
+    assert loaded.description.vocabulary == again.description.vocabulary == description.vocabulary
+    for text in ("the thing and é 中 123", "", "abab ab", "e\u0301ab"):
+        assert loaded.encode(text, disallowed_special=()) == again.encode(text, disallowed_special=())
 
 
 def places(data: bytes) -> dict[str, int]:
