@@ -11,6 +11,7 @@ import sys
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
+from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any
 
@@ -531,6 +532,25 @@ def test_a_download_that_is_another_file(nowhere: Path, monkeypatch: pytest.Monk
     with pytest.raises(VocabularyError, match=r"https://.*not the published file"):
         ours.get_encoding("cl100k_base")
     assert not (nowhere / "cache").exists()
+
+
+def test_a_download_that_is_cut_off(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(answer: Answer) -> bytes:
+        raise IncompleteRead(answer.data, 1000)
+
+    monkeypatch.setattr("urllib.request.urlopen", lambda address, timeout: Answer(b"IQ== 0"))
+    monkeypatch.setattr(Answer, "read", read)
+    with pytest.raises(ConnectionError, match=r"cl100k_base\.tiktoken cannot be had \(IncompleteRead.*BITLEX_VOCABULARY"):
+        Tokenizer.from_tiktoken("cl100k_base")
+
+
+def test_a_cache_that_cannot_be_looked_into(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of another user: it is as if it were not there, to tiktoken, too."""
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(nowhere / ("long" * 1000)))
+    ranks = b"".join(b64encode(bytes([byte])) + b" %d\n" % byte for byte in range(256))
+    monkeypatch.setattr("urllib.request.urlopen", lambda address, timeout: Answer(ranks))
+    monkeypatch.setattr(rank_files, "digest_of", lambda name: hashlib.sha256(ranks).hexdigest())
+    assert rank_files.on_disk("cl100k_base") is None and rank_files.fetched("cl100k_base")[0] == ranks
 
 
 def test_encodings_of_plugins(monkeypatch: pytest.MonkeyPatch) -> None:

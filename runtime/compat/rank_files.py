@@ -47,10 +47,11 @@ def on_disk(name: str) -> tuple[bytes, str] | None:
         if path.exists():
             return read_published(name, path), str(path)
     found = cached(name)
-    if found is not None and found.is_file():
-        data = found.read_bytes()
-        if hashlib.sha256(data).hexdigest() == digest_of(name):
-            return data, str(found)
+    if found is not None:
+        with suppress(OSError):  # it is not there, or another user's
+            data = found.read_bytes()
+            if hashlib.sha256(data).hexdigest() == digest_of(name):
+                return data, str(found)
     return None
 
 
@@ -91,13 +92,14 @@ def cached(name: str) -> Path | None:
 
 def download(address: str) -> bytes:
     """What is at an address; ConnectionError, which is an OSError, if it cannot be had."""
+    from http.client import HTTPException
     from urllib.request import urlopen
 
     try:
         with urlopen(address, timeout=SECONDS) as answer:
             data: bytes = answer.read()
             return data
-    except OSError as error:
+    except (OSError, HTTPException) as error:  # an answer that ends too soon is one of the latter
         raise ConnectionError(
             f"{address} cannot be had ({error}). Offline, put the file in a directory and name that in BITLEX_VOCABULARY, or set "
             "TIKTOKEN_CACHE_DIR to a directory where tiktoken has put it"
