@@ -53,7 +53,13 @@ def is_saved(path: str | os.PathLike[str]) -> bool:
 def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
     """Write a tokenizer."""
     from .outputs import whole_files  # which takes longer to import than a tokenizer to load
+    from .vocabularies.writing import format_of
 
+    if format_of(path) is not None:
+        raise ValueError(
+            f"{os.fspath(path)}: a name of files for others, which bitlex.vocabularies.writing.write(tokenizer.description, path) writes; "
+            "what is saved is read by bitlex alone: name it NAME.bitlex"
+        )
     description = tokenizer.description
     encoder: Any = tokenizer._encoder
     vocabulary = description.vocabulary

@@ -205,6 +205,7 @@ class Tokenizer:
         """Write all of it to one file, from which it loads in milliseconds, mapped into memory. The file appears when it is whole.
 
         One that is there is replaced and stays with those who have it open; so do not copy over it, nor write into it, while it is in use.
+        ValueError for a name as of files for others (.json, .tiktoken, .model), which `bitlex.vocabularies.writing.write` writes.
         """
         from .saving import save
 

@@ -257,6 +257,15 @@ def test_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
+@pytest.mark.parametrize("name", ["tokenizer.json", "mine.tiktoken", "mine.model"])
+def test_names_of_files_for_others(name: str, tmp_path: Path) -> None:
+    """It would take the place of a file that others read, by one that they do not."""
+    (tmp_path / name).write_bytes(b"theirs")
+    with pytest.raises(ValueError, match=rf"{name}: a name of files for others, .*writing\.write.*; .* name it NAME\.bitlex$"):
+        Tokenizer(describe(TRAINED)).save(tmp_path / name)
+    assert (tmp_path / name).read_bytes() == b"theirs"
+
+
 def test_a_full_disk(tmp_path: Path) -> None:
     """The size of files is limited; the limit makes a write fail in the middle."""
     resource = pytest.importorskip("resource")
