@@ -211,8 +211,10 @@ def replace(path: Path, text: str) -> None:
             file.write(text)
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         os.unlink(temporary)
+        if isinstance(error, OSError):  # a full disk, say, of which the system tells without a name
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 

@@ -60,6 +60,8 @@ def compile(
 
     if pattern is not None and not isinstance(pattern, (str, Mapping)):
         raise TypeError(f"pattern: expected a str, a pre_tokenizer object or None, got {type(pattern).__name__}")
+    if not isinstance(unicode, str):
+        raise TypeError(f"unicode: expected a str such as '16.0', got {type(unicode).__name__}")
     if limits is not None and not isinstance(limits, Limits):
         raise TypeError(f"limits: expected bitlex.Limits or None, got {type(limits).__name__}")
     if isinstance(pattern, str):

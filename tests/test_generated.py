@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import re
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.__main__ import main
+from generator.__main__ import main, replace
 from generator.emit import LOOPS
 from generator.families import families
 
@@ -26,6 +27,16 @@ MOST_BYTES = 64 * 1024
 
 def test_the_committed_files_are_fresh(capsys):
     assert main(["--check"]) == 0, capsys.readouterr().out
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "chmod", full)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        replace(tmp_path / "c" / "mine.c", "text")
+    assert caught.value.filename == str(tmp_path / "c" / "mine.c") and list((tmp_path / "c").iterdir()) == []
 
 
 def test_check_notices_a_changed_a_missing_and_a_foreign_file(tmp_path, monkeypatch, capsys):

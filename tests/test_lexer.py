@@ -422,6 +422,8 @@ def test_patterns_that_are_refused() -> None:
             bitlex.compile(pattern)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match=r"^limits: expected bitlex.Limits or None, got int$"):
         bitlex.compile("a", limits=5)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"^unicode: expected a str such as '16\.0', got float$"):
+        bitlex.compile("a", unicode=16.0)  # type: ignore[call-overload]
 
 
 def test_pickles_and_copies(cl100k: bitlex.Lexer, tier: str) -> None:
