@@ -32,29 +32,30 @@ __all__ = ["HOLD", "IntoStream", "PieceStream", "SpanStream"]
 
 HOLD = 1 << 24
 
+Part = TypeVar("Part")
 Given = TypeVar("Given")
 
 
-class Fed(Copyable, Generic[Given]):
+class Fed(Copyable, Generic[Part, Given]):
     """What all streams can do that are fed parts."""
 
     __slots__ = ()
 
     @abstractmethod
-    def feed(self, part: str | Bytes, /) -> Given:
+    def feed(self, part: Part, /) -> Given:
         """What is settled now."""
 
     @abstractmethod
     def finish(self) -> Given:
         """The rest. The stream is then as new."""
 
-    def iterate(self, parts: Iterable[str | Bytes]) -> Iterator[Given]:
+    def iterate(self, parts: Iterable[Part]) -> Iterator[Given]:
         """What each part gives, and the end, but for what is empty. The next part is not asked for before that."""
         for part in parts:
             yield from self._each(self.feed(part))
         yield from self._each(self.finish())
 
-    async def aiterate(self, parts: AsyncIterable[str | Bytes]) -> AsyncIterator[Given]:
+    async def aiterate(self, parts: AsyncIterable[Part]) -> AsyncIterator[Given]:
         """The same of parts that come one by one. Whoever takes the results slowly is sent parts slowly."""
         async for part in parts:
             for found in self._each(self.feed(part)):
@@ -94,7 +95,7 @@ def pure_machine(lexer: Lexer) -> Any:
     return lexer._machine if lexer._native is None else Machine(**lexer._tables)
 
 
-class LexerStream(Fed[Given]):
+class LexerStream(Fed["str | Bytes", Given]):
     """Gives what its stream does, native or not."""
 
     __slots__ = {"_stream": None, "feed": "feed(part) -> what is settled now"}
@@ -131,7 +132,7 @@ class PieceStream(LexerStream["list[Any]"]):
     __slots__ = ()
 
 
-class IntoStream(Fed[int]):
+class IntoStream(Fed["str | Bytes", int]):
     """Puts what each part gives in one array, from its start on, and says how many that are. Made by `stream(into=)`.
 
     What the array has no room for comes with the next call: who gets as many as there is room for asks for `more`. `iterate` does so.

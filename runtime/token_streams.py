@@ -24,7 +24,7 @@ from .pure_token_stream import PureTokenStream
 from .streams import Fed, Given, has_native_stream, pure_machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from .lexers import Bytes
     from .tokenizer import Ids, Tokenizer
@@ -168,7 +168,7 @@ class Characters:
         return twin
 
 
-class TokenStream(Fed[Given]):
+class TokenStream(Fed["str | Bytes", Given]):
     """Encodes a text that comes in parts. Made by `tokenizer.stream()`, which says what it gives."""
 
     __slots__ = ("_characters", "_high", "_result", "_stream", "_user")
@@ -268,7 +268,7 @@ class NativeTokenStream(TokenStream[Given]):
         return NativeTokenStream(self._stream.copy(), self._result)
 
 
-class DecodeStream(Copyable):
+class DecodeStream(Fed["int | Ids", str]):
     """Decodes ids that come in parts. Made by `tokenizer.decode_stream()`. Its state: at most three bytes of a character."""
 
     __slots__ = ("_decoder", "_errors", "_skips", "_tokenizer")
@@ -298,13 +298,3 @@ class DecodeStream(Copyable):
         twin = DecodeStream(self._tokenizer, self._errors, self._skips)
         twin._decoder.setstate(self._decoder.getstate())
         return twin
-
-    def iterate(self, parts: Iterable[int | Ids]) -> Iterator[str]:
-        """What each part gives, and the end, but for what is empty."""
-        for part in parts:
-            text = self.feed(part)
-            if text:
-                yield text
-        text = self.finish()
-        if text:
-            yield text

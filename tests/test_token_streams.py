@@ -17,7 +17,7 @@ import sys
 import threading
 import unicodedata
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from itertools import product
 from operator import methodcaller
 from pathlib import Path
@@ -530,6 +530,21 @@ def test_decoding_by_and_by(errors: str, tier: str, tmp_path: Path) -> None:
         stream = tokenizer.decode_stream(errors=errors)
         assert "".join(map(stream.feed, ids)) + stream.finish() == want
         assert "".join(stream.iterate(cut(ids, source))) == want
+
+
+def test_ids_that_come_one_by_one(tmp_path: Path) -> None:
+    """As a model makes them."""
+    tokenizer = small(tmp_path)
+
+    async def made() -> AsyncIterator[int]:
+        for number in "\u4e2da".encode() + b"\xf0":
+            await asyncio.sleep(0)
+            yield number
+
+    async def read() -> list[str]:
+        return [text async for text in tokenizer.decode_stream().aiterate(made())]
+
+    assert asyncio.run(read()) == ["\u4e2d", "a", "\ufffd"]
 
 
 def test_no_part_of_a_character_comes_out(tier: str, tmp_path: Path) -> None:
