@@ -106,8 +106,9 @@ def words(chance: random.Random, scripts: list[str]) -> Iterator[str]:
 
 
 def ideographs(chance: random.Random, kana: bool) -> Iterator[str]:
+    characters = [chr(c) for c in range(0x4E00, 0x5E00)]
     for _ in count():
-        run = chance.choices([chr(c) for c in range(0x4E00, 0x5E00)], k=chance.randrange(1, 4 if kana else 18))
+        run = chance.choices(characters, k=chance.randrange(1, 4 if kana else 18))
         if kana:
             first = chance.choice((0x3042, 0x3042, 0x30A2))
             run += [chr(first + chance.randrange(70)) for _ in range(chance.randrange(1, 9))]

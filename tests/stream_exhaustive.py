@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 
 from generator import compile_family, family
@@ -34,7 +35,8 @@ SMALL = {"#define RUN 32 ": "#define RUN 2 ", "#define SHORT 24 ": "#define SHOR
 VECTORS = {"#define WALK 16 ": "#define WALK 1 "}
 
 
-def symbols(name: str, every: bool = False) -> list[str]:
+@cache
+def symbols(name: str, every: bool = False) -> tuple[str, ...]:
     """The alphabet of a family: UTF-8 in hexadecimal."""
     known = compile_family(family(name))
     cells, starts = known.cells.lookup(), sorted({*known.cells.starts, 0x80, 0x800, 0xE000, 0x10000})
@@ -48,7 +50,7 @@ def symbols(name: str, every: bool = False) -> list[str]:
     for length in LENGTHS:
         largest = max((known.cells.members(cell) & length for cell in range(known.cells.count)), key=len)
         chosen.add(largest.ranges[-1][1])
-    return [chr(point).encode().hex() for point in sorted(chosen)]
+    return tuple(chr(point).encode().hex() for point in sorted(chosen))
 
 
 def program(

@@ -16,6 +16,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,15 @@ def of_file(path: Path, scratch: Path, **options: Any) -> Vocabulary:
 
 def made_here(scratch: Path, size: int = 4_000) -> Vocabulary:
     """The 256 bytes, and what is frequent in 50 KB of each made text."""
+    tokens = [*(bytes([byte]) for byte in range(256)), *frequent(size - 256)]
+    path = scratch / "made_here.tiktoken"
+    path.write_bytes(b"".join(b"%s %d\n" % (b64encode(token), rank) for rank, token in enumerate(tokens)))
+    return of_file(path, scratch, name="made_here", family="cl100k", special={})
+
+
+@cache
+def frequent(count: int) -> list[bytes]:
+    """The parts of two to eight bytes that most pieces of these texts have."""
     counts: Counter[bytes] = Counter()
     lexer = bitlex.lexer("cl100k")
     for text in made(50_000).values():
@@ -126,11 +136,7 @@ def made_here(scratch: Path, size: int = 4_000) -> Vocabulary:
             for start in range(len(piece)):
                 for end in range(start + 2, min(len(piece), start + 8) + 1):
                     counts[piece[start:end]] += times
-    frequent = sorted(counts, key=lambda token: (-counts[token], len(token), token))[: size - 256]
-    tokens = [*(bytes([byte]) for byte in range(256)), *frequent]
-    path = scratch / "made_here.tiktoken"
-    path.write_bytes(b"".join(b"%s %d\n" % (b64encode(token), rank) for rank, token in enumerate(tokens)))
-    return of_file(path, scratch, name="made_here", family="cl100k", special={})
+    return sorted(counts, key=lambda token: (-counts[token], len(token), token))[:count]
 
 
 def tokenizer_json(description: Description) -> dict[str, Any]:
