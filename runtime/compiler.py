@@ -9,12 +9,13 @@ The generator is loaded by the first call; it needs no compiler and no package b
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, overload
 
 from .lexers import Lexer
 
 if TYPE_CHECKING:
-    from .generator import Limits, Program
+    from .generator import Limits, Program, Step
     from .generator.families import Behavior, DialectName
     from .generator.pack import Tables
 
@@ -103,9 +104,15 @@ def machine_arguments(tables: Tables) -> dict[str, Any]:
 
 def compile_again(lexer: Lexer) -> Program:
     """The program of a lexer: its pattern and automata, which the packed tables do not hold."""
-    from .generator import Limits, Step, compile_steps
+    from .generator import Step
 
-    steps = tuple(Step(**fields) for fields in lexer.steps)
+    return program_of(tuple(Step(**fields) for fields in lexer.steps), lexer.dialect, lexer.unicode, lexer.name)
+
+
+@lru_cache(maxsize=4)  # whoever asks about one text asks about the next
+def program_of(steps: tuple[Step, ...], dialect: DialectName, unicode: str, name: str) -> Program:
+    from .generator import Limits, compile_steps
+
     # It was compiled before.
     unlimited = Limits(characters=1 << 40, instructions=1 << 40, states=1 << 40, cells=1 << 40, work=1 << 60, seconds=float("inf"))
-    return compile_steps(steps, lexer.dialect, lexer.unicode, lexer.name, unlimited)
+    return compile_steps(steps, dialect, unicode, name, unlimited)
