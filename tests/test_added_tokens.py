@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import tokenizers
 
+from bitlex import Tokenizer
 from bitlex.added import WHITE_SPACE, is_word, split_added
 from bitlex.vocabularies import VocabularyError, read
 from bitlex.vocabulary import AddedToken
@@ -65,6 +66,19 @@ def test_random_tokens_in_random_texts(seed: int) -> None:
                 ours_too = [part for part in split_added(text, ours.description.added, None) if part[1] is not None]
                 assert slices == ours_too, (text, tokens)
             assert ours.encoder.decode(ids).decode(errors="replace") == reference.decode(ids, skip_special_tokens=False), (text, tokens)
+
+
+@pytest.mark.parametrize("tier", ["automatic", "pure"])
+def test_special_tokens_that_are_left_out(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """tokenizers knows special tokens again by what it looks for in a text: one that NFC changes decodes all the same."""
+    monkeypatch.setenv("BITLEX_TIER", "" if tier == "automatic" else tier)
+    contents = ("<s>", "<e\u0301>", "<a\u0301>", "<\u00e1>", "\u0958")
+    there = [added(256 + at, content, normalized=at != 3, special=at not in (2, 4)) for at, content in enumerate(contents)]
+    data = json.dumps(tokenizer_json(added_tokens=there, normalizer={"type": "NFC"}))
+    reference, ours = tokenizers.Tokenizer.from_str(data), Tokenizer.from_bytes(data.encode())
+    for number in range(261):
+        assert ours.decode([number], skip_special_tokens=True) == reference.decode([number]), number
+    assert ours.decode(range(256, 261), skip_special_tokens=True) == "<\ufffd>\u0915\u093c"
 
 
 def test_every_code_point_beside_a_token() -> None:
