@@ -270,11 +270,16 @@ def test_added_tokens_that_are_tokens_of_the_vocabulary(tmp_path: Path) -> None:
     for options, message in (
         ({"extend": base, "special_tokens": ["a"]}, "^special token 'a' is token 64, whatever is learned; choose another name$"),
         ({"special_tokens": ["a"]}, "^special token 'a' is token 97, whatever is learned; choose another name$"),
+        # 0xB6 in the byte alphabet, of which BpeTrainer and tokenizer.json make one token
+        ({"special_tokens": ["\u00b6"], "tie_break": "huggingface"}, "^special token '\u00b6' is token 115, whatever is learned; choose another name$"),
     ):
         with pytest.raises(bitlex.VocabularyError, match=message):
             bitlex.train(map(pytest.fail, ["a text is read"]), 300, **options)
     with pytest.raises(bitlex.VocabularyError, match=r"^special token 'xyx' was also learned from the text, as token 26[0-9]; choose another name$"):
         bitlex.train("xyx xyx", 261, extend=base)
+    with pytest.raises(bitlex.VocabularyError, match=r"^special token '\u0120x' was also learned from the text, as token 257; choose another name$"):
+        bitlex.train(" x x", 258, special_tokens=["\u0120x"], tie_break="huggingface")
+    assert bitlex.train("", 258, special_tokens=["\u00b6", "\u0120x"]).special_tokens == {"\u00b6": 256, "\u0120x": 257}
 
 
 def test_a_special_token_that_is_learned_leaves_a_checkpoint(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..added_search import prepared
 from ..lexers import cores
+from ..vocabularies.byte_alphabet import bytes_or_text
 from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
 from .checkpoint import Checkpoint, CheckpointError, check_origin
 from .counting import Counting, Runs
@@ -203,7 +204,7 @@ class Session:
                 alone = ids + settings.vocabulary_size - self.size()
                 raise ValueError(f"vocab_size is {settings.vocabulary_size}; what is extended and new special tokens alone are {alone}")
             start = extensible(settings.base.vocabulary, ids)
-            refuse_there(start, [content for content in settings.special if content not in added])
+            refuse_there(start, [content for content in settings.special if content not in added], settings.rule)
             return start, added
         chosen = settings.rule.bytes_in_order(self.chosen_bytes())
         first = {content: number for number, content in enumerate(settings.special)} if settings.rule.special_first else {}
@@ -211,7 +212,7 @@ class Session:
         if len(tokens) > self.size():
             raise ValueError(f"vocab_size is {settings.vocabulary_size}; bytes and special tokens alone are {len(tokens)}")
         start = Vocabulary.from_merges(tokens, [])
-        refuse_there(start, settings.special)
+        refuse_there(start, settings.special, settings.rule)
         return start, first
 
     def chosen_bytes(self) -> list[int]:
@@ -275,7 +276,7 @@ class Session:
                 following += 1
         known = {} if settings.base is None else {token.content: token for token in settings.base.added}
         made = [known.get(content) or AddedToken(number, content) for content, number in added.items()]
-        refuse_learned(vocabulary, len(self.start), made)
+        refuse_learned(vocabulary, len(self.start), made, rule)
         tokens = tuple(sorted(made, key=lambda token: token.id))
         decoded = {token.id: token.content.encode() for token in tokens}
         digest = hashlib.sha256(vocabulary.blob + vocabulary.starts + (vocabulary.merges or b"") + repr(tokens).encode()).hexdigest()
@@ -297,19 +298,25 @@ def place_in(counting: dict[str, Any]) -> tuple[Place, Runs]:
     return Place(*counting["place"]), runs._replace(key=bytes.fromhex(runs.key))  # type: ignore[arg-type]
 
 
-def refuse_there(start: Vocabulary, special: Iterable[str]) -> None:
+def tokens_named(content: str, rule: Rule) -> list[bytes]:
+    """The tokens that a special token would be mistaken for: that of its bytes; for BpeTrainer, to which the name is all that a token is, also
+    the one that has this name in the byte alphabet, as byte B6 has "¶"."""
+    if rule.format != "huggingface":
+        return [content.encode()]
+    return [content.encode(), bytes_or_text(content)]
+
+
+def refuse_there(start: Vocabulary, special: Iterable[str], rule: Rule) -> None:
     """A new special token that is a token before anything is learned."""
     for content in special:
-        number = start.ids.get(content.encode())
+        number = next((start.ids[token] for token in tokens_named(content, rule) if token in start.ids), None)
         if number is not None:
             raise VocabularyError(f"special token {content!r} is token {number}, whatever is learned; choose another name")
 
 
-def refuse_learned(vocabulary: Vocabulary, first: int, added: Iterable[AddedToken]) -> None:
+def refuse_learned(vocabulary: Vocabulary, first: int, added: Iterable[AddedToken], rule: Rule) -> None:
     """A special token that was learned, too, which only shows when it is. Others may be tokens of the vocabulary as well, as in files they are."""
     for token in added:
-        number = vocabulary.ids.get(token.content.encode(), -1)
+        number = max(vocabulary.ids.get(named, -1) for named in tokens_named(token.content, rule))
         if token.special and number >= first:
             raise VocabularyError(f"special token {token.content!r} was also learned from the text, as token {number}; choose another name")
-
-
