@@ -72,6 +72,8 @@ def by_case(what: Expression, read: Read, close: Close) -> CodeSet:
         case Named(kind, name, negated, span):
             points = close(read(Named(kind, name, False, span)))
             return ~points if negated else points
+        case Combine(_, (Named(kind, name, negated, span),), True):  # to the engine no class, but a property
+            return by_case(Named(kind, name, not negated, span), read, close)
         case Combine(how, members, True):
             return ~close(read(Combine(how, members, False)))
         case Combine(_, members):

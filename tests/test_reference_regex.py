@@ -39,7 +39,7 @@ STARTS = (
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", r"(?i:a)|\P{Lu}", r"(?i:')|\P{Lu}",
     r"(?i:x)?[^\p{Lu}]", "(?i:x)|.", r"(?i:x)|\w+|\W", r"(?i:k)|[^\P{L}b]", r"(?i:\p{Lu}x)|[\p{L}b]+", r"(?=(?i:k))\w|\d|[^a-z]", r"(?=(?i:k))\w|\d|[^a-z1]", r"(?<!x)(?i:k)|\P{L}",
     r"(?!x)(?i:k)|\P{L}", r"(?>(?i:k))|\P{L}", r"(?i:k)*\P{L}", r"(?i:[k-m])|\P{L}", r"\b(?i:k)|\P{L}", r"(?i:k)|\p{Lu}|\P{Lu}", r"(?i:kk)+|\p{Lt}x|\P{Ll}", r"(?i:\p{Lu})+", r"(?i:\u00df)x|[^a]", r"(?i:s)|[^a]b?",
-    r"(?i:kk)|[^\s\S]+", r"(?i:k)|[\p{Lu}b\P{Lu}]x",
+    r"(?i:kk)|[^\s\S]+", r"(?i:k)|[\p{Lu}b\P{Lu}]x", r"(?i:kk)|[^\P{L}]", r"(?i:[^\P{Lu}]k)|[^\p{^L}]", r"(?i:[^\P{Lu}]k)|\P{L}",
     r"(?i:'s|'t)|\P{Lu}+", r"(?i:'s)|\P{Lu}+", r"(?i:')|\P{Lu}+", r"(?i: )a|\P{Lu}+", r"(?i:-)s|\P{L}+", r"(?i:'\w)|\P{L}+", r"(?i:['])s|\P{Lu}+", r"(?i:'-)(?:s)|\P{Lu}+",
     r"(?i:'?s)|\P{Lu}+", r"(?:(?i:')t|(?i:')s)|\P{Lu}+", r"(?i:'(?:s|t))|\P{Lu}+", r"(?i:1s|1t|2)|\P{Lu}+", r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\s\p{L}]",
 )  # fmt: skip
