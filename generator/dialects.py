@@ -51,6 +51,7 @@ class Dialect:
     word_joiners: bool  # \w holds U+200C and U+200D
     word_latin1_numbers: bool  # bare \w holds the superscripts and fractions of Latin-1, [\w] does not
     fold_properties: str  # (?i:\p{Lu}) matches: "same" what \p{Lu} does, "closed" what folds to that, too, "cased" all of Lu, Ll, Lt
+    fold_escaped: bool  # (?i:\é) matches É; otherwise é alone
     fold_dots: bool  # (?i:i) matches U+0130 and (?i:I) U+0131, and the other way round
     fold_members: bool  # (?i:[a&&A]) folds each member, then takes the intersection; otherwise the class is folded once, at the end
     fold_starts: bool  # a match starts only where, by case, one of the sets that it may start with has a character (`by_case`)
@@ -72,8 +73,8 @@ DIALECTS = {
         property_values=True, missing=("unknown", "zzzz", "hrkt", "katakanaorhiragana", "surrogate", "gc=cs"), unknown="",
         h="hex", group_names=("(?P<", "(?<", "(?'"), flag_groups=False, stacks=False,
         unrepeated=("look", "start", "nothing"), multiline_flag="anchors", dotall_flag=True, unicode_flag=True, posix="ascii",
-        word_joiners=True, word_latin1_numbers=False, fold_properties="closed", fold_dots=False, fold_members=True, fold_starts=False,
-        fold_strings=False, lifts=True, empty="advance", refuses=(),
+        word_joiners=True, word_latin1_numbers=False, fold_properties="closed", fold_escaped=False, fold_dots=False, fold_members=True,
+        fold_starts=False, fold_strings=False, lifts=True, empty="advance", refuses=(),
     ),
     "oniguruma": Dialect(
         name="oniguruma", possessive_counts=False, lazy_exact=False, counted_empty=False, passes_empty=False, class_sets=True,
@@ -81,8 +82,9 @@ DIALECTS = {
         caret="line", dollar="line", capital_z="final", word_edges=False, hex_code_points=False, long_escape=False, surrogates=True,
         property_values=False, missing=("hrkt", "katakanaorhiragana"), unknown="", h="hex", group_names=("(?<", "(?'"), flag_groups=True, stacks=True,
         unrepeated=("look", "anchor", "branches"), multiline_flag="dot", dotall_flag=False, unicode_flag=False, posix="unicode",
-        word_joiners=False, word_latin1_numbers=True, fold_properties="same", fold_dots=False, fold_members=False, fold_starts=False,
-        fold_strings=True, lifts=False, empty="retry", refuses=("nameless classes", "ranges from classes", "groups behind (?<!", "large counts"),
+        word_joiners=False, word_latin1_numbers=True, fold_properties="same", fold_escaped=True, fold_dots=False, fold_members=False,
+        fold_starts=False, fold_strings=True, lifts=False, empty="retry",
+        refuses=("nameless classes", "ranges from classes", "groups behind (?<!", "large counts"),
     ),
     "python": Dialect(
         name="python", possessive_counts=True, lazy_exact=True, counted_empty=True, passes_empty=False, class_sets=False,
@@ -90,8 +92,8 @@ DIALECTS = {
         caret="start", dollar="final", capital_z="end", word_edges=False, hex_code_points=True, long_escape=True, surrogates=True,
         property_values=True, missing=(), unknown="He", h="horizontal", group_names=("(?P<", "(?<"), flag_groups=False, stacks=False, unrepeated=(),
         multiline_flag="anchors", dotall_flag=True, unicode_flag=True, posix="compatible", word_joiners=True, word_latin1_numbers=False,
-        fold_properties="cased", fold_dots=True, fold_members=True, fold_starts=True, fold_strings=False, lifts=False, empty="refuse",
-        refuses=("small properties", "qualified classes", "approximate matches"),
+        fold_properties="cased", fold_escaped=True, fold_dots=True, fold_members=True, fold_starts=True, fold_strings=False,
+        lifts=False, empty="refuse", refuses=("small properties", "qualified classes", "approximate matches"),
     ),
 }  # fmt: skip
 

@@ -140,7 +140,8 @@ class Reader:
                 self.fail("this kind of word boundary is not supported", start, self.at + 1)
             return Anchor(letter, False, (start, self.at))
         what, self.at = escape(self.pattern, start, self.dialect, in_class=False)
-        return Leaf(what, flags.fold, (start, self.at))
+        fold = flags.fold and (self.dialect.fold_escaped or letter.isascii())
+        return Leaf(what, fold, (start, self.at))
 
     def group(self, flags: Flags, depth: int) -> Node | None:
         start = self.at

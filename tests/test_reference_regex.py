@@ -100,7 +100,7 @@ WITNESSES = {
     "possessive_counts": ("a{1,2}+a", "xaaaaax"), "class_sets": ("[a[b]+", "ab[x"), "bare_property": (r"\pL", "pLxp"),
     "lazy_exact": ("a{2}?", "xaab"), "bare_count": ("a{,}b", "xaab a{,}b"), "caret": ("^a", "a\na\n"), "dollar": ("a$", "ba\n", "ba\n\n"), "capital_z": (r"a\Z", "ba\n", "ba\n\n"),
     "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"), "dotall_flag": ("(?s:.)", "\n"), "posix": ("[[:alpha:]]|[[:digit:]]", "a\u00e9\u0661"), "word_joiners": (r"\w", "a\u200c\u200d"),
-    "word_latin1_numbers": (r"\w", "a\u00b2\u00bd"), "fold_properties": (r"(?i:\p{Lu})", "aA\u0131\u0138"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"), "fold_strings": ("(?i:ss)", "\u00dfss"),
+    "word_latin1_numbers": (r"\w", "a\u00b2\u00bd"), "fold_properties": (r"(?i:\p{Lu})", "aA\u0131\u0138"), "fold_escaped": (r"(?i:\é)", "\u00e9\u00c9"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"), "fold_strings": ("(?i:ss)", "\u00dfss"),
     "word_edges": (r"\<a|a\>", "a <a>"), "class_leading": ("[]-k]", "]-k"), "class_ends": ("[+--]|[!-&&]", "+,-%"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"),
     "hex_code_points": (r"\xE9", "\u00e9"), "long_escape": (r"\U00000041", "A"), "property_values": (r"\p{gc=Lu}", "aA"), "surrogates": (r"\uD83D|a", "a"), "unicode_flag": ("(?u:a)", "a"),
     "group_names": ("(?P<a>x)(?<b>y)", "xy"), "unrepeated": ("(?=a)*^*a", "aa"),

@@ -162,7 +162,7 @@ WITNESSES = {
     "lazy_exact": ("a{2}?", "xaab"), "bare_count": ("a{,}b", "xaab a{,}b"), "caret": ("^a", "a\na\n"), "dollar": ("a$", "a\na\n"), "capital_z": (r"a\Z", "ba\n", "ba\n\n"),
     "word_edges": (r"\<a|a\>", "aa aa"), "class_leading": ("[]-k]", "ab"), "class_ends": ("[+--]", "+,-"), "braced": (r"\x{41}|\u{42}", "AB"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"),
     "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"), "dotall_flag": ("(?s:.)", "\n"), "posix": ("[[:alpha:]]", "a\u00e9"),
-    "word_joiners": (r"\w", "a\u200c\u200d"), "word_latin1_numbers": (r"\w", "a\u00b2\u00bd"), "fold_properties": (r"(?i:\p{Lu})", "aA\u0131\u0138"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"),
+    "word_joiners": (r"\w", "a\u200c\u200d"), "word_latin1_numbers": (r"\w", "a\u00b2\u00bd"), "fold_properties": (r"(?i:\p{Lu})", "aA\u0131\u0138"), "fold_escaped": (r"(?i:\é)", "\u00e9\u00c9"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"),
     "fold_members": ("(?i:[a&&A])", "aA"), "fold_strings": ("(?i:ss)", "\u00dfss"), "empty": (r"a|(?=b)|\Gc", "abc"),
     "hex_code_points": (r"\xE9", "\u00e9"), "long_escape": (r"\U00000041", "A"), "property_values": (r"\p{gc=Lu}", "aA"), "unknown": (r"\ea|\H", "\x1baz"), "unicode_flag": ("(?u:a)", "a"),
     "group_names": ("(?P<a>x)(?<b>y)(?'c'z)", "xyz"), "unrepeated": ("(?:^|b)*a", "ba"),

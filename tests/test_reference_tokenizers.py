@@ -238,7 +238,7 @@ WITNESSES = {
     "bare_property": (r"\pL", "pLxp"), "bare_count": ("a{,}b", "xaab a{,}b"), "caret": ("^", "a\nb\n"), "dollar": ("$", "a\nb\n"),
     "capital_z": (r"a\Z", "ba\n", "ba\n\n"), "word_edges": (r"\<a", "a <a"), "class_leading": ("[]-k]", "ab"), "class_ends": ("[&-&&%-+]", "x%&x"), "braced": (r"\x{41}", "xAx"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"), "h": (r"\h", "af\t "), "multiline_flag": ("(?m:^.)", "a\n\nb"),
     "posix": ("[[:alpha:]]|[[:digit:]]", "\u00e9\u00e9\u0661\u0661"), "word_joiners": (r"\w", "a\u200c\u200d"), "word_latin1_numbers": (r"\w", "a\u00b2\u00bd"),
-    "fold_properties": (r"(?i:\p{Lu})", "aa"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"), "fold_members": ("(?i:[a&&A])", "aA"), "empty": (r"\Ga|(?=a)", "xab"),
+    "fold_properties": (r"(?i:\p{Lu})", "aa"), "fold_escaped": (r"(?i:\é)a", "x\u00c9a"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"), "fold_members": ("(?i:[a&&A])", "aA"), "empty": (r"\Ga|(?=a)", "xab"),
     "long_escape": (r"\U00000041", "A U00000041"), "surrogates": (r"\x{D83D}|a", "ab"), "unknown": (r"\ea|\H", "\x1baz"), "group_names": ("(?<b>y)(?'c'z)", "xyz"), "flag_groups": ("(?i:(?=a))*a", "xaa"),
     "stacks": ("a{2}{3}", "xaaaaaaa"), "unrepeated": ("(?:)*a", "aab"),
     "lifts": ("[ab]?a|[ab]?b", "ab"),
