@@ -67,8 +67,10 @@ def folded_strings() -> dict[str, int]:
 
 
 def strung(items: tuple[Node, ...]) -> Iterator[Node]:
-    """The items with those of groups among them: Oniguruma joins the letters of `s(?:s)` before it folds."""
+    """The items with those of groups among them: Oniguruma joins the letters of `s(?:s)`, and of `s{1}s`, before it folds."""
     for item in items:
+        while isinstance(item, Repeat) and (item.low, item.high) == (1, 1):
+            item = item.item
         if isinstance(item, Concat):
             yield from strung(item.items)
         else:
