@@ -63,7 +63,7 @@ class Dialect:
 
 PECULIAR = {  # by example
     "small properties": r"\pl", "qualified classes": "[[:script=latin:]]", "nameless classes": "[[:^:]]", "ranges from classes": "[[:alpha:]-z]",
-    "groups behind (?<!": "(?<!(a))b", "approximate matches": "a{e}", "large counts": "a{100001",
+    "groups behind (?<!": "(?<!(a))b", "(?<! in (?<=": "(?<=(?<!a))b", "approximate matches": "a{e}", "large counts": "a{100001",
 }  # fmt: skip
 DIALECTS = {
     "fancy": Dialect(
@@ -84,7 +84,7 @@ DIALECTS = {
         unrepeated=("look", "anchor", "branches"), multiline_flag="dot", dotall_flag=False, unicode_flag=False, posix="unicode",
         word_joiners=False, word_latin1_numbers=True, fold_properties="same", fold_escaped=True, fold_dots=False, fold_members=False,
         fold_starts=False, fold_strings=True, lifts=False, empty="retry",
-        refuses=("nameless classes", "ranges from classes", "groups behind (?<!", "large counts"),
+        refuses=("nameless classes", "ranges from classes", "groups behind (?<!", "(?<! in (?<=", "large counts"),
     ),
     "python": Dialect(
         name="python", possessive_counts=True, lazy_exact=True, counted_empty=True, passes_empty=False, class_sets=False,

@@ -48,6 +48,7 @@ class Reader:
     def __init__(self, pattern: str, dialect: Dialect, limits: Limits) -> None:
         self.pattern, self.dialect, self.limits, self.at = pattern, dialect, limits, 0
         self.captured = -1  # where the last group begins that is kept by number or name
+        self.not_behind = -1  # and the last negative lookbehind
         self.height = 0  # of what was read last: groups in groups, and quantifiers behind the first of what they repeat
 
     def fail(self, reason: str, first: int, last: int, advice: str = "") -> NoReturn:
@@ -154,6 +155,9 @@ class Reader:
                 body = self.closed(flags, depth, start)
                 if self.captured > start and opening == "(?<!" and "groups behind (?<!" in self.dialect.refuses:
                     self.fail("this engine keeps no group of a negative lookbehind", self.captured, self.at, "write (?:...)")
+                if self.not_behind > start and opening == "(?<=" and "(?<! in (?<=" in self.dialect.refuses:
+                    self.fail("this engine takes no negative lookbehind in a lookbehind that is not", self.not_behind, self.at)
+                self.not_behind = start if opening == "(?<!" else self.not_behind
                 return Look(body, ahead, negative, (start, self.at))
         if self.ahead("(?>"):
             self.at += 3
