@@ -24,22 +24,28 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from .normalization import nfc
+from .pure_token_stream import Specials
 from .vocabulary import AddedToken
 
 if TYPE_CHECKING:
     from .lexers import Lexer
 
-__all__ = ["WHITE_SPACE", "Search", "is_word", "searches", "split_added"]
+__all__ = ["WHITE_SPACE", "Search", "is_word", "searches", "split", "split_added", "white_space"]
 
 WHITE_SPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
+WHITE = re.compile(f"[{WHITE_SPACE}]*")
 
 
 def split_added(text: str, added: Iterable[AddedToken], normalizer: str | None) -> list[tuple[str, int | None]]:
     """The stretches of a text in order: each added token with its id, and what is between, normalized, without one."""
+    return split(text, *searches(added, normalizer), normalizer)
+
+
+def split(text: str, first: Search, second: Search, normalizer: str | None) -> list[tuple[str, int | None]]:
+    """The same, with what `searches` gave for the tokens."""
     normalized = nfc if normalizer == "NFC" else str
-    first, second = searches(added, normalizer)
     found: list[tuple[str, int | None]] = []
     for start, end, token in first.cut(text):
         if token is not None:
@@ -54,27 +60,33 @@ class Search:
     """Finds texts in a text: leftmost, then longest, and not into one another. `tokens`: which token each text is."""
 
     def __init__(self, tokens: Mapping[str, AddedToken]) -> None:
-        longest_first = sorted(tokens, key=len, reverse=True)
         self.tokens = tokens
-        self.pattern = re.compile("|".join(map(re.escape, longest_first))) if tokens else None
+        self.texts = Specials(tokens)
+        self.lstrip = any(token.lstrip for token in tokens.values())
 
     def cut(self, text: str, passed_over: Container[str] = ()) -> Iterator[tuple[int, int, AddedToken | None]]:
         """From where to where each token goes, and what is between. Those whose content is in `passed_over` are found but not taken."""
-        done = 0
-        for match in self.pattern.finditer(text) if self.pattern is not None else ():
+        done = taken = 0  # `taken`: up to where there is white space that some token took
+        for match in self.texts.pattern.finditer(text) if self.tokens else ():
             at, end = match.span()
             token = self.tokens[match.group()]
-            if token.content in passed_over or (token.single_word and (is_word(text[:at][-1:]) or is_word(text[end : end + 1]))):
+            if token.content in passed_over or (token.single_word and (is_word(text[max(at - 1, 0) : at]) or is_word(text[end : end + 1]))):
                 continue
-            start = max(done, len(text[:at].rstrip(WHITE_SPACE))) if token.lstrip else at
+            start = done + len(text[done:at].rstrip(WHITE_SPACE)) if token.lstrip else at
             if token.rstrip:
-                end = len(text) - len(text[end:].lstrip(WHITE_SPACE))
+                end = taken = white_space(text, max(end, taken), len(text))
             if done < start:
                 yield done, start, None
             yield start, end, token
             done = end
         if done < len(text):
             yield done, len(text), None
+
+
+def white_space(text: str, at: int, most: int) -> int:
+    """Up to where there is nothing else, from a place on, and before another."""
+    match = WHITE.match(text, at, most)
+    return match.end() if match is not None else at
 
 
 def searches(added: Iterable[AddedToken], normalizer: str | None) -> tuple[Search, Search]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from .added import Search
     from .vocabulary import AddedToken, Description
 
 __all__ = ["needs_definition", "only_normalizes", "ready", "stretches"]
@@ -37,7 +38,8 @@ def overlap(added: Iterable[AddedToken]) -> bool:
     """Whether a token that is normalized and one that is not may lie over each other, so that it matters which are looked for first."""
     first = [token.content for token in added if not token.normalized]
     second = [token.content for token in added if token.normalized]
-    within = any(one in "\0".join(second) for one in first) or any(one in "\0".join(first) for one in second)
+    all_first, all_second = "\0".join(first), "\0".join(second)
+    within = any(one in all_second for one in first) or any(one in all_first for one in second)
     return within or ends_as_begins(first, second) or ends_as_begins(second, first)
 
 
@@ -45,7 +47,7 @@ def ends_as_begins(these: list[str], those: list[str]) -> bool:
     """Whether the end of one of these is the beginning of one of those."""
     begin = {one[0] for one in those}
     ends = {one[at:] for one in these for at in range(1, len(one)) if one[at] in begin}
-    return any(one.startswith(tuple(ends)) for one in those) if ends else False
+    return bool(ends) and any(one[:size] in ends for one in those for size in range(1, len(one) + 1))
 
 
 def needs_definition(description: Description) -> bool:
@@ -89,14 +91,17 @@ def prepared(description: Description, text: Any) -> Any:
 
     if not description.prefix_space and (description.normalizer is None or in_nfc(text)):
         return text
-    return b"".join(stretch.encode("utf-8", "surrogateescape") for stretch, _ in stretches(description, as_text(text), ()))
+    from .added import searches
+
+    cut = stretches(description, as_text(text), searches((), description.normalizer))
+    return b"".join(stretch.encode("utf-8", "surrogateescape") for stretch, _ in cut)
 
 
-def stretches(description: Description, text: str, added: Iterable[AddedToken]) -> Iterator[tuple[str, int | None]]:
-    """What is encoded: the id of each added token, and the text between."""
-    from .added import split_added
+def stretches(description: Description, text: str, added: tuple[Search, Search]) -> Iterator[tuple[str, int | None]]:
+    """What is encoded: the id of each added token, and the text between. `added`: what `searches` gives for the tokens."""
+    from .added import split
 
-    for stretch, number in split_added(text, added, description.normalizer):
+    for stretch, number in split(text, *added, description.normalizer):
         if number is None and description.prefix_space and not stretch.startswith(" "):
             stretch = " " + stretch
         yield stretch, number

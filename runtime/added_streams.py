@@ -1,6 +1,6 @@
 """Added tokens in a text that comes in parts: what `Search.cut` of added.py does, as far as nothing that follows can change it.
 
-    cutting = AddedStream({"<s>": AddedToken(5, "<s>", rstrip=True)})
+    cutting = AddedStream(Search({"<s>": AddedToken(5, "<s>", rstrip=True)}))
     list(cutting.feed("a <s", False))        # [("a ", None)]
     list(cutting.feed("> ", False))          # [("<s>", AddedToken(5, ...)), (" ", TAKEN)]
     list(cutting.feed(" b", True))           # [(" ", TAKEN), ("b", None)]
@@ -13,15 +13,13 @@ token before. Rejected: to hold white space behind a token with `rstrip` until i
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
-from .added import WHITE_SPACE, is_word
+from .added import WHITE_SPACE, Search, is_word, white_space
 from .pure_stream import Copyable
-from .pure_token_stream import Specials
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from typing import TypeAlias
 
     from .vocabulary import AddedToken
@@ -38,20 +36,17 @@ class Taken:
 TAKEN: Final = Taken()
 
 
-WHITE = re.compile(f"[{WHITE_SPACE}]*")
-
-
 class AddedStream(Copyable):
-    """`tokens`: which token each text is."""
+    """`search`: what finds the tokens in a whole text."""
 
-    def __init__(self, tokens: Mapping[str, AddedToken]) -> None:
-        self.tokens = Specials(tokens)
-        self.lstrip = any(token.lstrip for token in tokens.values())
+    def __init__(self, search: Search) -> None:
+        self.tokens, self.lstrip = search.texts, search.lstrip
         self.reset()
 
     def reset(self) -> None:
         """Begin another text."""
-        self.white: list[str] = []  # white space that a token may take, which begins behind it
+        self.white: list[str] = []  # white space that a token may take, which begins behind it,
+        self.blanks = 0  # and how much that is
         self.text = ""  # what is not cut yet; no token that is taken begins before `seek`
         self.seek = 0
         self.before = ""  # the character before the text
@@ -65,7 +60,7 @@ class AddedStream(Copyable):
 
     @property
     def held(self) -> int:
-        return len(self.text) + sum(map(len, self.white))
+        return len(self.text) + self.blanks
 
     def feed(self, more: str, ends: bool) -> Iterator[tuple[str, What]]:
         """What is settled now: text without a token, tokens, white space that the token before takes. Nothing that is empty."""
@@ -89,15 +84,14 @@ class AddedStream(Copyable):
                 if is_word(text[at - 1] if at else self.before) or is_word(text[end : end + 1]):
                     continue
             if self.taking:
-                to = self.taken(text, done, len(text) if token.lstrip else at)
+                to = white_space(text, done, len(text) if token.lstrip else at)
                 if to > done:
                     yield text[done:to], TAKEN
                 done = to
             start = max(at, done)
             while token.lstrip and start > done and text[start - 1] in WHITE_SPACE:
                 start -= 1
-            white = "".join(self.white)
-            self.white.clear()
+            white = self.taken_back()
             own, white = (white, "") if token.lstrip and start == done else ("", white)
             if white or start > done:
                 yield white + text[done:start], None
@@ -107,16 +101,17 @@ class AddedStream(Copyable):
         self.before = text[limit - 1] if limit else self.before
         self.text, self.seek = text[limit:], max(seek, limit) - limit
 
-    @staticmethod
-    def taken(text: str, at: int, most: int) -> int:
-        """Up to where there is white space."""
-        match = WHITE.match(text, at, most)
-        return match.end() if match is not None else at
+    def taken_back(self) -> str:
+        """The white space that waits, no more of which does."""
+        white = "".join(self.white)
+        self.white.clear()
+        self.blanks = 0
+        return white
 
     def rest(self, text: str, done: int, limit: int, ends: bool) -> Iterator[tuple[str, What]]:
         """What is behind the last token, up to where one may begin."""
         if self.taking:
-            to = self.taken(text, done, limit)
+            to = white_space(text, done, limit)
             if to > done:
                 yield text[done:to], TAKEN
             done, self.taking = to, to == limit and text[to : to + 1] in WHITE_SPACE  # or at the end of what is known
@@ -124,7 +119,7 @@ class AddedStream(Copyable):
         while self.lstrip and not ends and last > done and text[last - 1] in WHITE_SPACE:
             last -= 1
         if last > done or (ends and self.white):
-            yield "".join(self.white) + text[done:last], None
-            self.white.clear()
+            yield self.taken_back() + text[done:last], None
         if last < limit:
             self.white.append(text[last:limit])
+            self.blanks += limit - last

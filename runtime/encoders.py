@@ -101,8 +101,9 @@ class Pure:
         self.highest = max(self.pieces.tokens, default=0)
 
     def specials(self, tokens: Mapping[bytes, int], /) -> tuple[re.Pattern[bytes], Mapping[bytes, int]]:
-        longest_first = sorted(tokens, key=len, reverse=True)
-        return re.compile(b"|".join(map(re.escape, longest_first))), tokens
+        from .alternatives import alternatives
+
+        return alternatives(tokens), tokens
 
     def refuse(self, text: Any, disallowed: Any, /) -> None:
         found = disallowed[0].search(as_bytes(text)) if disallowed is not None else None

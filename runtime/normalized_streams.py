@@ -18,7 +18,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
-from .added import WHITE_SPACE, searches
+from .added import WHITE_SPACE, Search
 from .added_streams import AddedStream, Taken
 from .normalization import changes, last_border, nfc
 from .pure_stream import Copyable, too_much, unfinished
@@ -43,24 +43,23 @@ def make_nfc_stream(encoder: Any, found: Any, wrong: Any, hold: int, result: int
 
 
 def make_normalized_stream(
-    tokenizer: Tokenizer, allowed: Mapping[bytes, int], disallowed: Mapping[bytes, int], hold: int, result: int
+    tokenizer: Tokenizer, allowed: tuple[Search, Search], disallowed: Mapping[bytes, int], hold: int, result: int
 ) -> Adapted:  # fmt: skip
-    """What gives ids as the native stream does."""
-    tokens = [token for token in tokenizer.description.added if token.content.encode() in allowed]
+    """What gives ids as the native stream does. `allowed`: the tokens that are, as `searches` gives them."""
     stream = make_token_stream(tokenizer, {}, {}, hold, result)
-    return Adapted(NormalizedStream(stream, tokenizer.description, tokens, disallowed, hold, result), result)
+    return Adapted(NormalizedStream(stream, tokenizer.description, allowed, disallowed, hold, result), result)
 
 
 class NormalizedStream(Copyable):
     """Bytes in; out, the ids that are settled, and a start and an end for each if that is what the stream that encodes stretches gives."""
 
     def __init__(
-        self, stream: Any, description: Description, tokens: list[AddedToken], disallowed: Mapping[bytes, int], hold: int, result: int
+        self, stream: Any, description: Description, allowed: tuple[Search, Search], disallowed: Mapping[bytes, int], hold: int, result: int
     ) -> None:  # fmt: skip
-        first, second = searches(tokens, description.normalizer)
+        first, second = allowed
         self.stream, self.hold, self.result, self.placed = stream, hold, result, result == PLACED
         self.normalizes, self.prefix_space = description.normalizer == "NFC", description.prefix_space
-        self.disallowed, self.first, self.second = Specials(disallowed), AddedStream(first.tokens), AddedStream(second.tokens)
+        self.disallowed, self.first, self.second = Specials(disallowed), AddedStream(first), AddedStream(second)
         self.notable = {token[:1] for token in disallowed} | {token[0].encode()[:1] for token in first.tokens}  # begins a token, or goes to one
         self.notable |= {one.encode() for one in WHITE_SPACE if one.isascii()} if self.first.lstrip else set()
         self.reset()
@@ -71,7 +70,8 @@ class NormalizedStream(Copyable):
         self.undecoded = b""  # the beginning of a character
         self.unchecked, self.checked = b"", 0  # what may begin a disallowed token, and where that is
         self.idle = True  # whether nothing waits but there
-        self.open: list[str] = []  # of a stretch: what is not normalized yet
+        self.open: list[str] = []  # of a stretch: what is not normalized yet,
+        self.opened = 0  # and how much that is
         self.places = Places()
         self.at = 0  # how far the normalized text was cut
         self.piece = -1  # where the stretch that is encoded begins in it; -1: none does
@@ -102,7 +102,7 @@ class NormalizedStream(Copyable):
             self.normalize(data.decode("ascii"), False)
         else:
             self.read_tokens(data, ends)
-        if len(self.unchecked) + self.first.held + self.second.held + sum(map(len, self.open)) > self.hold:
+        if len(self.unchecked) + self.first.held + self.second.held + self.opened > self.hold:
             raise too_much(self.hold, "bytes")
         return self.joined(self.ids), self.joined(self.found)
 
@@ -157,11 +157,13 @@ class NormalizedStream(Copyable):
         if self.normalizes:
             cut = len(text) if ends else len(text) - 1 if text.isascii() else last_border(text)
             self.open.append(text)
+            self.opened += len(text)
             if cut < 0:
                 return
             whole = "".join(self.open)
             cut += len(whole) - len(text)
             self.open = [whole[cut:]]
+            self.opened -= cut
             text = whole[:cut]
         normalized = nfc(text) if self.normalizes else text
         if self.placed:
@@ -238,7 +240,8 @@ class Places:
 
     def __init__(self) -> None:
         self.runs: list[tuple[int, int, int]] = []  # what was changed: from where to where, and where the raw text is behind it
-        self.shift = 0  # before all of these
+        self.gone = 0  # how many of them are not asked for again
+        self.shift = 0  # before all others
         self.normalized = self.read_to = 0  # up to where in either
 
     def copy(self) -> Places:
@@ -265,29 +268,32 @@ class Places:
         self.read_to += size
 
     def raw(self, place: int) -> int:
-        at = bisect_left(self.runs, (place,)) - 1
-        if at < 0:
+        at = bisect_left(self.runs, (place,), self.gone) - 1
+        if at < self.gone:
             return place + self.shift
         _, end, behind = self.runs[at]
         return behind + max(place - end, 0)
 
     def all_raw(self, places: Any) -> Any:
-        """The same of an array."""
+        """The same of an array of them, in order."""
         import numpy
 
-        if not self.runs:
+        first = max(bisect_left(self.runs, (int(places[0]),), self.gone) - 1, self.gone)
+        runs = self.runs[first : bisect_left(self.runs, (int(places[-1]),), first)]
+        if not runs:
             return places + self.shift
-        begins, ends, behind = numpy.array([(-1, 0, self.shift), *self.runs], numpy.int64).T
+        begins, ends, behind = numpy.array([(-1, 0, self.shift), *runs], numpy.int64).T
         at = numpy.searchsorted(begins, places) - 1
         return behind[at] + numpy.maximum(places - ends[at], 0)
 
     def forget(self, place: int) -> None:
         """Nothing before this place is asked for again."""
-        gone = 0
-        while gone < len(self.runs) and self.runs[gone][1] <= place:
-            self.shift = self.runs[gone][2] - self.runs[gone][1]
-            gone += 1
-        del self.runs[:gone]
+        while self.gone < len(self.runs) and self.runs[self.gone][1] <= place:
+            self.shift = self.runs[self.gone][2] - self.runs[self.gone][1]
+            self.gone += 1
+        if 2 * self.gone > len(self.runs):  # what is left moves when it is less than what goes
+            del self.runs[: self.gone]
+            self.gone = 0
 
 
 class Changed:

@@ -13,8 +13,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from .alternatives import alternatives
 from .pure_stream import Copyable, Stream, too_much
 
 if TYPE_CHECKING:
@@ -54,11 +56,13 @@ class Specials:
     """Texts of tokens, all str or all bytes, to be found in a text that may go on: leftmost, then longest."""
 
     def __init__(self, tokens: Mapping[Any, Any]) -> None:
-        longest_first = sorted(tokens, key=len, reverse=True)
-        bar: Any = "|" if any(isinstance(token, str) for token in tokens) else b"|"
         self.tokens, self.longest = tokens, max(map(len, tokens), default=0)
-        self.pattern: re.Pattern[Any] = re.compile(bar.join(map(re.escape, longest_first)))
-        self.beginnings = {token[:size] for token in tokens for size in range(1, len(token))}
+        self.pattern: re.Pattern[Any] = alternatives(tokens) if tokens else re.compile("")
+
+    @cached_property
+    def beginnings(self) -> frozenset[Any]:
+        """What the end of a text may be of a token that goes on behind it; whole texts have no need of it."""
+        return frozenset(token[:size] for token in self.tokens for size in range(1, len(token)))
 
     def search(self, text: Any, start: int, ends: bool) -> tuple[re.Match[Any] | None, int]:
         """The first one; and the first place where there may be one that goes on behind the text. None if that is before it."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Buffer
 
+    from .added import Search
     from .lexers import Bytes, Lexer
     from .streams import IntoStream
     from .token_streams import DecodeStream, TokenStream
@@ -76,8 +77,8 @@ class Tokenizer:
     """
 
     __slots__ = (
-        "__weakref__", "_added", "_allowed", "_description", "_direct", "_disallowed", "_encoder", "_every", "_lexer", "_normalizes", "_slow",
-        "_specials", "_streamed",
+        "__weakref__", "_added", "_allowed", "_description", "_direct", "_disallowed", "_encoder", "_every", "_lexer", "_normalizes",
+        "_searches", "_slow", "_specials", "_streamed",
     )  # fmt: skip
 
     def __init__(self, description: Description, *, encoder: Encoder | None = None, lexer: Lexer | None = None) -> None:
@@ -92,6 +93,7 @@ class Tokenizer:
         self._slow = needs_definition(description)
         self._normalizes = only_normalizes(description)
         self._specials: dict[Any, Any] = {}
+        self._searches: dict[Any, tuple[Search, Search]] = {}
         self._streamed: bool | None = None
         self._every = self._find("all")
         self._allowed = self._every if description.convention == "huggingface" else None
@@ -421,10 +423,13 @@ class Tokenizer:
                 return IntoStream(native(self._encoder, known, unwanted, most, INTO, into=into), into)
             made = native(self._encoder, known, unwanted, most, kind)
             return (TokenStream if result == "offsets" else NativeTokenStream)(made, kind)
-        make = make_normalized_stream if self._slow else make_token_stream
         allowed, refused = self._chosen(allowed_special, disallowed_special)
-        found, wrong = ({content.encode(): self._added[content].id for content in contents} for contents in (allowed, refused))
-        stream: TokenStream[Any] = TokenStream(make(self, found, wrong, most, kind), kind)
+        wrong = self._ids_of(refused)
+        if self._slow:
+            made = make_normalized_stream(self, self._cut_by(allowed_special), wrong, most, kind)
+        else:
+            made = make_token_stream(self, self._ids_of(allowed), wrong, most, kind)
+        stream: TokenStream[Any] = TokenStream(made, kind)
         if into is None:
             return stream
         from .destination import IdDestination, Putting
@@ -601,9 +606,24 @@ class Tokenizer:
         return frozenset(contents)
 
     def _find(self, contents: Special) -> Any:
-        wanted = self._added if contents == "all" else contents
-        chosen = {content.encode(): self._added[content].id for content in wanted}
+        chosen = self._ids_of(self._added if contents == "all" else contents)
         return self._encoder.specials(chosen) if chosen else None
+
+    def _ids_of(self, contents: Iterable[str]) -> dict[bytes, int]:
+        return {content.encode(): self._added[content].id for content in contents}
+
+    def _cut_by(self, allowed: Special | None) -> tuple[Search, Search]:
+        """What finds the added tokens that are allowed where the text has to be cut by their definition."""
+        from .added import searches
+
+        key = as_key(allowed, "allowed_special")
+        found = self._searches.get(key)
+        if found is None:
+            contents = self._contents(key, "allowed_special")
+            found = searches((token for token in self._description.added if token.content in contents), self._description.normalizer)
+            if len(self._searches) < 64:
+                self._searches[key] = found
+        return found
 
     def _ready(self, text: Any, changing: bool = True) -> Any:
         """What the encoder is given for a text: itself, or what NFC made of it if `changing`; None where it is cut or streamed."""
@@ -655,10 +675,8 @@ class Tokenizer:
         refused = self._policy(allowed, disallowed)[1]
         if refused is not None:
             self._encoder.refuse(text, refused)
-        contents = self._contents(allowed, "allowed_special")
-        tokens: list[AddedToken] = [token for token in self._description.added if token.content in contents]
         found = []
-        for stretch, number in stretches(self._description, as_text(text), tokens):
+        for stretch, number in stretches(self._description, as_text(text), self._cut_by(allowed)):
             data = stretch.encode("utf-8", "surrogateescape")
             found.extend(self._encoder.encode(data, None, None, 1) if number is None else [number])
         if result == "list":

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import random
+import time
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import tokenizers
 
 from bitlex import Tokenizer
-from bitlex.added import WHITE_SPACE, is_word, split_added
+from bitlex.added import WHITE_SPACE, is_word, searches, split_added
+from bitlex.added_search import has_flags
+from bitlex.alternatives import alternatives
 from bitlex.vocabularies import VocabularyError, read
 from bitlex.vocabulary import AddedToken
 from texts import EVERY, THOROUGH
@@ -108,3 +112,87 @@ def test_the_token_that_the_reference_loses_is_refused() -> None:
     tokens[1]["normalized"] = True  # found in the rest of the text only
     reference, ours = both(tokenizer_json(added_tokens=tokens))
     assert ours.encode("<X>\t\ta \tb") == reference.encode("<X>\t\ta \tb").ids
+
+
+# --- time ----------------------------------------------------------------------------------------------------------------------------------
+
+
+def tokenizer_of(*contents: str, normalizer: Any = None, **flags: bool) -> Tokenizer:
+    tokens = [added(256 + at, one, **{"normalized": False, **flags}) for at, one in enumerate(contents)]
+    return Tokenizer.from_bytes(json.dumps(tokenizer_json(added_tokens=tokens, normalizer=normalizer)).encode())
+
+
+def words(count: int) -> list[str]:
+    rng = random.Random(3)
+    return list(dict.fromkeys("".join(rng.choices("abcdefghijklmnop", k=rng.randint(4, 9))) for _ in range(count)))
+
+
+def quickly(act: Callable[[], Any]) -> Any:
+    """What it returns, within 1.5 seconds of computing: several times what it takes, and a fraction of what it took where that grew as a square."""
+    begun = time.process_time()
+    found = act()
+    assert time.process_time() - begun < 1.5
+    return found
+
+
+@pytest.mark.parametrize("flag", ["lstrip", "rstrip", "single_word"])
+def test_a_token_takes_no_time_for_the_text_around_it(flag: str) -> None:
+    first, _ = searches([AddedToken(5, "<X>", **{flag: True})], None)
+    text = ("a " * 600 + "<X> ") * 10_000
+    assert sum(token is not None for _, _, token in quickly(lambda: list(first.cut(text)))) == 10_000
+
+
+def test_white_space_is_looked_through_once() -> None:
+    first, _ = searches([AddedToken(5, " ", rstrip=True), AddedToken(6, "\t")], None)
+    text = " \t" * 20_000
+    assert len(quickly(lambda: list(first.cut(text)))) == 40_000
+
+
+def test_among_thousands_of_tokens_few_are_compared() -> None:
+    known = words(4000)
+    text = "hello jolly fable, adage and the like " * 6000 + known[7]
+    assert [match.group() for match in quickly(lambda: list(alternatives(known).finditer(text)))] == [known[7]]
+
+
+def test_thousands_of_tokens_are_read_and_compared_once() -> None:
+    tokens = [added(256 + at, f"<|{at}|>", normalized=False) for at in range(4000)]
+    tokens += [added(4256 + at, one, normalized=True) for at, one in enumerate(f"|{one}_" for one in words(4000))]
+    data = json.dumps(tokenizer_json(added_tokens=tokens)).encode()
+    assert not quickly(lambda: has_flags(read(data, "tokenizer.json")))
+
+
+def test_what_finds_tokens_is_made_once() -> None:
+    tokenizer = tokenizer_of(*words(2000), lstrip=True)
+    assert tokenizer.encode("x") == tokenizer.encode_with_offsets("x")[0].tolist()  # now it is there
+    quickly(lambda: [tokenizer.encode("x") for _ in range(1200)])
+    assert tokenizer._cut_by(None) is tokenizer._cut_by(None) is not tokenizer._cut_by(())
+    assert tokenizer._cut_by({"<no>"} - {"<no>"}) == tokenizer._cut_by([])
+
+
+@pytest.mark.parametrize(("one", "normalizer"), [(" ", None), ("\u0301", {"type": "NFC"})])
+def test_what_waits_is_not_counted_anew(one: str, normalizer: Any) -> None:
+    stream = tokenizer_of("<X>", normalizer=normalizer, lstrip=True).stream()
+    assert not quickly(lambda: [ids for ids in (stream.feed(one) for _ in range(12_000)) if ids])
+    assert len(stream.finish()) == 12_000 * len(one.encode())
+
+
+def test_changes_elsewhere_in_a_text_take_no_time() -> None:
+    tokenizer = tokenizer_of("<X>", normalizer={"type": "NFC"}, lstrip=True, normalized=True)
+    ids, places = quickly(lambda: tokenizer.encode_with_offsets("e\u0301<X>" * 2500))
+    assert len(ids) == 7500 and places[-3:].tolist() == [[12495, 12497], [12497, 12497], [12497, 12500]]
+
+
+def test_alternatives() -> None:
+    """The longest of those that begin at the first place, however many are beginnings of others."""
+    rng = random.Random(4)
+    for letters in ("ab", "a", "(|.", "\u00e9\u4e2da"):
+        for _ in range(30):
+            texts = {"".join(rng.choices(letters, k=rng.randint(1, rng.choice((3, 30))))) for _ in range(rng.choice((1, 2, 5, 40)))}
+            pattern, encoded = alternatives(texts), alternatives([one.encode() for one in texts])
+            for _ in range(20):
+                text = "".join(rng.choices(letters + "x", (9,) * len(letters) + (1,), k=40))
+                found = next(((at, max(here, key=len)) for at in range(40) if (here := [one for one in texts if text.startswith(one, at)])), None)
+                match, within = pattern.search(text), encoded.search(text.encode())
+                assert (found is None) == (match is None) == (within is None)
+                if match is not None and within is not None:
+                    assert (match.start(), match.group()) == found == (len(text.encode()[: within.start()].decode()), within.group().decode())

@@ -12,12 +12,12 @@ Rejected: all continuations (another function than tiktoken's).
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..added import WHITE_SPACE
+from ..alternatives import alternatives
 from ..merging import PureEncoder
 
 if TYPE_CHECKING:
@@ -90,9 +90,8 @@ class Unstable:
 
     def of_last_piece(self, text: str, allowed: Collection[str]) -> int:
         """How many ids the last piece has; 0 where a special token is last."""
-        longest_first = sorted(allowed, key=len, reverse=True)
         done = 0
-        for match in re.finditer("|".join(map(re.escape, longest_first)), text) if allowed else ():
+        for match in alternatives(allowed).finditer(text) if allowed else ():
             done = match.end()
         pieces = self.tokenizer.lexer.split(text[done:])
         return len(self.merging.encode_piece(pieces[-1].encode())) if pieces else 0

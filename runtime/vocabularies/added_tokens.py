@@ -58,9 +58,9 @@ def added_tokens(
             raise entry.wrong("content", f"{shown(content)} is {shown(other)} when normalized")
         found[content] = AddedToken(number, content, **flags)
         decoded[number] = bytes_or_text(text)
+    swallows = {one.normalized: one for one in reversed(found.values()) if one.rstrip}  # the first of each kind
     for token in found.values():
-        swallows = [one for one in found.values() if one.rstrip and one.normalized == token.normalized]
-        if token.lstrip and swallows and not token.content.strip(WHITE_SPACE):
-            what = f"{shown(token.content)} with lstrip is not supported beside {shown(swallows[0].content)} with rstrip"
+        if token.lstrip and token.normalized in swallows and not token.content.strip(WHITE_SPACE):
+            what = f"{shown(token.content)} with lstrip is not supported beside {shown(swallows[token.normalized].content)} with rstrip"
             raise fields.wrong("added_tokens", what)
     return tuple(sorted(found.values(), key=lambda token: token.id)), decoded
