@@ -57,7 +57,11 @@ class Specials:
 
     def __init__(self, tokens: Mapping[Any, Any]) -> None:
         self.tokens, self.longest = tokens, max(map(len, tokens), default=0)
-        self.pattern: re.Pattern[Any] = alternatives(tokens) if tokens else re.compile("")
+
+    @cached_property
+    def pattern(self) -> re.Pattern[Any]:
+        """What finds those that are whole, of which there must be some."""
+        return alternatives(self.tokens)
 
     @cached_property
     def beginnings(self) -> frozenset[Any]:

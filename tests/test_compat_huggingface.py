@@ -779,6 +779,22 @@ def test_a_list_of_str_is_one_of_tokens() -> None:
     assert ours.Tokenizer.from_str(json.dumps(KINDS["plain"])).add_tokens(names) == 1
 
 
+def test_added_tokens_are_gone_through_once() -> None:
+    """However many there are, and however often ids are decoded and tokens looked up; and all others not at all when more are added."""
+    tokenizer = ours.Tokenizer.from_str(json.dumps(KINDS["template"]))
+    before = tokenizer._tokens
+    assert tokenizer.add_special_tokens([f"<{number}>" for number in range(50)]) == 50
+    tokens = tokenizer._tokens
+    assert tokens.model is before.model and tokens.model.as_spelled is before.model.as_spelled
+    special, size = tokenizer.get_vocab()["<7>"], tokenizer.get_vocab_size()
+    assert tokenizer.decode([64, special]) == "a"
+    listed, tokens.added = tokens.added, {}  # which nobody looks at now
+    assert tokenizer.decode([special, 64]) == "a" and tokenizer.token_to_id("<8>") == special + 1
+    assert tokenizer.get_vocab_size() == size and tokenizer.get_vocab()["<9>"] == special + 2
+    tokens.added = listed
+    assert tokenizer.add_special_tokens(["<more>"]) == 1 and tokenizer.decode([tokenizer.get_vocab()["<more>"], 64]) == "a"
+
+
 def test_a_special_token_stays_one() -> None:
     pair = both("template")
     for one, kind in zip(pair, (ours.AddedToken, tokenizers.AddedToken), strict=True):

@@ -117,9 +117,11 @@ class Encoding(Columns):
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The first token that has this character of a text."""
         natural(char_pos)
-        return next(
-            (at for at in range(*self._range(sequence_index)) if self._offsets[at][0] <= char_pos < self._offsets[at][1]), None
-        )
+        first, last = self._range(sequence_index)
+        for at, (start, end) in enumerate(self._offsets[first:last], first):
+            if start <= char_pos < end:
+                return at
+        return None
 
     def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The piece that has this character of a text."""
@@ -130,8 +132,8 @@ class Encoding(Columns):
         """From which token to which a piece goes."""
         natural(word_index, 32)
         found = []
-        for at in range(*self._range(sequence_index)):
-            word = self._words[at]
+        first, last = self._range(sequence_index)
+        for at, word in enumerate(self._words[first:last], first):
             if word is not None and word > word_index:
                 break
             if word == word_index:
@@ -197,7 +199,7 @@ class Encoding(Columns):
         for name in COLUMNS:
             if name != "_offsets":
                 getattr(self, name).extend(getattr(other, name))
-        self._offsets.extend((start + shift, end + shift) for start, end in other._offsets)
+        self._offsets.extend([(start + shift, end + shift) for start, end in other._offsets] if shift else other._offsets)
         self._overflowing = overflowing
 
     def _joined(self, other: Encoding, growing: bool) -> Encoding:

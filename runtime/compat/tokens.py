@@ -12,6 +12,7 @@ does not know which of the two a token is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..normalization import nfc
@@ -28,14 +29,29 @@ __all__ = ["Tokens"]
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
+class Model:
+    """What does not change with what is added. `vocabulary`: the ids of the model's tokens. `names`: the same tokens by id, "" for none."""
+
+    def __init__(self, vocabulary: dict[str, int]) -> None:
+        self.vocabulary, self.names = vocabulary, in_order(vocabulary)
+
+    @cached_property
+    def as_spelled(self) -> dict[int, bytes]:
+        """The tokens that are not spelled in the byte alphabet, by id: they decode to what they are called."""
+        alphabet = set(ALPHABET)
+        return {number: name.encode() for name, number in self.vocabulary.items() if not name or not alphabet.issuperset(name)}
+
+
 class Tokens:
-    """`vocabulary`: the ids of the model's tokens. `names`: the same tokens by id, "" for none; made of it unless it is given."""
+    """`model`: that of tokens which these differ from in what is added; made of the vocabulary unless it is given."""
 
     def __init__(
-        self, vocabulary: dict[str, int], added: Mapping[int, AddedToken], special: frozenset[str], names: list[str] | None = None
+        self, vocabulary: dict[str, int], added: Mapping[int, AddedToken], special: frozenset[str], model: Model | None = None
     ) -> None:  # fmt: skip
         self.vocabulary, self.added, self.special = vocabulary, added, special
-        self.names = in_order(vocabulary) if names is None else names
+        self.model = Model(vocabulary) if model is None else model
+        self.names = self.model.names
+        self.special_ids: dict[bool, frozenset[int]] = {}  # as they are asked for
 
     @classmethod
     def of(cls, vocabulary: dict[str, int], tokenizer: Tokenizer) -> Tokens:
@@ -46,8 +62,13 @@ class Tokens:
 
     def id_of(self, token: str) -> int | None:
         """The id of a token; None if it is none."""
-        added = next((number for number, one in self.added.items() if one.content == token), None)
+        added = self.numbers.get(token)
         return self.vocabulary.get(token) if added is None else added
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The ids of added tokens."""
+        return {token.content: number for number, token in self.added.items()}
 
     def name_of(self, number: int, normalizes: bool = False) -> str | None:
         """What the token of an id is called; None if there is none. `normalizes`: an added token by what is looked for."""
@@ -58,17 +79,24 @@ class Tokens:
 
     def left_out(self, normalizes: bool) -> frozenset[int]:
         """The ids of special tokens."""
-        return frozenset(number for number, token in self.added.items() if spelled(token, normalizes) in self.special)
+        found = self.special_ids.get(normalizes)
+        if found is None:
+            found = frozenset(number for number, token in self.added.items() if spelled(token, normalizes) in self.special)
+            self.special_ids[normalizes] = found
+        return found
 
     def ids(self, with_added: bool) -> dict[str, int]:
         """The ids of all tokens."""
-        added = {token.content: number for number, token in self.added.items()}
-        return {**self.vocabulary, **added} if with_added else self.vocabulary.copy()
+        return {**self.vocabulary, **self.numbers} if with_added else self.vocabulary.copy()
 
     def count(self, with_added: bool) -> int:
         """How many there are."""
-        added = [token for token in self.added.values() if token.content not in self.vocabulary]
-        return len(self.vocabulary) + (len(added) if with_added else 0)
+        return len(self.vocabulary) + (self.others if with_added else 0)
+
+    @cached_property
+    def others(self) -> int:
+        """How many are no tokens of the model."""
+        return sum(content not in self.vocabulary for content in self.numbers)
 
     def entries(self) -> list[dict[str, Any]]:
         """As added_tokens of a file has them."""
@@ -82,19 +110,17 @@ class Tokens:
         wanted = [token_of(token, special) for token in tokens]
         added, count = with_tokens(self.added, wanted, self.vocabulary)
         contents = self.special | {token.content for token in wanted if token.special and token.content}
-        return Tokens(self.vocabulary, added, contents, self.names), count
+        return Tokens(self.vocabulary, added, contents, self.model), count
 
     def also_special(self, contents: frozenset[str]) -> Tokens:
         """With these left out, too, where ids are decoded."""
-        return Tokens(self.vocabulary, self.added, self.special | contents, self.names)
+        return Tokens(self.vocabulary, self.added, self.special | contents, self.model)
 
     def tokenizer(self, source: Tokenizer, where: str) -> Tokenizer:
         """The tokenizer with these tokens, of one with others."""
         listed = [entry | {"special": entry["content"] in self.special} for entry in self.entries()]
         checked, decoded = added_tokens(Fields({"added_tokens": listed}, where), self.vocabulary, source.description.normalizer)
-        alphabet = set(ALPHABET)
-        dead = {number: name.encode() for name, number in self.vocabulary.items() if not name or not alphabet.issuperset(name)}
-        return source.with_added_tokens(checked, dead | decoded)
+        return source.with_added_tokens(checked, self.model.as_spelled | decoded)
 
 
 def in_order(vocabulary: Mapping[str, int]) -> list[str]:
