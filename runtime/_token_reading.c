@@ -375,6 +375,8 @@ static inline void copy(const TokenStream *self, uint8_t *to, const uint8_t *fro
         copy_by_vectors(to, from, size);
         return;
     }
+#else
+    (void)self;
 #endif
     copy_blocks(to, from, size);
 }

@@ -100,11 +100,11 @@ static inline uint64_t key_hash(key k)
     return key_low(k) * HASH_LOW + key_high(k) * HASH_HIGH;
 }
 
-/* hash_bytes of the piece. */
+/* hash_bytes of the piece. The length is the last byte of a word: by the order of bytes, the upper or the lower one of a number. */
 static inline uint64_t key_hash_bytes(key k)
 {
-    const uint64_t high = key_high(k);
-    return fold(key_low(k) ^ high >> 56, (high & UINT64_C(0x00FFFFFFFFFFFFFF)) ^ UINT64_C(0xE7037ED1A0B428DB));
+    const uint64_t bytes = key_high(k) & load_8(FIRST_BYTES + 32 - 7), length = key_high(k) ^ bytes;
+    return fold(key_low(k) ^ length >> 56 ^ (length & 0xFF), bytes ^ UINT64_C(0xE7037ED1A0B428DB));
 }
 
 #endif

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from compilers import ADDRESS, ROOT, THREAD, C, build, run
+from compilers import ADDRESS, ROOT, THREAD, C, build, compiler, run
 
 SOURCES = [*sorted((ROOT / "runtime").glob("bpe_*.c")), ROOT / "runtime/specials.c"]
 INCLUDES = (f"-I{ROOT / 'runtime'}", f"-I{C}")
@@ -39,6 +39,14 @@ def test_without_wide_products_and_vectors(tmp_path: Path) -> None:
     options = ("-O2", "-U__SSE2__", "-U__SIZEOF_INT128__", "-U__linux__")
     harness = build(tmp_path / "harness", [ROOT / "tests/bpe_harness.c", *SOURCES], *options, *INCLUDES)
     assert "no difference" in run(harness, "300", "3")
+
+
+@pytest.mark.parametrize("processor", ["aarch64", "s390x"])
+def test_other_processors(processor: str, tmp_path: Path) -> None:
+    """One without SSE2, and one with the other order of bytes, on an emulator where there is one."""
+    by, emulator = compiler(f"{processor}-linux-gnu-gcc"), compiler(f"qemu-{processor}")
+    sources, flags = [ROOT / "tests/bpe_harness.c", *SOURCES], ("-O2", "-static", *ALWAYS, *INCLUDES)
+    assert "no difference" in run(emulator, build(tmp_path / "harness", sources, *flags, by=by), "20", "2", "2000")
 
 
 def test_threads(tmp_path: Path) -> None:
