@@ -56,7 +56,7 @@ def compile(
     it; LimitError (a ValueError) that its lexer would be too large. Other ValueErrors are about arguments, such as an unknown
     Unicode version. Compiling takes from a few milliseconds to a few seconds, and nothing is cached: keep the Lexer, or pickle it.
     """
-    from .generator import Limits, Step, compile_steps, steps_from_pre_tokenizer
+    from .generator import Limits, compile_steps, steps_from_pre_tokenizer
     from .generator.families import step
 
     if pattern is not None and not isinstance(pattern, (str, Mapping)):

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -69,7 +70,7 @@ def program(
     return build(folder / f"cuts-{name}", sources, *options, apart=tuple(apart))
 
 
-def outcome(program: Path, way: str, length: int, symbols: list[str], jobs: int) -> tuple[dict[str, int], list[str]]:
+def outcome(program: Path, way: str, length: int, symbols: Sequence[str], jobs: int) -> tuple[dict[str, int], list[str]]:
     """The sums of what `jobs` processes counted, and the differences that they show."""
     commands = [[str(program), way, str(length), str(job), str(jobs), *symbols] for job in range(jobs)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
@@ -87,7 +88,7 @@ def outcome(program: Path, way: str, length: int, symbols: list[str], jobs: int)
     return counts, shown
 
 
-def ways(symbols: list[str], length: int) -> int:
+def ways(symbols: Sequence[str], length: int) -> int:
     """How many ways there are to cut all texts of 1..length symbols between bytes."""
     each = sum(1 << len(symbol) // 2 for symbol in symbols)
     return int(sum(each**count for count in range(1, length + 1))) // 2
