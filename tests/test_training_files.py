@@ -360,6 +360,27 @@ def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
                 checkpoint.read(path)
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_a_signal_behind_the_renaming_of_a_checkpoint(there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was counted stays as long as there is a checkpoint that needs it."""
+    path, source = tmp_path / "checkpoint", tmp_path / "in.txt"
+    source.write_text(PROSE, encoding="utf-8")
+    expected = bitlex.train(source, 300).description.digest
+    if there:  # and is replaced
+        bitlex.train(source, 290, checkpoint=path)
+    with monkeypatch.context() as at_once:
+        at_once.setattr(checkpoint, "PAUSE", 0)
+
+        def interrupted(folder: Path) -> None:
+            raise KeyboardInterrupt
+
+        at_once.setattr("bitlex.outputs.keep", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            bitlex.train(source, 300, checkpoint=path)
+    assert checkpoint.read(path).counting is not None
+    assert bitlex.train(source, 300, checkpoint=path, resume=True).description.digest == expected
+
+
 PROGRAM = """
 import sys, time
 from pathlib import Path

@@ -120,6 +120,14 @@ def refuse_other(path: str) -> None:
             raise CheckpointError(f"{path}: is there, and no checkpoint; move it away, or choose another output")
 
 
+def identity(path: str) -> tuple[int, int] | None:
+    """Which file has this name. Its number alone may be that of one that is gone."""
+    with suppress(OSError):
+        found = os.stat(path)
+        return found.st_ino, found.st_mtime_ns
+    return None
+
+
 class Keeper:
     """Writes checkpoints to a file, when it is time to. `runs`: the file of runs that goes with it, beside it or in a folder."""
 
@@ -128,7 +136,12 @@ class Keeper:
         name = f"{os.path.basename(self.path)}.runs" if folder is None else f"bitlex-{checksum(os.fsencode(self.path)):016x}.runs"
         self.runs = os.path.join(os.path.dirname(self.path) if folder is None else os.path.abspath(folder), name)
         self.next = time.monotonic() + PAUSE
-        self.written = False
+        self.before = identity(self.path)
+
+    @property
+    def written(self) -> bool:
+        """Whether a checkpoint is there that was not before: a signal may end `write` when the file has its name."""
+        return identity(self.path) not in (None, self.before)
 
     def is_due(self) -> bool:
         return time.monotonic() >= self.next
@@ -136,7 +149,6 @@ class Keeper:
     def write(self, make: Callable[[], Checkpoint]) -> None:
         begun = time.monotonic()
         write(self.path, make())
-        self.written = True
         now = time.monotonic()
         self.next = now + max(PAUSE, PATIENCE * (now - begun))
 
