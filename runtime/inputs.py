@@ -254,12 +254,10 @@ class Source:
                 continue
             try:
                 value = json_of(data)
-            except JSONDecodeError as error:
+            except (JSONDecodeError, RecursionError) as error:
                 raise self.error(at, f"not JSON: {mistake(error)}") from None
             except UnicodeDecodeError as error:
                 raise self.error(at, not_utf8(error)) from None
-            except RecursionError as error:
-                raise self.error(at, f"not JSON: {error}") from None
             yield Document(at, value if isinstance(value, str) else self.text_of(value, at))
 
     def each_row(self) -> Iterator[list[Document]]:

@@ -46,8 +46,10 @@ def json_of(row: bytes) -> Any:
         return json.loads(text, parse_int=number)  # slower, so only then
 
 
-def mistake(error: JSONDecodeError) -> str:
+def mistake(error: JSONDecodeError | RecursionError) -> str:
     """What is wrong with a row, and where in it, counted in characters from 1 on."""
+    if isinstance(error, RecursionError):  # which each version of Python words in another way
+        return "nested too deeply"
     what = error.msg.removesuffix(" (decode using utf-8-sig)").removesuffix(" at")  # what module json says is of its own arguments, and ends so
     return f"{what}, at character {error.pos + 1}"
 

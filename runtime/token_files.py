@@ -158,7 +158,7 @@ class IdFile:
         try:
             value = json_of(data.removeprefix(BYTE_ORDER_MARK) if number == 1 else data)
         except (ValueError, RecursionError) as error:
-            told = mistake(error) if isinstance(error, JSONDecodeError) else error
+            told = mistake(error) if isinstance(error, (JSONDecodeError, RecursionError)) else error
             raise self.source.error(number, f"not JSON: {told}") from None
         if isinstance(value, dict):
             value = value.get(self.field)

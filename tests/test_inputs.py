@@ -166,10 +166,10 @@ def test_numbers_of_thousands_of_digits(tmp_path: Path, number: str) -> None:
         (b'"a"\n\n["a"]', "line 3: nothing at 'text'; say --field, or field="),
         (b'{"text": null}', "line 1: what is at 'text' is no text, but null"),
         (b'"a"\n"\xe4\xb8"\n', "line 2: not UTF-8: byte 0xe4, at byte 2"),
-        (b"[" * 100_000, "line 1: not JSON: maximum recursion depth exceeded"),
+        (b"[" * 100_000, "line 1: not JSON: nested too deeply"),
         (b'{"text": ' + b"1" * 5000 + b"}", "line 1: what is at 'text' is no text, but a number"),
         (b'{"n": ' + b"1" * 5000 + b', "text": }', "line 1: not JSON: Expecting value, at character 5017"),
-        (b'{"n": ' + b"1" * 5000 + b', "text": ' + b"[" * 100_000, "line 1: not JSON: maximum recursion depth exceeded"),
+        (b'{"n": ' + b"1" * 5000 + b', "text": ' + b"[" * 100_000, "line 1: not JSON: nested too deeply"),
     ],
 )
 def test_malformed_lines_are_named(tmp_path: Path, data: bytes, message: str) -> None:
