@@ -92,9 +92,8 @@ def white_space(text: str, at: int, most: int) -> int:
 def searches(added: Iterable[AddedToken], normalizer: str | None) -> tuple[Search, Search]:
     """What finds the tokens that are looked for in the text, and those that are in normalized text."""
     tokens = list(added)
-    normalized = nfc if normalizer == "NFC" else str
     first = {token.content: token for token in tokens if not token.normalized}
-    return Search(first), Search({normalized(token.content): token for token in tokens if token.normalized})
+    return Search(first), Search({token.looked_for(normalizer is not None): token for token in tokens if token.normalized})
 
 
 def is_word(character: str) -> bool:

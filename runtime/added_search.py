@@ -27,11 +27,7 @@ def has_flags(description: Description) -> bool:
 
 def changed_itself(description: Description) -> bool:
     """Whether a token that is looked for in normalized text is another text there."""
-    if description.normalizer is None or all(token.content.isascii() for token in description.added):
-        return False
-    from .normalization import nfc
-
-    return any(token.normalized and nfc(token.content) != token.content for token in description.added)
+    return any(token.looked_for(description.normalizer is not None) != token.content for token in description.added)
 
 
 def overlap(added: Iterable[AddedToken]) -> bool:

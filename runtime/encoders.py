@@ -82,11 +82,7 @@ def tokens_in_place(description: Description, encoder: Encoder) -> Description:
 def special_ids(description: Description) -> tuple[int, ...]:
     """The ids of special tokens, each once: of those that are special as they are looked for, which is how tokenizers knows them again."""
     contents = {token.content for token in description.added if token.special}
-    if description.normalizer is None:
-        return tuple({token.id for token in description.added if token.content in contents})
-    from .normalization import nfc
-
-    return tuple({token.id for token in description.added if (nfc(token.content) if token.normalized else token.content) in contents})
+    return tuple({token.id for token in description.added if token.looked_for(description.normalizer is not None) in contents})
 
 
 class Pure:

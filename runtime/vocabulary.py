@@ -262,6 +262,14 @@ class AddedToken:
     single_word: bool = False
     normalized: bool = False
 
+    def looked_for(self, normalizes: bool) -> str:
+        """What is looked for, by a tokenizer that normalizes or by one that does not."""
+        if not normalizes or not self.normalized or self.content.isascii():
+            return self.content
+        from .normalization import nfc
+
+        return nfc(self.content)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Description:

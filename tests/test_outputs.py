@@ -175,7 +175,7 @@ def as_nobody(folder: Path) -> Iterator[None]:
         os.seteuid(0)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions, which say more than who may write")
+@pytest.mark.skipif(sys.platform == "win32", reason="on Windows, the mode of a folder keeps nobody from writing to it, so there is no such error")
 @pytest.mark.parametrize("mode", [0o000, 0o400, 0o500])
 def test_errors_of_closed_folders_name_what_was_asked_for(mode: int) -> None:
     with tempfile.TemporaryDirectory() as root:  # others may not look into those of pytest
