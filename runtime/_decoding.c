@@ -372,7 +372,10 @@ PyObject *bitlex_py_decode_batch(Encoder *self, PyObject *const *arguments, Py_s
 
 /* --- tokens -------------------------------------------------------------------------------------------------------------- */
 
-PyObject *bitlex_py_ends(Encoder *self, PyObject *ids)
+typedef enum { TOKENS, TOKEN_ENDS } Listed;
+
+/* A list of the tokens of ids, or of where each ends in what they decode to. */
+static PyObject *list_of(Encoder *self, PyObject *ids, Listed what)
 {
     uint32_t room[SOURCE_BLOCK];
     PyObject *list = NULL;
@@ -387,9 +390,10 @@ PyObject *bitlex_py_ends(Encoder *self, PyObject *ids)
             const uint8_t *bytes;
             const uint32_t id = block[i];
             const size_t length = bpe_token(&self->decoder, id, 0, &bytes);
-            PyObject *made;
+            PyObject *made = NULL;
             if (length == SIZE_MAX) bitlex_py_raise_no_token(&s, at + i);
-            made = length == SIZE_MAX ? NULL : PyLong_FromUnsignedLongLong(end += length);
+            else if (what == TOKENS) made = PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)length);
+            else made = PyLong_FromUnsignedLongLong(end += length);
             if (made == NULL) Py_CLEAR(list);
             else PyList_SET_ITEM(list, (Py_ssize_t)(at + i), made);
         }
@@ -397,6 +401,10 @@ PyObject *bitlex_py_ends(Encoder *self, PyObject *ids)
     bitlex_py_source_end(&s);
     return list;
 }
+
+PyObject *bitlex_py_ends(Encoder *self, PyObject *ids) { return list_of(self, ids, TOKEN_ENDS); }
+
+PyObject *bitlex_py_tokens(Encoder *self, PyObject *ids) { return list_of(self, ids, TOKENS); }
 
 PyObject *bitlex_py_token(Encoder *self, PyObject *number)
 {

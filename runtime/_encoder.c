@@ -316,6 +316,19 @@ static PyObject *encoder_encode_with_offsets(Encoder *self, PyObject *const *arg
     return result;
 }
 
+int bitlex_py_encode_placed(Encoder *self, PyObject *text, Ids *ids)
+{
+    PyObject *const arguments[] = {text, Py_None, Py_None};
+    const Task task = {.ids = {.placed = 1, .numbered = 1}};
+    Call call;
+    const int failed = encode_text(self, arguments, 3, &task, &call);
+    *ids = call.task.ids;
+    if (failed) return -1;
+    if (call.text.text.string != NULL) count_characters(&call.text, ids);
+    bitlex_py_utf8_end(&call.text);
+    return 0;
+}
+
 /* --- many texts ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -711,6 +724,9 @@ static PyMethodDef encoder_methods[] = {
     {"encode", (PyCFunction)(void (*)(void))bitlex_py_encode_list, METH_FASTCALL, "encode" SIGNATURE "list of ids"},
     {"encode_to_numpy", (PyCFunction)(void (*)(void))bitlex_py_encode_numpy, METH_FASTCALL, "encode_to_numpy" SIGNATURE "array of uint32"},
     METHOD(encode_with_offsets, "encode_with_offsets" SIGNATURE "(array of uint32, array of the start and end of each in turn, int64)"),
+    {"encode_words", (PyCFunction)(void (*)(void))bitlex_py_encode_words, METH_O,
+     "encode_words(text) -> (list of ids, list of the start and end of each, list of the piece that each is of, how many pieces there are). "
+     "Of a list or tuple of words, the places are those in each word, and a piece is a word"},
     {"encode_into", (PyCFunction)(void (*)(void))bitlex_py_encode_into, METH_FASTCALL,
      "encode_into(text, out, allowed, disallowed, threads=1, blocks=0) -> how many ids were written to this array"},
     {"count", (PyCFunction)(void (*)(void))bitlex_py_count_ids, METH_FASTCALL, "count" SIGNATURE "the number of ids"},
@@ -730,6 +746,7 @@ static PyMethodDef encoder_methods[] = {
     {"decode_batch", (PyCFunction)(void (*)(void))bitlex_py_decode_batch, METH_FASTCALL,
      "decode_batch(batch, errors, threads, skip) -> list of str"},
     {"ends", (PyCFunction)(void (*)(void))bitlex_py_ends, METH_O, "ends(ids) -> where each token ends in what they decode to"},
+    {"tokens", (PyCFunction)(void (*)(void))bitlex_py_tokens, METH_O, "tokens(ids) -> list of bytes"},
     {"token", (PyCFunction)(void (*)(void))bitlex_py_token, METH_O, "token(id) -> bytes"},
     {"find", (PyCFunction)(void (*)(void))bitlex_py_find, METH_O, "find(bytes) -> the id of this token of the vocabulary, or None"},
     {"image", (PyCFunction)(void (*)(void))encoder_image, METH_NOARGS, "image() -> a view of the tables, for the argument of that name"},

@@ -126,16 +126,18 @@ static uint64_t place_of_no_token(const Working *w, const uint8_t *text, const P
     return p->base;
 }
 
-/* Say where the ids from `from` on are: they are those of these pieces, one after the other. */
+/* Say where the ids from `from` on are, and of which piece: they are those of these pieces, one after the other. */
 static void place_ids(const bpe_vocabulary *v, const Pieces *p, Ids *ids, size_t from)
 {
     for (size_t i = 0; i < p->count; i++) {
         for (uint64_t at = p->starts[i]; at < p->ends[i] && from < ids->used; from++) {
+            if (ids->numbered) ids->pieces[from] = ids->piece_count + i;
             ids->places[2 * from] = p->base + at;
             at += v->starts[ids->data[from] + 1] - v->starts[ids->data[from]];
             ids->places[2 * from + 1] = p->base + at;
         }
     }
+    ids->piece_count += p->count;
 }
 
 Encoded bitlex_py_encode_pieces(Working *w, const Pieces *p, const uint8_t *text, uint64_t length, Task *task)

@@ -27,6 +27,11 @@ int bitlex_py_grow(Ids *ids, size_t more)
         if (places == NULL) return -1;
         ids->places = places;
     }
+    if (ids->numbered) {
+        uint64_t *pieces = PyMem_RawRealloc(ids->pieces, room * sizeof *pieces);
+        if (pieces == NULL) return -1;
+        ids->pieces = pieces;
+    }
     return 0;
 }
 
@@ -34,25 +39,26 @@ void bitlex_py_free_ids(Ids *ids)
 {
     if (!ids->lent) bitlex_py_let_go(FOR_IDS, ids->data, ids->room * sizeof *ids->data, ids->used * sizeof *ids->data);
     PyMem_RawFree(ids->places);
+    PyMem_RawFree(ids->pieces);
     ids->data = NULL;
-    ids->places = NULL;
+    ids->places = ids->pieces = NULL;
     ids->used = ids->room = 0;
     ids->lent = 0;
 }
 
-static PyObject *number(Encoder *self, uint32_t id)
+PyObject *bitlex_py_number(Encoder *self, uint64_t number)
 {
 #ifndef Py_GIL_DISABLED
-    if (id < self->vocabulary.token_count) {
-        PyObject *known = self->numbers[id];
-        if (known == NULL) known = self->numbers[id] = PyLong_FromUnsignedLong(id);
+    if (number < self->vocabulary.token_count) {
+        PyObject *known = self->numbers[number];
+        if (known == NULL) known = self->numbers[number] = PyLong_FromUnsignedLongLong(number);
         Py_XINCREF(known);
         return known;
     }
 #else
     (void)self;
 #endif
-    return PyLong_FromUnsignedLong(id);
+    return PyLong_FromUnsignedLongLong(number);
 }
 
 /* A list of no items yet, with room for so many: Python's own has them set to zeros first, which takes as long as a tenth of setting them. */
@@ -85,7 +91,7 @@ PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count
     for (i = 0; i < count; i++) {
         PyObject *made = ids[i] < known ? numbers[ids[i]] : NULL;
         if (made != NULL) Py_INCREF(made);
-        else if ((made = number(self, ids[i])) == NULL) break;
+        else if ((made = bitlex_py_number(self, ids[i])) == NULL) break;
         items[i] = made;
     }
     Py_SET_SIZE(list, (Py_ssize_t)i);

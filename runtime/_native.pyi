@@ -101,6 +101,11 @@ class Encoder:
         self, text: str | Buffer, allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """The ids, and start and end of each in turn: in characters of a str, bytes of anything else."""
+    def encode_words(
+        self, text: str | Buffer | list[str] | tuple[str, ...], /
+    ) -> tuple[list[int], list[tuple[int, int]], list[int], int]:
+        """The ids, start and end of each, the piece that each is of, and how many pieces there are. Words are a piece each, with places of
+        their own."""
     def count(
         self, text: str | Buffer, allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
     ) -> int: ...
@@ -132,6 +137,8 @@ class Encoder:
     def decode_batch(self, batch: Iterable[Any], errors: str, threads: int, skip: bool, /) -> list[str]: ...
     def ends(self, ids: Any, /) -> list[int]:
         """Where the bytes of each id end, in those of all."""
+    def tokens(self, ids: Any, /) -> list[bytes]:
+        """The bytes of each id."""
     def token(self, id: int, /) -> bytes: ...
     def find(self, token: str | Buffer, /) -> int | None:
         """The id of a token of the vocabulary."""

@@ -17,6 +17,7 @@
  *     _large.c       memory for one call, and of the one before
  *     _train_counter.c  texts -> their distinct pieces; _train_merger.c: these -> the merges to learn; see _training.h
  *     _ids.c         ids -> a list or an array
+ *     _words.c       a text, or its words -> lists of ids, of where they are, and of whose they are
  *     _sources.c     a list or an array -> ids
  *     _destination.c ids -> an array of the caller's
  *
@@ -54,12 +55,13 @@ typedef struct {
 
 #define FEW_IDS 1024 /* for so few, memory that is given away is dearer than a copy */
 
-/* Ids that grow in number; and where each starts and ends in the text, if that is wanted. */
+/* Ids that grow in number; where each starts and ends in the text, if that is wanted, and of which piece it is, from 0 on. */
 typedef struct {
     uint32_t *data;
     size_t used, room;
-    uint64_t *places;
-    int placed;
+    uint64_t *places, *pieces;
+    uint64_t piece_count;
+    int placed, numbered; /* what is wanted; numbered only if placed */
     int lent; /* data is the caller's: it is not let go, and what does not fit is put elsewhere */
 } Ids;
 
@@ -176,6 +178,9 @@ static inline int bitlex_py_reserve(Ids *ids, size_t more) { return more <= ids-
 void bitlex_py_free_ids(Ids *ids);
 
 PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count);
+
+/* An int: one that is kept, if the vocabulary has as many tokens. */
+PyObject *bitlex_py_number(Encoder *self, uint64_t number);
 
 /* As an array of numpy, of uint32, and as two, the other one of the int64 of places. They take the memory. `owner`: an object of a type
  * of this module. */
@@ -322,7 +327,8 @@ void bitlex_py_raise_no_token(const Source *s, size_t at);
 PyObject *bitlex_py_decode(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_decode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_decode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
-PyObject *bitlex_py_ends(Encoder *self, PyObject *source);
+PyObject *bitlex_py_ends(Encoder *self, PyObject *ids);
+PyObject *bitlex_py_tokens(Encoder *self, PyObject *ids);
 PyObject *bitlex_py_token(Encoder *self, PyObject *number);
 PyObject *bitlex_py_find(Encoder *self, PyObject *token);
 
@@ -361,6 +367,10 @@ int bitlex_py_decoded_store(const Decoded *d, int vectors);
 /* The str of an object, which is let go of: NULL with an exception set. */
 PyObject *bitlex_py_decoded_bytes(PyObject *bytes, const char *errors, int vectors);
 
+/* --- _words.c: a method of an Encoder --- */
+
+PyObject *bitlex_py_encode_words(Encoder *self, PyObject *text);
+
 /* --- _merging.c: methods of an Encoder --- */
 
 PyObject *bitlex_py_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
@@ -383,6 +393,10 @@ PyObject *bitlex_py_count_ids(Encoder *self, PyObject *const *arguments, Py_ssiz
 
 /* The same with an array behind the text -> how many ids were written to it. */
 PyObject *bitlex_py_encode_into(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+
+/* The ids of a text in which no token is special, where they are (in characters of a str), and of which piece: -1 with an exception set.
+ * They are to be freed in either case. */
+int bitlex_py_encode_placed(Encoder *self, PyObject *text, Ids *ids);
 
 /* Raise that a text has a special token which must not be there. */
 void bitlex_py_raise_special(const uint8_t *bytes, size_t length, uint64_t at);

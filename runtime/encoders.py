@@ -10,6 +10,7 @@ the native one with. Rejected: one that calls C for pieces and does the rest in 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import replace
 from itertools import accumulate
 from operator import index
@@ -37,6 +38,7 @@ class Encoder(Protocol):
     def encode_to_numpy(self, text: Any, allowed: Any, disallowed: Any, threads: int, /) -> Any: ...
     def encode_into(self, text: Any, out: Any, allowed: Any, disallowed: Any, threads: int, /) -> int: ...
     def encode_with_offsets(self, text: Any, allowed: Any, disallowed: Any, threads: int, /) -> tuple[Any, Any]: ...
+    def encode_words(self, text: Any, /) -> tuple[list[int], list[tuple[int, int]], list[int], int]: ...
     def count(self, text: Any, allowed: Any, disallowed: Any, threads: int, /) -> int: ...
     def encode_batch(self, texts: Iterable[Any], allowed: Any, disallowed: Any, threads: int, /) -> list[list[int]]: ...
     def encode_batch_to_numpy(self, texts: Iterable[Any], allowed: Any, disallowed: Any, threads: int, /) -> list[Any]: ...
@@ -50,6 +52,7 @@ class Encoder(Protocol):
     def decode_text(self, ids: Any, errors: str, skip: bool, /) -> str: ...
     def decode_batch(self, batch: Iterable[Any], errors: str, threads: int, skip: bool, /) -> list[str]: ...
     def ends(self, ids: Any, /) -> list[int]: ...
+    def tokens(self, ids: Any, /) -> list[bytes]: ...
     def token(self, id: int, /) -> bytes: ...
     def find(self, token: bytes, /) -> int | None: ...
     def merge(self, piece: Any, method: str, /) -> list[int]: ...
@@ -162,6 +165,18 @@ class Pure:
         ids = numpy.array([number for number, _, _ in found], numpy.uint32)
         return ids, numpy.array(places, numpy.int64).reshape(-1)
 
+    def encode_words(self, text: Any, /) -> tuple[list[int], list[tuple[int, int]], list[int], int]:
+        if isinstance(text, (list, tuple)):
+            found = [self.encode_words(word)[:2] for word in text]
+            ids = [number for numbers, _ in found for number in numbers]
+            places = [place for _, each in found for place in each]
+            return ids, places, [at for at, (numbers, _) in enumerate(found) for _ in numbers], len(found)
+        numbers, starts_and_ends = self.encode_with_offsets(text, None, None, 1)
+        pieces = list(self.lexer._machine.iterate(as_bytes(text)))
+        ends = [end for _, end in pieces]
+        words = [bisect_right(ends, start) for _, start, _ in self.placed(text, None, None)[1]]
+        return numbers.tolist(), [(start, end) for start, end in starts_and_ends.reshape(-1, 2).tolist()], words, len(pieces)
+
     def count(self, text: Any, allowed: Any, disallowed: Any, threads: int, /) -> int:
         return len(self.placed(text, allowed, disallowed)[1])
 
@@ -215,6 +230,9 @@ class Pure:
                 yield b"" if skip and number in self.special else token
             except KeyError:
                 raise KeyError(f"ids[{at}] is {number}, which is no token of this vocabulary") from None
+
+    def tokens(self, ids: Any, /) -> list[bytes]:
+        return list(self.each(ids))
 
     def token(self, id: int, /) -> bytes:
         number = index(id)

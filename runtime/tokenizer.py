@@ -308,9 +308,8 @@ class Tokenizer:
             found = self._encoder.encode_batch(known, *self._policy(allowed_special, disallowed_special), workers)
         else:
             found = each(known, lambda text: self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
-        if not add_special_tokens:
-            return found
-        return [[*self._description.prefix, *ids, *self._description.suffix] for ids in found]
+        before, behind = (self._description.prefix, self._description.suffix) if add_special_tokens else ((), ())
+        return [[*before, *ids, *behind] for ids in found] if before or behind else found
 
     def encode_batch_to_numpy(
         self, texts: Iterable[str | Bytes], *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
@@ -513,8 +512,10 @@ class Tokenizer:
         ends = self._encoder.ends(known)
         data = self._encoder.decode(known)
         text = data.decode("utf-8")
-        begun = [0, *accumulate((byte & 0xC0) != 0x80 for byte in data)]  # characters that start before a byte
         starts = [0, *ends[:-1]] if ends else []
+        if len(text) == len(data):
+            return text, starts
+        begun = [0, *accumulate((byte & 0xC0) != 0x80 for byte in data)]  # characters that start before a byte
         return text, [begun[at] - (at < len(data) and (data[at] & 0xC0) == 0x80) for at in starts]
 
     def token_bytes(self, id: int) -> bytes:

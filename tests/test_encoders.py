@@ -43,7 +43,7 @@ def outcome(run: Any, *arguments: Any) -> Any:
     except Exception as error:
         return ValueError if isinstance(error, ValueError) else type(error), str(error)
     if isinstance(found, tuple):
-        return [part.tolist() for part in found]
+        return [part.tolist() if isinstance(part, np.ndarray) else part for part in found]
     return found.tolist() if isinstance(found, np.ndarray) else found
 
 
@@ -159,9 +159,11 @@ def test_random_vocabularies(seed: int) -> None:
             assert outcome(encoder.encode, text, None, None, threads) == expected  # type: ignore[comparison-overlap]
         assert outcome(encoder.encode_with_offsets, text, None, None, 1) == outcome(slow.encode_with_offsets, text, None, None, 1)
         assert outcome(encoder.encode_to_numpy, text, None, None, 1) == expected
+        assert outcome(encoder.encode_words, text) == outcome(slow.encode_words, text)
         if isinstance(expected, list):
             assert encoder.count(text, None, None, 1) == len(expected)
             assert encoder.decode(expected) == text
+            assert encoder.tokens(expected) == slow.tokens(expected) == [encoder.token(number) for number in expected]
     bare = Vocabulary(vocabulary.blob, vocabulary.starts, vocabulary.merges, False)
     for piece in {piece for text in texts for piece in tokenizer.lexer.split(text)}:
         results = [outcome(encoder.merge, piece, method) for method in METHODS]
@@ -193,6 +195,9 @@ def test_any_str(tokenizer: Tokenizer, text: str, allowed: bool, chosen: set[Add
     slow_both = (slow_specials, None) if allowed else (None, slow_specials)
     for name in ("encode", "encode_with_offsets", "count"):
         assert outcome(getattr(tokenizer._encoder, name), text, *fast_both, 1) == outcome(getattr(slow, name), text, *slow_both, 1)
+    words = [text[:7], "", text, text[7:9]]
+    for parts in (text, words, tuple(words), []):
+        assert tokenizer._encoder.encode_words(parts) == slow.encode_words(parts)
     if allowed or not some:
         ids, places = tokenizer._encoder.encode_with_offsets(text, *fast_both, 1)
         places = places.reshape(-1, 2)
@@ -213,6 +218,10 @@ def test_any_bytes(tokenizer: Tokenizer, text: bytes) -> None:
     assert (ids.tolist(), places.tolist()) == tuple(part.tolist() for part in slow.encode_with_offsets(text, reference, None, 1))
     assert b"".join(text[start:end] for start, end in places.reshape(-1, 2)) == text == tokenizer._encoder.decode(ids)
     assert tokenizer._encoder.encode(text, None, None, 1) == slow.encode(text, None, None, 1)
+    numbers, pairs, pieces, count = tokenizer._encoder.encode_words(text)
+    spans = tokenizer.lexer.spans(text).tolist()
+    assert (numbers, count) == (tokenizer.encode(text, disallowed_special=()), len(spans))
+    assert pieces == [sum(end <= start for end in spans) for start, _ in pairs]
 
 
 def test_kinds_of_text(tokenizer: Tokenizer, tmp_path: Path) -> None:

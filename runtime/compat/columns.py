@@ -1,11 +1,13 @@
 """Columns: what is known of each token, in lists side by side, made at once or when something of it is asked for.
 
     Columns.of([9707], ["Hello"], [(0, 5)], [0], type_id=0)._offsets          # [(0, 5)]
-    Columns.later([9707], make)._offsets                                      # what `make()` has
+    Columns.later([9707], make)._offsets                                      # what `make(False)` has
 
 All lists have one entry for each token. `_ranges` says which tokens are of which text; without it, all are of the first. What was cut
-off is in `_overflowing`. Most people read nothing but the ids, so the rest may be made later, and is made once. Invariant: whatever is
-asked for, and in whatever order, is what `make` gives. Rejected: numpy arrays (people index lists of int, and tuples).
+off is in `_overflowing`. Most people read nothing but the ids, and most others only what is as soon made of them; so the rest may be made
+later, and is made once: `make(True)` may give no more than EARLY. Invariant: whatever is asked for, and in whatever order, is what `make`
+gives. Rejected: numpy arrays (people
+index lists of int, and tuples).
 """
 
 from __future__ import annotations
@@ -19,12 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "Columns"]
 
 COLUMNS = ("_ids", "_type_ids", "_tokens", "_words", "_offsets", "_special", "_attention")
+SLOTS = (*COLUMNS, "_overflowing", "_ranges")
+EARLY = ("_ids", "_type_ids", "_special", "_attention")  # what `make_later` leaves
 
 
 class Columns:
     """Made empty by calling the class."""
 
-    __slots__ = (*COLUMNS, "_make", "_overflowing", "_ranges")
+    __slots__ = (*SLOTS, "_make")
     _ids: list[int]
     _type_ids: list[int]
     _tokens: list[str]
@@ -34,7 +38,7 @@ class Columns:
     _attention: list[int]
     _overflowing: list[Self]
     _ranges: dict[int, tuple[int, int]]
-    _make: Callable[[], Self] | None
+    _make: Callable[[bool], Self] | None
 
     def __init__(self) -> None:
         self._fill([], [], [], [], [], [], [])
@@ -49,7 +53,7 @@ class Columns:
 
     @classmethod
     def of(
-        cls, ids: list[int], tokens: list[str], offsets: list[tuple[int, int]], words: list[int | None], type_id: int, special: int = 0
+        cls, ids: list[int], tokens: list[str], offsets: list[tuple[int, int]], words: list[Any], type_id: int, special: int = 0
     ) -> Self:  # fmt: skip
         """Of tokens that are all of one kind."""
         made = cls.__new__(cls)
@@ -58,7 +62,18 @@ class Columns:
         return made
 
     @classmethod
-    def later(cls, ids: list[int], make: Callable[[], Self]) -> Self:
+    def bare(cls, ids: list[int], type_id: int) -> Self:
+        """Of ids, without anything of a text."""
+        size = len(ids)
+        return cls.of(ids, [""] * size, [(0, 0)] * size, [None] * size, type_id)
+
+    def make_later(self, make: Callable[[bool], Self]) -> None:
+        """Forget all but what each token is by itself, until something else is asked for: then everything is what `make` gives."""
+        del self._tokens, self._words, self._offsets, self._overflowing, self._ranges
+        self._make = make
+
+    @classmethod
+    def later(cls, ids: list[int], make: Callable[[bool], Self]) -> Self:
         """One of which the ids are known, and how to make all of it."""
         made = cls.__new__(cls)
         made._ids, made._make = ids, make
@@ -66,14 +81,15 @@ class Columns:
 
     def __getattr__(self, name: str) -> Any:
         """Makes what is missing. Only called for what is not there."""
-        if name not in COLUMNS and name not in ("_overflowing", "_ranges"):
+        if name not in SLOTS:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         make = self._make
         if make is not None:
-            made = make()
-            for slot in (*COLUMNS, "_overflowing", "_ranges"):
+            made = make(name in EARLY)
+            rest = made._make
+            for slot in SLOTS if rest is None else EARLY:
                 setattr(self, slot, getattr(made, slot))
-            self._make = None  # last: another thread that sees it takes the rest to be there
+            self._make = rest  # last: another thread that sees it takes what `made` has to be there
         return object.__getattribute__(self, name)
 
     def copy(self) -> Self:
@@ -91,7 +107,7 @@ class Columns:
         return len(self._ids)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*COLUMNS, "_overflowing", "_ranges")}
+        return {name: getattr(self, name) for name in SLOTS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._make = None

@@ -10,9 +10,10 @@ would have made at once. Rejected: methods of Tokenizer, which changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from .encoding import Encoding
@@ -45,70 +46,89 @@ class Steps:
 
     def encode(self, texts: Texts, around: bool) -> Encoding:
         """The encoding of one text or two; `around`: with special tokens around."""
-        if not self.are_plain or not all(isinstance(text, str) for text in texts):
-            return self.complete(texts, around)
-        description = self.tokenizer.description
-        ids: list[int] = []
-        for what, _ in description.single if len(texts) == 1 else description.pair:
-            if isinstance(what, str):
-                ids.extend(self.tokenizer.encode(texts["AB".index(what)]))  # type: ignore[arg-type]
-            elif around:
-                ids.append(what)
-        return Encoding.later(ids, partial(self.complete, texts, around))
+        return self.encode_all([texts], around)[0]
 
     def encode_all(self, batch: Sequence[Texts], around: bool) -> list[Encoding]:
-        """The same of many, on all cores where nothing is done to ids; filled up to the longest if they are filled up."""
-        if self.are_plain and all(len(texts) == 1 and isinstance(texts[0], str) for texts in batch):
-            found = self.tokenizer.encode_batch([texts[0] for texts in batch], add_special_tokens=around)  # type: ignore[misc]
-            return [Encoding.later(ids, partial(self.complete, texts, around)) for ids, texts in zip(found, batch, strict=True)]
-        return self.filled([self.encode(texts, around) for texts in batch])
+        """The same of many, of which the ids are found on all cores; filled up to the longest if they are filled up."""
+        if self.are_plain:
+            return [Encoding.later(ids, partial(self.known, texts, around, None)) for ids, texts in self.with_ids(batch, around)]
+        made = [self.finish([Encoding.bare(ids, kind) for kind, ids in enumerate(each)], around) for each in self.ids_of(batch)]
+        length = self.fill(made)
+        for one, texts in zip(made, batch, strict=True):
+            one.make_later(partial(self.known, texts, around, length))
+        return made
 
     def encode_ids(self, batch: Sequence[Texts], around: bool) -> list[Encoding]:
         """The same with little but the ids."""
-        if self.are_plain and all(len(texts) == 1 and isinstance(texts[0], str) for texts in batch):
+        if self.are_plain:
+            return [Encoding.later(ids, partial(self.bare, texts, around)) for ids, texts in self.with_ids(batch, around)]
+        made = [self.finish([Encoding.bare(ids, 0) for ids in each], around) for each in self.ids_of(batch)]
+        self.fill(made)
+        return made
+
+    def with_ids(self, batch: Sequence[Texts], around: bool) -> Iterator[tuple[list[int], Texts]]:
+        """The texts, each with its ids, where nothing is done with these but to put others around."""
+        if len(batch) > 1 and all(len(texts) == 1 and isinstance(texts[0], str) for texts in batch):
             found = self.tokenizer.encode_batch([texts[0] for texts in batch], add_special_tokens=around)  # type: ignore[misc]
-            return [Encoding.later(ids, partial(self.bare_of, texts, around)) for ids, texts in zip(found, batch, strict=True)]
-        return self.filled([self.bare_of(texts, around) for texts in batch])
+        else:
+            found = [self.with_special(each, around) for each in self.ids_of(batch)]
+        return zip(found, batch, strict=True)
 
-    def bare_of(self, texts: Texts, around: bool) -> Encoding:
-        return self.finish([self.bare(text) for text in texts], around)
+    def with_special(self, each: list[list[int]], around: bool) -> list[int]:
+        """The ids of one text or two, with special ones around."""
+        description = self.tokenizer.description
+        ids: list[int] = []
+        for what, _ in description.single if len(each) == 1 else description.pair:
+            if isinstance(what, str):
+                ids += each["AB".index(what)]
+            elif around:
+                ids.append(what)
+        return ids
 
-    def complete(self, texts: Texts, around: bool) -> Encoding:
-        """All of the encoding of one text or two."""
-        passed_over = self.passed_over or frozenset()
-        encodings = []
-        for kind, text in enumerate(texts):
-            if isinstance(text, str):
-                encodings.append(self.pipeline.encode(text, kind, passed_over))
-                continue
-            words = [self.pipeline.encode(word, kind, passed_over) for word in text]
-            for number, word in enumerate(words):
-                word._words = [number] * len(word)
-            encodings.append(Encoding.merge(words, growing_offsets=False))
-        return self.finish(encodings, around)
+    def ids_of(self, batch: Sequence[Texts]) -> Iterator[list[list[int]]]:
+        """The ids of each text, and of all words of each."""
+        parts = [part for texts in batch for text in texts for part in ([text] if isinstance(text, str) else text)]
+        found: Iterator[list[int]]
+        if self.passed_over is not None:
+            found = (self.pipeline.encode(part, 0, self.passed_over)._ids for part in parts)
+        elif len(parts) == 1:
+            found = iter([self.tokenizer.encode(parts[0])])
+        else:
+            try:
+                found = iter(self.tokenizer.encode_batch(parts))
+            except ValueError:  # which names a text, where this may be a word
+                found = map(self.tokenizer.encode, parts)
+        for texts in batch:
+            yield [next(found) if isinstance(text, str) else [*chain.from_iterable(islice(found, len(text)))] for text in texts]
+
+    def bare(self, texts: Texts, around: bool, early: bool) -> Encoding:
+        """One text or two with little but the ids."""
+        return self.finish([Encoding.bare(ids, 0) for ids in next(self.ids_of([texts]))], around)
+
+    def known(self, texts: Texts, around: bool, length: int | None, early: bool) -> Encoding:
+        """All that is known of one text or two. `length`: what it is filled up to, or None; `early`: only what is as soon known as the ids,
+        and the rest when it is asked for."""
+        if early:
+            made = self.finish([Encoding.bare(ids, kind) for kind, ids in enumerate(next(self.ids_of([texts])))], around)
+        else:
+            passed_over = self.passed_over or frozenset()
+            made = self.finish([self.pipeline.encode(text, kind, passed_over) for kind, text in enumerate(texts)], around)
+        if self.padding is not None and length is not None:
+            self.padding.fill(made, length)
+        if early:
+            made.make_later(partial(self.known, texts, around, length))
+        return made
 
     def finish(self, encodings: list[Encoding], around: bool) -> Encoding:
-        """What is done when texts are encoded."""
+        """What is done when texts are encoded, but for filling up."""
         if self.truncation is not None:
             self.truncation.cut(encodings, self.added(len(encodings)) if around else 0)
-        return self.filled([process(self.processors, encodings, around)])[0]
+        return process(self.processors, encodings, around)
 
     def added(self, texts: int) -> int:
         """How many tokens are put around so many texts."""
         return added_by(self.processors, texts)
 
-    def filled(self, encodings: list[Encoding]) -> list[Encoding]:
-        if self.padding is not None:
-            self.padding.fill_all(encodings)
-        return encodings
-
-    def bare(self, text: str | list[str]) -> Encoding:
-        """An encoding with ids and little else."""
-        ids: list[int] = []
-        for part in [text] if isinstance(text, str) else text:
-            if self.passed_over is None:
-                ids.extend(self.tokenizer.encode(part))
-            else:
-                ids.extend(self.pipeline.encode(part, 0, self.passed_over)._ids)
-        size = len(ids)
-        return Encoding.of(ids, [""] * size, [(0, 0)] * size, [None] * size, 0)
+    def fill(self, encodings: list[Encoding]) -> int | None:
+        """Fill up those of a batch; up to how many tokens, if they are filled up."""
+        return None if self.padding is None else self.padding.fill_all(encodings)

@@ -123,7 +123,9 @@ class Tokenizer:
         """Cut what was encoded, put special tokens around it, and fill it up."""
         given = [encoding] if pair is None else [encoding, pair]
         copies = [typed(one, Encoding).copy() for one in given]
-        return self._steps.finish(copies, flag(add_special_tokens))
+        made = self._steps.finish(copies, flag(add_special_tokens))
+        self._steps.fill([made])
+        return made
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """How many tokens are put around a text, or two."""
@@ -151,11 +153,15 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token; None if it is none."""
-        return self._tokens.id_of(text(token))
+        found = self._tokens.id_of(token) if type(token) is str else None
+        return self._tokens.id_of(text(token)) if found is None else found
 
     def id_to_token(self, id: int) -> str | None:
         """What the token of an id is called; None if there is none."""
-        return self._tokens.name_of(natural(id, 32), self._normalizes)
+        tokens = self._tokens
+        if type(id) is int and 0 <= id < len(tokens.names) and id not in tokens.added and (found := tokens.names[id]):
+            return found
+        return tokens.name_of(natural(id, 32), self._normalizes)
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
         """The ids of all tokens."""

@@ -11,6 +11,7 @@ has decided before. Rejected: working from the templates of a Description, which
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 from ..added import WHITE_SPACE
@@ -57,16 +58,21 @@ def process(processors: Sequence[Processor], encodings: list[Encoding], around: 
     if not processors:
         if len(encodings) == 1:
             return encodings[0]
-        for number, one in enumerate(encodings):
-            one.set_sequence_id(number)
+        number_texts(encodings)
         return Encoding.merge(encodings, growing_offsets=False)
     for number, encoding in enumerate(encodings):
-        encoding._type_ids = [number] * len(encoding)
+        encoding._type_ids = [number] * len(encoding._ids)
         for one in (encoding, *encoding._overflowing):
-            one.set_sequence_id(number)
+            one._ranges[number] = (0, len(one._ids))
     for processor in processors:
         encodings = processor.process(encodings, around)
-    return Encoding.merge(encodings, growing_offsets=False)
+    return encodings[0] if len(encodings) == 1 else Encoding.merge(encodings, growing_offsets=False)
+
+
+def number_texts(encodings: Sequence[Encoding]) -> None:
+    """All tokens of each are of this text, too."""
+    for number, one in enumerate(encodings):
+        one._ranges[number] = (0, len(one._ids))
 
 
 class Plain:
@@ -85,17 +91,24 @@ class Trimming(Plain):
     def process(self, encodings: list[Encoding], around: bool) -> list[Encoding]:
         for encoding in encodings:
             for one in (encoding, *encoding._overflowing):
-                places = zip(one._tokens, one._offsets, strict=True)
-                one._offsets = [self.trimmed(token, *place, not at) for at, (token, place) in enumerate(places)]
+                blanks = map(blanks_around, one._tokens)
+                for at, (before, behind) in [(at, found) for at, found in enumerate(blanks) if found is not None]:
+                    one._offsets[at] = self.trimmed(before, behind, *one._offsets[at], not at)
         return encodings
 
-    def trimmed(self, token: str, start: int, end: int, first: bool) -> tuple[int, int]:
-        before, behind = len(token) - len(token.lstrip(BLANKS)), len(token) - len(token.rstrip(BLANKS))
+    def trimmed(self, before: int, behind: int, start: int, end: int, first: bool) -> tuple[int, int]:
         if before and not (before == 1 and self.prefix and (first or start == 0)):
             start = min(start + before, end)
         if behind and end >= behind:
             end = max(end - behind, start)
         return start, end
+
+
+@lru_cache(maxsize=1 << 16)
+def blanks_around(token: str) -> tuple[int, int] | None:
+    """How many characters of white space a token begins and ends with; None if there are none."""
+    found = len(token) - len(token.lstrip(BLANKS)), len(token) - len(token.rstrip(BLANKS))
+    return found if any(found) else None
 
 
 class Nothing(Plain):
@@ -109,8 +122,7 @@ class Numbers(Plain):
     """Numbers what it gets as texts."""
 
     def process(self, encodings: list[Encoding], around: bool) -> list[Encoding]:
-        for number, one in enumerate(encodings):
-            one.set_sequence_id(number)
+        number_texts(encodings)
         return encodings
 
 
@@ -118,7 +130,8 @@ class Offsets(Trimming):
     """Both, as ByteLevel does."""
 
     def process(self, encodings: list[Encoding], around: bool) -> list[Encoding]:
-        return Numbers().process(super().process(encodings, around), around)
+        number_texts(super().process(encodings, around))
+        return encodings
 
 
 class Typed(Plain):
@@ -149,8 +162,8 @@ class Template:
             if "Sequence" in item:
                 number = 0 if item["Sequence"]["id"] == "A" else 1
                 one = encodings[number]
-                one._type_ids = [item["Sequence"]["type_id"]] * len(one)
-                one.set_sequence_id(number)
+                one._type_ids = [item["Sequence"]["type_id"]] * len(one._ids)
+                one._ranges[number] = (0, len(one._ids))
                 made.append(one)
             elif around:
                 token = self.special[item["SpecialToken"]["id"]]

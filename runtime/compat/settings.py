@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from ..vocabularies.json_fields import Fields
 from .arguments import natural, text
+from .columns import COLUMNS
 from .encoding import Encoding
 
 __all__ = ["Padding", "Truncation"]
@@ -154,13 +155,14 @@ class Padding(Options):
             "pad_token": self.pad_token,
         }  # fmt: skip
 
-    def fill_all(self, encodings: Sequence[Encoding]) -> None:
-        """Make those of a batch equally long."""
+    def fill_all(self, encodings: Sequence[Encoding]) -> int:
+        """Make those of a batch equally long: how long."""
         length = max(map(len, encodings), default=0) if self.length is None else self.length
         if self.pad_to_multiple_of:
             length += -length % self.pad_to_multiple_of
         for one in encodings:
             self.fill(one, length)
+        return length
 
     def fill(self, encoding: Encoding, length: int) -> None:
         """Make one so long, and what was cut off it."""
@@ -169,17 +171,12 @@ class Padding(Options):
         missing = natural(length) - len(encoding)
         if missing <= 0:
             return
-        filler = Encoding.of(
-            [self.pad_id] * missing, [self.pad_token] * missing, [(0, 0)] * missing, [None] * missing, self.pad_type_id, 1
-        )
-        filler._attention = [0] * missing
-        overflowing, encoding._overflowing = encoding._overflowing, []
-        if self.direction == "right":
-            encoding._append(filler, False)
-        else:
-            filler._append(encoding, False)
-            encoding.__setstate__(filler.__getstate__())
-        encoding._overflowing = overflowing
+        fillers = (self.pad_id, self.pad_type_id, self.pad_token, None, (0, 0), 1, 0)
+        at = len(encoding) if self.direction == "right" else 0
+        for name, filler in zip(COLUMNS, fillers, strict=True):
+            getattr(encoding, name)[at:at] = [filler] * missing
+        if at == 0:
+            encoding._ranges = {text: (start + missing, end + missing) for text, (start, end) in encoding._ranges.items()}
 
 
 def one_of(name: str, value: object, known: Mapping[str, str]) -> None:

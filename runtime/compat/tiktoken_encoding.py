@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from ..encoders import Encoder
     from ..tokenizer import Ids, Tokenizer
     from .unstable import Unstable
 
@@ -58,6 +59,10 @@ class Encoding:
         made._special_tokens = dict(tokenizer.special_tokens)
         made.max_token_value = tokenizer.vocabulary_size - 1
         return made
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return self._tokenizer._encoder
 
     @cached_property
     def _pat_str(self) -> str:
@@ -142,7 +147,7 @@ class Encoding:
         if not isinstance(text_or_bytes, (str, bytes)):
             raise TypeError(f"expected str or bytes, got {type(text_or_bytes).__name__}")
         data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
-        number = self._tokenizer.description.vocabulary.ids.get(data)
+        number: int | None = self._encoder.find(data)
         if number is None:
             number = self._special_tokens.get(data.decode("utf-8", "surrogateescape"))
         if number is None:
@@ -166,11 +171,20 @@ class Encoding:
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one id; KeyError if it is none."""
+        if type(token) is int:
+            try:
+                return self._encoder.token(token)
+            except KeyError:
+                pass  # what tiktoken would say is found out below
         return self.decode_bytes([token])
 
     def decode_tokens_bytes(self, tokens: Ids) -> list[bytes]:
         """The bytes of each id."""
-        return [self.decode_single_token_bytes(token) for token in tokens]
+        ids = tokens if isinstance(tokens, list) else list(tokens)
+        try:
+            return self._encoder.tokens(ids)
+        except (KeyError, TypeError):
+            return [self.decode_single_token_bytes(token) for token in ids]
 
     def decode_with_offsets(self, tokens: Ids) -> tuple[str, list[int]]:
         """The text of ids, and the character in which each token starts. Bytes that are not UTF-8 are a UnicodeDecodeError."""

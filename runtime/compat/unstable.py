@@ -12,7 +12,7 @@ Rejected: all continuations (another function than tiktoken's).
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -41,42 +41,48 @@ class Unstable:
     def merging(self) -> PureEncoder:
         return PureEncoder(self.tokenizer.description.vocabulary)
 
+    def merged(self, data: bytes) -> list[int]:
+        """The ids of bytes that are one piece, and no token."""
+        return self.tokenizer._encoder.merge(data, "automatic")
+
     @cached_property
     def tokens(self) -> list[bytes]:
         """All tokens that are not special, in order of their bytes."""
         return sorted(self.ids)
 
-    def beginning_with(self, prefix: bytes) -> Iterator[bytes]:
-        at = bisect_left(self.tokens, prefix)
-        while at < len(self.tokens) and self.tokens[at].startswith(prefix):
-            yield self.tokens[at]
-            at += 1
+    @cached_property
+    def sizes(self) -> dict[int, int]:
+        """How many bytes each of them has, by its id."""
+        return {number: len(token) for token, number in self.ids.items()}
+
+    def beginning_with(self, prefix: bytes) -> list[bytes]:
+        """All tokens that do."""
+        size = len(prefix)
+        first = bisect_left(self.tokens, prefix)
+        return self.tokens[first : bisect_right(self.tokens, prefix, first, key=lambda token: token[:size])]
 
     def complete(self, text: str, allowed: Collection[str]) -> tuple[list[int], list[list[int]]]:
         """The ids that stay, and the sequences of ids with which the text may go on."""
         stable, rest = self.parted(text, allowed)
         found: set[tuple[int, ...]] = {(self.ids[token],) for token in self.beginning_with(rest)} if rest else set()
-        for at in range(1, len(rest)):
-            for token in self.beginning_with(rest[at:]):
-                found.add(self.covering(rest[:at] + token, len(rest)))
+        longer = [rest[:at] + token for at in range(1, len(rest)) for token in self.beginning_with(rest[at:])]
+        found.update(self.covering(longer, len(rest)))
         last = last_character(rest)
         if last and len(last.encode()) < len(rest) and last in WHITE_SPACE:
             size = len(last.encode())
-            found.add((*self.merging.merged(rest[:-size]), *self.merging.merged(rest[-size:])))
+            found.add((*self.merged(rest[:-size]), *self.merged(rest[-size:])))
         return stable, [list(ids) for ids in found]
 
-    def covering(self, data: bytes, size: int) -> tuple[int, ...]:
-        """The first ids of `data` that have `size` bytes together."""
-        try:
-            ids = self.tokenizer.encode_ordinary(data.decode())
-        except UnicodeDecodeError:
-            ids = self.merging.merged(data)
-        done = 0
-        for count, number in enumerate(ids, 1):
-            done += len(self.tokenizer.token_bytes(number))
-            if done >= size:
-                return tuple(ids[:count])
-        return tuple(ids)
+    def covering(self, texts: list[bytes], size: int) -> Iterator[tuple[int, ...]]:
+        """The first ids of each text that have `size` bytes together."""
+        sizes = self.sizes
+        for data, ids in zip(texts, self.tokenizer._encoder.encode_batch(texts, None, None, 1), strict=True):
+            known = ids if is_utf8(data) else self.merged(data)
+            count = done = 0
+            while done < size:
+                done += sizes[known[count]]
+                count += 1
+            yield tuple(known[:count])
 
     def parted(self, text: str, allowed: Collection[str]) -> tuple[list[int], bytes]:
         """The ids of a text without those of its last piece, and what bytes these are."""
@@ -110,6 +116,13 @@ class Unstable:
             ids, last = self.parted(data[: error.start].decode(), ())
             rest = last + data[error.start :]
             return [*ids, *self.merging.encode_piece(rest)]
+
+
+def is_utf8(data: bytes) -> bool:
+    try:
+        return data.isascii() or bool(data.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def last_character(data: bytes) -> str:

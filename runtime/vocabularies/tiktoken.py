@@ -17,7 +17,7 @@ import hashlib
 import re
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
-from operator import index
+from operator import index, itemgetter
 from typing import Any
 
 from ..catalogue import canonical_name
@@ -72,7 +72,7 @@ def read_tiktoken(
 def of_encoding(encoding: Any, name: str | None = None) -> Description:
     """The Description of a tiktoken.Encoding. Its digest is that of the rank file that tiktoken would write of it."""
     ranks: dict[bytes, int] = encoding._mergeable_ranks
-    lines = [b2a_base64(token, newline=False) + b" %d\n" % rank for token, rank in sorted(ranks.items(), key=lambda item: item[1])]
+    lines = [b"%b %d\n" % (b2a_base64(token, newline=False), rank) for token, rank in sorted(ranks.items(), key=itemgetter(1))]
     digest = hashlib.sha256(b"".join(lines)).hexdigest()
     known = chosen(published(digest), encoding.name)
     special = {content: int(index(number)) for content, number in encoding._special_tokens.items()}  # tiktoken takes numpy's, too
