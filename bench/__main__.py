@@ -6,6 +6,7 @@
     python -m bench --from bench/results/reference.json --readme      writes the pages again, measures nothing
     python -m bench tokens --help                   the other benchmark: tokenizers, from texts to ids
     python -m bench training --help                 a third one: trainers, from a file to a vocabulary
+    python -m bench drop-ins --help                 a fourth one: the drop-ins for tiktoken and tokenizers, call by call
     python -m bench compare OLD.json NEW.json       two runs next to each other
 
 A benchmark is a test, too: what every engine puts out is compared by number of pieces and by a digest of their offsets. One that
@@ -187,6 +188,10 @@ def main(given: list[str] | None = None) -> int:
         from .training.command import main as train
 
         return train(given[1:])
+    if given[:1] == ["drop-ins"]:
+        from .drop_ins import main as drop_ins
+
+        return drop_ins(given[1:])
     if given[:1] == ["tokens"]:
         from .tokens.command import main as tokens
 

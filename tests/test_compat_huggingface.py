@@ -21,9 +21,10 @@ import pytest
 import tokenizers
 from hypothesis import given, settings
 
-from bitlex import VocabularyError
+from bitlex import Tokenizer, VocabularyError
 from bitlex.compat import huggingface as ours
 from bitlex.compat.alignment import aligned_nfc
+from bitlex.vocabularies.added_tokens import AddedTokens
 from tokenizing import BYTE_LEVEL, added, tokenizer_json
 
 # Merges such that tokens have more than one byte, and some only part of a character.
@@ -123,6 +124,9 @@ def both(name: str) -> tuple[Any, Any]:
     return ours.Tokenizer.from_str(json.dumps(KINDS[name])), tokenizers.Tokenizer.from_str(json.dumps(KINDS[name]))
 
 
+EARLY = ("ids", "type_ids", "special_tokens_mask", "attention_mask")
+
+
 def facts(encoding: Any) -> dict[str, Any]:
     """All that an Encoding says."""
     size = len(encoding)
@@ -137,7 +141,8 @@ def facts(encoding: Any) -> dict[str, Any]:
         "sequence_ids",
         "n_sequences",
     )
-    found = {name: getattr(encoding, name) for name in names}
+    early_first = size % 2 == 0  # what is made as soon as the ids, before what is made later, or after it
+    found = {name: getattr(encoding, name) for name in sorted(names, key=lambda name: (name in EARLY) != early_first)}
     places = itertools.product(range(min(size, 5) + 3), range(3))
     lookups = ("char_to_token", "char_to_word", "word_to_tokens", "word_to_chars")
     found["lookups"] = [getattr(encoding, lookup)(at, sequence) for at, sequence in places for lookup in lookups]
@@ -793,6 +798,31 @@ def test_added_tokens_are_gone_through_once() -> None:
     assert tokenizer.get_vocab_size() == size and tokenizer.get_vocab()["<9>"] == special + 2
     tokens.added = listed
     assert tokenizer.add_special_tokens(["<more>"]) == 1 and tokenizer.decode([tokenizer.get_vocab()["<more>"], 64]) == "a"
+
+
+def test_tokens_added_one_by_one_are_each_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a tokenizer is made of them when it is needed; but what cannot be added is refused at once."""
+    looked_at: list[str] = []
+    add, with_added = AddedTokens.add, Tokenizer.with_added_tokens
+
+    def noticed_add(self: AddedTokens, number: int, content: str, *rest: Any) -> None:
+        looked_at.append(content)
+        add(self, number, content, *rest)
+
+    def noticed_making(*given: Any) -> Tokenizer:
+        looked_at.append("made")
+        return with_added(*given)
+
+    monkeypatch.setattr(AddedTokens, "add", noticed_add)
+    monkeypatch.setattr(Tokenizer, "with_added_tokens", noticed_making)
+    tokenizer, reference = both("template")
+    looked_at.clear()
+    for number in range(40):
+        assert tokenizer.add_tokens([f"<{number}>"]) == reference.add_tokens([f"<{number}>"]) == 1
+    assert looked_at == [one["content"] for one in SPECIALS] + [f"<{number}>" for number in range(40)]
+    assert tokenizer.encode("a<7>b<39>").ids == reference.encode("a<7>b<39>").ids and looked_at.count("made") == 1
+    with pytest.raises(VocabularyError, match="when normalized"):
+        both("byte level")[0].add_tokens([ours.AddedToken("e\u0301", normalized=True), ours.AddedToken("\u00e9", normalized=True)])
 
 
 def test_a_special_token_stays_one() -> None:

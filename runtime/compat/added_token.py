@@ -9,12 +9,11 @@ id and does not change.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .arguments import flag, text, typed
 
-__all__ = ["AddedToken", "token_of", "with_tokens"]
+__all__ = ["AddedToken", "token_of"]
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 
@@ -114,24 +113,3 @@ def token_of(source: Any, special: bool) -> AddedToken:
     made = AddedToken()
     made.__setstate__(source.__getstate__())
     return made
-
-
-def with_tokens(
-    added: Mapping[int, AddedToken], wanted: Iterable[AddedToken], vocabulary: Mapping[str, int]
-) -> tuple[dict[int, AddedToken], int]:
-    """The added tokens with more of them, or with other flags, by the ids that tokenizers gives them; and how many that are."""
-    found = dict(added)
-    size = len(vocabulary)
-    following = max([size, *(number + 1 for number in found)]) if size else max(found, default=-1) + 1
-    by_content = {token.content: number for number, token in found.items()}
-    count = 0
-    for token in wanted:
-        number = by_content.get(token.content)
-        if not token.content or (number is not None and found[number] == token):
-            continue
-        if number is None:
-            number = vocabulary.get(token.content, following)
-            following += token.content not in vocabulary
-        by_content[token.content], found[number] = number, token
-        count += 1
-    return found, count

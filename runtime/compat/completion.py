@@ -1,6 +1,6 @@
 """All that Hugging Face tokenizers does to one text or two: encode, cut, put special tokens around, fill up.
 
-    steps = Steps(tokenizer, Pipeline(tokenizer, names), processors)
+    steps = Steps(Core(lambda: tokenizer, names), processors)
     steps.encode(["Hello world"], True)                          # an Encoding: ids now, the rest when it is asked for
     replace(steps, padding=Padding.of({}))                       # other steps
 
@@ -10,34 +10,59 @@ would have made at once. Rejected: methods of Tokenizer, which changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from .encoding import Encoding
+from .pipeline import Pipeline
 from .processors import Processor, added_by, process
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
     from .inputs import Texts
-    from .pipeline import Pipeline
     from .settings import Padding, Truncation
 
-__all__ = ["Steps"]
+__all__ = ["Core", "Steps"]
+
+
+class Core:
+    """A tokenizer, and what finds the places of its tokens: made when they are needed, for tokens may be added one by one. `make`: what
+    makes the tokenizer; `names`: of the tokens of its model."""
+
+    def __init__(self, make: Callable[[], Tokenizer], names: list[str]) -> None:
+        self.make, self.names = make, names
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        return self.make()
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        return Pipeline(self.tokenizer, self.names)
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
     """`passed_over`: the contents of added tokens that are text like any other."""
 
-    tokenizer: Tokenizer
-    pipeline: Pipeline
+    core: Core
     processors: Sequence[Processor]
     truncation: Truncation | None = None
     padding: Padding | None = None
     passed_over: frozenset[str] | None = None
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What encodes."""
+        return self.core.tokenizer
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """What knows where tokens are."""
+        return self.core.pipeline
 
     @property
     def are_plain(self) -> bool:
@@ -50,6 +75,10 @@ class Steps:
 
     def encode_all(self, batch: Sequence[Texts], around: bool) -> list[Encoding]:
         """The same of many, of which the ids are found on all cores; filled up to the longest if they are filled up."""
+        if any(not isinstance(text, str) for texts in batch for text in texts):
+            made = [self.known(texts, around, None, False) for texts in batch]  # who has words, asks which word a token is of
+            self.fill(made)
+            return made
         if self.are_plain:
             return [Encoding.later(ids, partial(self.known, texts, around, None)) for ids, texts in self.with_ids(batch, around)]
         made = [self.finish([Encoding.bare(ids, kind) for kind, ids in enumerate(each)], around) for each in self.ids_of(batch)]

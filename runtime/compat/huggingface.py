@@ -19,6 +19,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,11 @@ from ..vocabularies.huggingface import read_huggingface
 from ..vocabularies.json_fields import Fields, parse_json
 from .added_token import AddedToken, token_of
 from .arguments import flag, listed, natural, sequential, text, typed
-from .completion import Steps
+from .completion import Core, Steps
 from .components import Component, as_json, component
 from .decode_stream import DecodeStream
 from .encoding import Encoding
 from .inputs import batch_of, texts_of
-from .pipeline import Pipeline
 from .processors import processors_of
 from .settings import Padding, Truncation
 from .tokens import Tokens
@@ -95,8 +95,9 @@ class Tokenizer:
         self._data, self._where = data, where
         self._model: Any = None
         self._fields = {key: value for key, value in found.value.items() if key not in ("model", "added_tokens")}
-        self._tokens = Tokens.of(model["vocab"] if model is not None else {}, tokenizer)
-        self._steps = Steps(tokenizer, Pipeline(tokenizer, self._tokens.names), processors, truncation, padding)
+        self._tokens = Tokens.of(model["vocab"] if model is not None else {}, tokenizer, where)
+        self._read_tokenizer = tokenizer
+        self._steps = Steps(Core(lambda: tokenizer, self._tokens.names), processors, truncation, padding)
         self.encode_special_tokens = encode_special_tokens
 
     @property
@@ -136,7 +137,7 @@ class Tokenizer:
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """The text of ids. Those that are none are left out, as in the original."""
         ids = listed(ids)
-        left_out = self._tokens.left_out(self._normalizes) if flag(skip_special_tokens) else frozenset()
+        left_out = self._tokens.left_out if flag(skip_special_tokens) else frozenset()
         wanted = [number for number in ids if number not in left_out] if left_out else ids
         if self._fields.get("decoder") is None:
             texts = map(self.id_to_token, wanted)
@@ -153,15 +154,17 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token; None if it is none."""
-        found = self._tokens.id_of(token) if type(token) is str else None
-        return self._tokens.id_of(text(token)) if found is None else found
+        tokens = self._tokens
+        if type(token) is str and token not in tokens.numbers and (found := tokens.vocabulary.get(token)) is not None:
+            return found
+        return tokens.id_of(text(token))
 
     def id_to_token(self, id: int) -> str | None:
         """What the token of an id is called; None if there is none."""
         tokens = self._tokens
         if type(id) is int and 0 <= id < len(tokens.names) and id not in tokens.added and (found := tokens.names[id]):
             return found
-        return tokens.name_of(natural(id, 32), self._normalizes)
+        return tokens.name_of(natural(id, 32))
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
         """The ids of all tokens."""
@@ -190,16 +193,11 @@ class Tokenizer:
             raise TypeError(f"expected a list of str or AddedToken, got {type(tokens).__name__}")
         found, count = self._tokens.plus(tokens, special)
         if count:
-            tokenizer = found.tokenizer(self._tokenizer, self._where)
             encodes = self.encode_special_tokens
             self._tokens = found
-            self._steps = replace(self._steps, tokenizer=tokenizer, pipeline=Pipeline(tokenizer, found.names))
+            self._steps = replace(self._steps, core=Core(partial(found.tokenizer, self._read_tokenizer), found.names))
             self.encode_special_tokens = encodes
         return count
-
-    @property
-    def _normalizes(self) -> bool:
-        return self._tokenizer.description.normalizer is not None
 
     @property
     def encode_special_tokens(self) -> bool:

@@ -33,8 +33,10 @@ def batch_of(inputs: Sequence[Any], words: bool) -> list[Texts]:
 
 
 def one_of(found: Any, words: bool) -> Texts:
-    if (is_words if words else is_text)(found):
-        return texts_of(found, None, words)
+    read = words_of if words else text_in
+    text: Any = read(found)
+    if text is not None:
+        return [text]
     if not isinstance(found, (str, bytes, Mapping, Set)) and hasattr(found, "__len__") and len(found) == 2:
         return texts_of(found[0], found[1], words)
     kind = "PreTokenizedEncodeInput" if words else "TextEncodeInput"
@@ -42,26 +44,32 @@ def one_of(found: Any, words: bool) -> Texts:
 
 
 def text_of(found: Any) -> str:
-    if not is_text(found):
+    text = text_in(found)
+    if text is None:
         raise TypeError(f"a TextInputSequence is a str that has UTF-8, not {found!r:.60}")
-    return str(found)
+    return text
 
 
 def sequence_of_words(found: Any) -> list[str]:
-    if not is_words(found):
+    words = words_of(found)
+    if words is None:
         raise TypeError(f"a PreTokenizedInputSequence is a list or tuple of str, not {found!r:.60}")
-    return [str(word) for word in found]
+    return words
 
 
-def is_words(found: Any) -> bool:
-    listed = isinstance(found, (list, tuple)) or (type(found).__name__ == "ndarray" and found.dtype == object and found.ndim == 1)
-    return listed and all(map(is_text, found))
+def words_of(found: Any) -> list[str] | None:
+    """The words; None if there is something else."""
+    if not isinstance(found, (list, tuple)) and not (type(found).__name__ == "ndarray" and found.dtype == object and found.ndim == 1):
+        return None
+    words = [text_in(word) for word in found]
+    return None if None in words else words  # type: ignore[return-value]
 
 
-def is_text(found: Any) -> bool:
+def text_in(found: Any) -> str | None:
+    """The str, as Python's own; None if it is none, or has no UTF-8."""
     if not isinstance(found, str):
-        return False
+        return None
     try:
-        return found.isascii() or bool(found.encode())
+        return str(found) if found.isascii() or found.encode() else None
     except UnicodeEncodeError:
-        return False
+        return None

@@ -16,10 +16,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..normalization import nfc
-from ..vocabularies.added_tokens import added_tokens
+from ..vocabularies.added_tokens import AddedTokens
 from ..vocabularies.byte_alphabet import ALPHABET
 from ..vocabularies.json_fields import Fields
-from .added_token import AddedToken, token_of, with_tokens
+from .added_token import AddedToken, token_of
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Tokens"]
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
-
 
 class Model:
     """What does not change with what is added. `vocabulary`: the ids of the model's tokens. `names`: the same tokens by id, "" for none."""
@@ -43,22 +42,25 @@ class Model:
 
 
 class Tokens:
-    """`model`: that of tokens which these differ from in what is added; made of the vocabulary unless it is given."""
+    """`model`: that of tokens which these differ from in what is added; made of the vocabulary unless it is given. `normalizer`: what is done
+    to texts before added tokens that are normalized are looked for. `where` names the file, in errors."""
 
     def __init__(
-        self, vocabulary: dict[str, int], added: Mapping[int, AddedToken], special: frozenset[str], model: Model | None = None
+        self, vocabulary: dict[str, int], added: Mapping[int, AddedToken], special: frozenset[str], model: Model | None = None,
+        normalizer: str | None = None, where: str = "",
     ) -> None:  # fmt: skip
         self.vocabulary, self.added, self.special = vocabulary, added, special
+        self.normalizer, self.where = normalizer, where
         self.model = Model(vocabulary) if model is None else model
         self.names = self.model.names
-        self.special_ids: dict[bool, frozenset[int]] = {}  # as they are asked for
 
     @classmethod
-    def of(cls, vocabulary: dict[str, int], tokenizer: Tokenizer) -> Tokens:
+    def of(cls, vocabulary: dict[str, int], tokenizer: Tokenizer, where: str) -> Tokens:
         """Of what was read from a file."""
         found = tokenizer.description.added
         added = {token.id: AddedToken(token.content, **{flag: getattr(token, flag) for flag in FLAGS}) for token in found}
-        return cls(vocabulary, added, frozenset(token.content for token in found if token.special))
+        special = frozenset(token.content for token in found if token.special)
+        return cls(vocabulary, added, special, None, tokenizer.description.normalizer, where)
 
     def id_of(self, token: str) -> int | None:
         """The id of a token; None if it is none."""
@@ -70,20 +72,21 @@ class Tokens:
         """The ids of added tokens."""
         return {token.content: number for number, token in self.added.items()}
 
-    def name_of(self, number: int, normalizes: bool = False) -> str | None:
-        """What the token of an id is called; None if there is none. `normalizes`: an added token by what is looked for."""
+    def name_of(self, number: int) -> str | None:
+        """What the token of an id is called, an added one by what is looked for; None if there is none."""
         if number in self.added:
-            return spelled(self.added[number], normalizes)
+            return self.spelled(self.added[number])
         name = self.names[number] if number < len(self.names) else ""
         return name if name or self.vocabulary.get("") == number else None
 
-    def left_out(self, normalizes: bool) -> frozenset[int]:
+    def spelled(self, token: AddedToken) -> str:
+        """What is looked for."""
+        return nfc(token.content) if token.normalized and self.normalizer else token.content
+
+    @cached_property
+    def left_out(self) -> frozenset[int]:
         """The ids of special tokens."""
-        found = self.special_ids.get(normalizes)
-        if found is None:
-            found = frozenset(number for number, token in self.added.items() if spelled(token, normalizes) in self.special)
-            self.special_ids[normalizes] = found
-        return found
+        return frozenset(number for number, token in self.added.items() if self.spelled(token) in self.special)
 
     def ids(self, with_added: bool) -> dict[str, int]:
         """The ids of all tokens."""
@@ -105,22 +108,57 @@ class Tokens:
             for number, token in sorted(self.added.items())
         ]
 
+    @cached_property
+    def checked(self) -> AddedTokens:
+        """The added tokens as the tokenizer of bitlex has them. VocabularyError for those that it cannot have."""
+        return self.checked_with(AddedTokens(self.vocabulary, self.normalizer), self.added)
+
+    def checked_with(self, state: AddedTokens, added: Mapping[int, AddedToken]) -> AddedTokens:
+        """The same, with some added to others."""
+        for number, token in sorted(added.items()):
+            flags = {flag: getattr(token, flag) for flag in FLAGS} | {"special": token.content in self.special}
+            state.add(number, token.content, flags, Fields({}, self.where, f"added_tokens[{len(state.found)}]"))
+        state.refuse_swallowed(Fields({}, self.where))
+        return state
+
     def plus(self, tokens: Iterable[str | AddedToken], special: bool = False) -> tuple[Tokens, int]:
-        """With more tokens, or with other flags; and how many that are."""
+        """With more tokens, or with other flags; and how many that are. VocabularyError for those that cannot be there together."""
         wanted = [token_of(token, special) for token in tokens]
-        added, count = with_tokens(self.added, wanted, self.vocabulary)
+        added, numbers, following = dict(self.added), self.numbers.copy(), self.checked.following
+        fresh: dict[int, AddedToken] = {}
+        count, others = 0, False
+        for token in wanted:
+            number = numbers.get(token.content)
+            if not token.content or (number is not None and added[number] == token):
+                continue
+            if number is None:
+                number = numbers[token.content] = self.vocabulary.get(token.content, following)
+                following += token.content not in self.vocabulary
+                fresh[number] = token
+            elif number in fresh:
+                fresh[number] = token
+            else:
+                others = True
+            added[number] = token
+            count += 1
         contents = self.special | {token.content for token in wanted if token.special and token.content}
-        return Tokens(self.vocabulary, added, contents, self.model), count
+        made = self.with_added(added, contents)
+        made.numbers = numbers
+        # Tokens may be added one by one, and to look at all of them each time would take quadratic time.
+        before = (AddedTokens(self.vocabulary, self.normalizer), added) if others else (self.checked.copy(), fresh)
+        made.checked = made.checked_with(*before)
+        return made, count
+
+    def with_added(self, added: Mapping[int, AddedToken], special: frozenset[str]) -> Tokens:
+        return Tokens(self.vocabulary, added, special, self.model, self.normalizer, self.where)
 
     def also_special(self, contents: frozenset[str]) -> Tokens:
         """With these left out, too, where ids are decoded."""
-        return Tokens(self.vocabulary, self.added, self.special | contents, self.model)
+        return self.with_added(self.added, self.special | contents)
 
-    def tokenizer(self, source: Tokenizer, where: str) -> Tokenizer:
+    def tokenizer(self, source: Tokenizer) -> Tokenizer:
         """The tokenizer with these tokens, of one with others."""
-        listed = [entry | {"special": entry["content"] in self.special} for entry in self.entries()]
-        checked, decoded = added_tokens(Fields({"added_tokens": listed}, where), self.vocabulary, source.description.normalizer)
-        return source.with_added_tokens(checked, self.model.as_spelled | decoded)
+        return source.with_added_tokens(self.checked.in_order(), self.model.as_spelled | self.checked.decoded)
 
 
 def in_order(vocabulary: Mapping[str, int]) -> list[str]:
@@ -128,7 +166,3 @@ def in_order(vocabulary: Mapping[str, int]) -> list[str]:
     for name, number in vocabulary.items():
         names[number] = name
     return names
-
-
-def spelled(token: AddedToken, normalizes: bool) -> str:
-    return nfc(token.content) if token.normalized and normalizes else token.content

@@ -11,56 +11,90 @@ the file.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 
 from ..added import WHITE_SPACE
 from ..normalization import nfc
-from ..vocabulary import AddedToken
+from ..vocabulary import MOST_IDS, AddedToken
 from .byte_alphabet import bytes_or_text
 from .json_fields import Fields, shown
 
-__all__ = ["added_tokens"]
+__all__ = ["AddedTokens", "added_tokens"]
 
 FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
+
+
+class AddedTokens:
+    """Tokens that were added to those of a model, `vocabulary`. `found`: by their contents; `decoded`: what their ids decode to."""
+
+    def __init__(self, vocabulary: Mapping[str, int], normalizer: str | None) -> None:
+        self.vocabulary, self.normalizer = vocabulary, normalizer
+        self.found: dict[str, AddedToken] = {}
+        self.decoded: dict[int, bytes] = {}
+        self.looked_for: dict[tuple[bool, str], str] = {}
+        self.following = len(vocabulary)
+        self.taken: set[int] | None = None  # the ids of the model; most files have no need of them
+        self.swallows: dict[bool, AddedToken] = {}  # the first with `rstrip` of those that are normalized, and of the others
+        self.blank: list[AddedToken] = []  # those of white space, with `lstrip`
+
+    def copy(self) -> AddedTokens:
+        """One to which others are added."""
+        made = copy(self)
+        made.found, made.decoded, made.looked_for = self.found.copy(), self.decoded.copy(), self.looked_for.copy()
+        made.swallows, made.blank = self.swallows.copy(), self.blank.copy()
+        return made
+
+    def add(self, given: int, content: str, flags: Mapping[str, bool], entry: Fields) -> None:
+        """Add a token that is said to have this id. `entry` says where it stands, in an error."""
+        try:
+            content.encode()
+        except UnicodeEncodeError:
+            raise entry.wrong("content", f"{shown(content)} has a lone surrogate") from None
+        number = self.vocabulary.get(content, self.following)
+        if content in self.found:
+            raise entry.wrong("content", f"{shown(content)} is there already")
+        if content not in self.vocabulary:
+            self.taken = set(self.vocabulary.values()) if self.taken is None else self.taken
+            self.following += 1
+            if number in self.taken:
+                raise entry.wrong("id", f"tokenizers gives {shown(content)} the id {number}, which another token has")
+        if given != number:
+            raise entry.wrong("id", f"{given}, but tokenizers gives {shown(content)} the id {number}")
+        if number >= MOST_IDS:
+            raise entry.wrong("id", f"{number}; there may be {MOST_IDS:,} ids")
+        text = nfc(content) if self.normalizer and flags["normalized"] else content
+        other = self.looked_for.setdefault((flags["normalized"], text), content)
+        if other != content:
+            raise entry.wrong("content", f"{shown(content)} is {shown(other)} when normalized")
+        token = self.found[content] = AddedToken(number, content, **flags)
+        self.decoded[number] = bytes_or_text(text)
+        if token.rstrip:
+            self.swallows.setdefault(token.normalized, token)
+        if token.lstrip and not content.strip(WHITE_SPACE):
+            self.blank.append(token)
+
+    def refuse_swallowed(self, fields: Fields) -> None:
+        """An error if one may be white space that another one already has."""
+        for token in self.blank:
+            if token.normalized in self.swallows:
+                what = f"{shown(token.content)} with lstrip is not supported beside {shown(self.swallows[token.normalized].content)} with rstrip"
+                raise fields.wrong("added_tokens", what)
+
+    def in_order(self) -> tuple[AddedToken, ...]:
+        """All of them, in order of their ids."""
+        return tuple(sorted(self.found.values(), key=lambda token: token.id))
 
 
 def added_tokens(
     fields: Fields, tokens: Mapping[str, int], normalizer: str | None
 ) -> tuple[tuple[AddedToken, ...], dict[int, bytes]]:
     """The added tokens in order of their ids; and what they decode to."""
-    found: dict[str, AddedToken] = {}
-    looked_for: dict[tuple[bool, str], str] = {}
-    decoded: dict[int, bytes] = {}
-    taken: set[int] | None = None  # the ids of the model; most files have no need of them
-    following = len(tokens)
+    added = AddedTokens(tokens, normalizer)
     for entry in fields.items("added_tokens") if "added_tokens" in fields.value else []:
         entry.each_once()
         content = entry.get("content", str)
         flags = {key: entry.get(key, bool) for key in FLAGS}
-        if not content:
-            continue
-        try:
-            content.encode()
-        except UnicodeEncodeError:
-            raise entry.wrong("content", f"{shown(content)} has a lone surrogate") from None
-        number = tokens.get(content, following)
-        if content in found:
-            raise entry.wrong("content", f"{shown(content)} is there already")
-        if content not in tokens:
-            taken = set(tokens.values()) if taken is None else taken
-            following += 1
-            if number in taken:
-                raise entry.wrong("id", f"tokenizers gives {shown(content)} the id {number}, which another token has")
-        if entry.get("id", int) != number:
-            raise entry.wrong("id", f"{entry.value['id']}, but tokenizers gives {shown(content)} the id {number}")
-        text = nfc(content) if normalizer and flags["normalized"] else content
-        other = looked_for.setdefault((flags["normalized"], text), content)
-        if other != content:
-            raise entry.wrong("content", f"{shown(content)} is {shown(other)} when normalized")
-        found[content] = AddedToken(number, content, **flags)
-        decoded[number] = bytes_or_text(text)
-    swallows = {one.normalized: one for one in reversed(found.values()) if one.rstrip}  # the first of each kind
-    for token in found.values():
-        if token.lstrip and token.normalized in swallows and not token.content.strip(WHITE_SPACE):
-            what = f"{shown(token.content)} with lstrip is not supported beside {shown(swallows[token.normalized].content)} with rstrip"
-            raise fields.wrong("added_tokens", what)
-    return tuple(sorted(found.values(), key=lambda token: token.id)), decoded
+        if content:
+            added.add(entry.get("id", int), content, flags, entry)
+    added.refuse_swallowed(fields)
+    return added.in_order(), added.decoded
