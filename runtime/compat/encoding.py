@@ -11,7 +11,9 @@ handed out are copies. Rejected: lists that are handed out as they are (what peo
 from __future__ import annotations
 
 import warnings
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from operator import itemgetter, lt
 from typing import Any
 
 from .arguments import flag, natural, sequential, text, typed
@@ -23,8 +25,9 @@ __all__ = ["Encoding"]
 class Encoding(Columns):
     """What `encode` gives. Made empty by calling the class."""
 
-    __slots__ = ()
+    __slots__ = ("_risen",)
     _overflowing: list[Encoding]
+    _risen: dict[str, tuple[list[Any], int, int, int, bool]]  # see `_rises`
 
     # --- what there is ---
 
@@ -118,10 +121,11 @@ class Encoding(Columns):
         """The first token that has this character of a text."""
         natural(char_pos)
         first, last = self._range(sequence_index)
-        for at, (start, end) in enumerate(self._offsets[first:last], first):
-            if start <= char_pos < end:
-                return at
-        return None
+        offsets = self._offsets
+        if not self._rises("_offsets", first, last):
+            return next((at for at in range(first, last) if offsets[at][0] <= char_pos < offsets[at][1]), None)
+        at = bisect_right(offsets, char_pos, first, last, key=itemgetter(1))
+        return at if at < last and offsets[at][0] <= char_pos else None
 
     def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The piece that has this character of a text."""
@@ -131,14 +135,34 @@ class Encoding(Columns):
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
         """From which token to which a piece goes."""
         natural(word_index, 32)
-        found = []
         first, last = self._range(sequence_index)
+        if self._rises("_words", first, last):
+            words: Any = self._words
+            start, end = bisect_left(words, word_index, first, last), bisect_right(words, word_index, first, last)
+            return (start, end) if start < end else None
+        found = []
         for at, word in enumerate(self._words[first:last], first):
             if word is not None and word > word_index:
                 break
             if word == word_index:
                 found.append(at)
         return (found[0], found[-1] + 1) if found else None
+
+    def _rises(self, name: str, first: int, last: int) -> bool:
+        """Whether the starts and ends of these tokens, or the numbers of their words, never fall; so they need not be gone through. It is
+        known as long as the list has not changed: those who change one give it another length, or another list its place."""
+        column = getattr(self, name)
+        if not hasattr(self, "_risen"):
+            self._risen = {}
+        known = self._risen.get(name)
+        if known is None or known[0] is not column or known[1:4] != (len(column), first, last):
+            part = column[first:last]
+            falls = None in part or any(map(lt, part[1:], part))
+            if name == "_offsets":
+                ends = [end for _, end in part]
+                falls = falls or any(map(lt, ends[1:], ends))
+            self._risen[name] = known = (column, len(column), first, last, not falls)
+        return known[4]
 
     def word_to_chars(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
         """The offsets of a piece."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Self
 
 from ..vocabularies.json_fields import Fields
@@ -33,7 +33,7 @@ class Options:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
-        known = {field.name for field in fields(cls)}
+        known = cls.__dataclass_fields__
         for name in options.keys() - known:
             warnings.warn(f"{name}= is no option here, and is ignored", stacklevel=3)
         return cls(**{name: value for name, value in options.items() if name in known})
@@ -43,7 +43,7 @@ class Options:
         object.__setattr__(self, name, natural(getattr(self, name), bits))
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)
