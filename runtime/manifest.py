@@ -5,10 +5,12 @@
             was = about(source)                           # and write it
             manifest.add(output, was, documents=7, tokens=1200)
 
-It is a file of JSON lines: what the run was asked for, then a line for each output, added and brought to the disk when that is in
-place. Invariant: an output is skipped only if it was made by the same tokenizer and settings from a file that has not changed since (its
-size and time), and still has the size that it had. A last line that is torn counts for nothing. Rejected: one JSON object (written
-again for every output); reading outputs to see whether they are right (that takes as long as making them).
+It is a file of JSON lines: what the run was asked for, then a line for each output, added when that is in place. Disks take milliseconds
+for whatever is brought to them, which for small files is all of the time; so names of outputs, and then the lines of these, are brought to
+the disk together, once a second and at the end. Invariant: an output is skipped only if it was made by the same tokenizer and settings from
+a file that has not changed since (its size and time), and still has the size that it had; a line is written when its output is on the disk.
+A last line that is torn counts for nothing. Rejected: one JSON object (written again for every output); reading outputs to see whether they
+are right (that takes as long as making them).
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from .outputs import MANIFEST, whole_files, written
+from .outputs import MANIFEST, keep, real_path, whole_files, written
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -30,12 +33,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Manifest", "about", "fingerprint"]
 
+EVERY = 1.0  # seconds: what is lost of a run that is killed, at most
+
 
 class Manifest:
     """Made by `begin`; a context that closes the file."""
 
     def __init__(self, folder: Path, file: BinaryIO, settings: Mapping[str, Any], done: dict[str, dict[str, Any]]) -> None:
         self.folder, self.file, self.settings, self.done = folder, file, settings, done
+        self.waiting: list[bytes] = []
+        self.folders: set[Path] = set()
+        self.settled = monotonic()
 
     @classmethod
     def begin(cls, folder: str, settings: Mapping[str, Any], *, resume: bool) -> Manifest:
@@ -57,7 +65,8 @@ class Manifest:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.file.close()
+        with self.file:
+            self.settle()
 
     def has(self, output: str, source: str) -> bool:
         """Whether an output of that input is complete."""
@@ -68,12 +77,29 @@ class Manifest:
             return False
 
     def add(self, output: str, was: dict[str, Any], *, documents: int, tokens: int) -> None:
-        """Say that an output is complete. `was`: what `about` said of its input before it was read."""
+        """Say that an output is complete, but maybe not its name on the disk. `was`: what `about` said of its input before it was read."""
         line = {"output": output, "input": was, "sizes": self.sizes(output), "documents": documents, "tokens": tokens}
         self.done[output] = line
-        self.file.write(json.dumps(line).encode() + b"\n")
-        self.file.flush()
-        os.fsync(self.file.fileno())
+        self.waiting.append(json.dumps(line).encode() + b"\n")
+        self.folders.update(Path(real_path(path)).parent for path in written(str(self.folder / output), self.settings["format"]))
+        self.settle_in_time()
+
+    def settle_in_time(self) -> None:
+        """The same as `settle`, if that was not done for a second. To be called now and then while there is nothing to add."""
+        if self.waiting and monotonic() - self.settled >= EVERY:
+            self.settle()
+
+    def settle(self) -> None:
+        """Bring the names of outputs to the disk, and then their lines."""
+        for folder in self.folders:
+            keep(folder)
+        if self.waiting:
+            self.file.write(b"".join(self.waiting))
+            self.file.flush()
+            os.fsync(self.file.fileno())
+        self.folders.clear()
+        self.waiting.clear()
+        self.settled = monotonic()
 
     def sizes(self, output: str) -> list[int]:
         return [os.path.getsize(path) for path in written(str(self.folder / output), self.settings["format"])]

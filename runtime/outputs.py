@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Ids = npt.NDArray[np.unsignedinteger[Any]]
     Begins = npt.NDArray[np.int64]
 
-__all__ = ["FORMATS", "MANIFEST", "NUMBERS", "Output", "index_of", "place_of", "real_path", "whole_files", "writing", "written"]
+__all__ = ["FORMATS", "MANIFEST", "NUMBERS", "Output", "index_of", "keep", "place_of", "real_path", "whole_files", "writing", "written"]
 
 FORMATS = ("npy", "bin", "jsonl", "txt")
 NUMBERS = {"u16": "<u2", "u32": "<u4"}
@@ -129,8 +129,9 @@ class Lines:
 
 
 @contextmanager
-def writing(path: str | None, format: str, number: str = "u32") -> Iterator[Output]:
-    """What writes ids to a file, which is there when the block ends without an exception; None: to standard output, at once."""
+def writing(path: str | None, format: str, number: str = "u32", *, names: bool = True) -> Iterator[Output]:
+    """What writes ids to a file, which is there when the block ends without an exception; None: to standard output, at once. `names`: as of
+    whole_files."""
     with ExitStack() as stack:
         index = None
         if path is None:
@@ -138,9 +139,9 @@ def writing(path: str | None, format: str, number: str = "u32") -> Iterator[Outp
                 raise ValueError("npy is written to a file, not to standard output")
             file: BinaryIO = sys.stdout.buffer
         elif format in ("npy", "bin"):
-            index, file = stack.enter_context(whole_files(index_of(path), path))
+            index, file = stack.enter_context(whole_files(index_of(path), path, names=names))
         else:
-            (file,) = stack.enter_context(whole_files(path))
+            (file,) = stack.enter_context(whole_files(path, names=names))
         output: Numbers | Lines
         if format in ("npy", "bin"):
             output = Numbers(file, index, NUMBERS[number], format == "npy")
@@ -169,8 +170,9 @@ def npy_header(number: str, count: int) -> bytes:
 
 
 @contextmanager
-def whole_files(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
-    """Files to write to, which get their names, in this order, when all of them are on the disk and the block ends well.
+def whole_files(*paths: str | os.PathLike[str], names: bool = True) -> Iterator[list[BinaryIO]]:
+    """Files to write to, which get their names, in this order, when all of them are on the disk and the block ends well. `names`: whether
+    these are brought to the disk, too; whoever writes many files does it once for a folder, by `keep`.
 
     An OSError about the files that are written meanwhile, or about none (a full disk), names the last path: the one asked for.
     """
@@ -189,7 +191,7 @@ def whole_files(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
         for place in places:
             os.replace(made[0], place)
             del made[0]
-        for folder in {place.parent for place in places}:
+        for folder in {place.parent for place in places} if names else ():
             keep(folder)
     except OSError as error:
         if error.errno is None or (error.filename is not None and Path(error.filename) not in made):

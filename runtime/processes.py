@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Happened", "Processes", "Report"]
 
 PAUSE = 0.05  # seconds between two reports of a task; what it says in between is left out
+IDLE = 1.0  # seconds without a report, after which `idle` is called
 PATIENCE = 60  # seconds that a process may take to end, before it is killed
 
 Report = Callable[[Any], None]
@@ -61,8 +62,9 @@ class Processes:
             process.kill()
             process.join()
 
-    def work(self, tasks: Sequence[Any]) -> Iterator[Happened]:
-        """OSError if a process comes to an end that nobody asked for, as for want of memory."""
+    def work(self, tasks: Sequence[Any], idle: Callable[[], None] | None = None) -> Iterator[Happened]:
+        """OSError if a process comes to an end that nobody asked for, as for want of memory. `idle` is called when nothing has happened for a
+        while."""
         from multiprocessing.connection import wait
 
         job = pickle.dumps((self.function, self.shared))
@@ -74,7 +76,9 @@ class Processes:
                 pipe.send_bytes(job)
             self.give(pipe, left, busy)
         while busy:
-            ready: list[Any] = wait(list(busy))
+            ready: list[Any] = wait(list(busy), None if idle is None else IDLE)
+            if not ready and idle is not None:
+                idle()
             for pipe in ready:
                 with self.told_of(pipe):
                     happened = Happened(*pipe.recv())

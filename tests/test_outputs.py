@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bitlex import manifest as manifests
 from bitlex import outputs
 from bitlex.inputs import InputError
 from bitlex.manifest import Manifest, about, fingerprint
@@ -386,6 +387,39 @@ def test_what_is_complete(tmp_path: Path) -> None:
     source.unlink()
     assert not has()
     assert not has(resume=False) and not has()
+
+
+def test_lines_are_brought_to_the_disk_together_behind_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for each output; but what is complete is known a second later, and at the end, also where that is an error."""
+    source = tmp_path / "in"
+    source.write_text("some text")
+    seen: list[Any] = []
+    now = [100.0]
+    monkeypatch.setattr(manifests, "monotonic", lambda: now[0])
+    monkeypatch.setattr(manifests, "keep", lambda folder: seen.append(folder.name))
+    fsync = os.fsync
+
+    def run() -> None:
+        with Manifest.begin(str(tmp_path), SETTINGS, resume=False) as manifest:
+            monkeypatch.setattr(os, "fsync", lambda number: (seen.append("lines"), fsync(number)))
+            for name in ("b/1.txt", "c/2.txt", "b/3.txt"):
+                (tmp_path / name).parent.mkdir(exist_ok=True)
+                (tmp_path / name).write_text("1 2")
+                manifest.add(name, about(str(source)), documents=1, tokens=2)
+            manifest.settle_in_time()
+            assert not seen and manifest.has("b/1.txt", str(source))
+            now[0] += 1
+            manifest.settle_in_time()
+            assert sorted(seen[:-1]) == ["b", "c"] and seen[-1] == "lines"
+            assert (tmp_path / outputs.MANIFEST).read_bytes().count(b"\n") == 4
+            manifest.settle_in_time()
+            manifest.add("b/1.txt", about(str(source)), documents=1, tokens=2)
+            assert len(seen) == 3
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run()
+    assert seen[3:] == ["b", "lines"] and (tmp_path / outputs.MANIFEST).read_bytes().count(b"\n") == 5
 
 
 def test_a_run_goes_on_as_it_began_or_not_at_all(tmp_path: Path) -> None:

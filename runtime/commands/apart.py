@@ -68,9 +68,11 @@ class Tallies:
 
 
 def work(
-    function: Callable[[Job, Any, Report], Any], job: Job, tasks: Sequence[Any], sources: Sequence[Source], note: Callable[[int, Any], None]
-) -> Iterator[tuple[int, Any]]:
-    """What comes of each task, with its place, as they are done. `sources` are what they read, `note` takes what they report."""
+    function: Callable[[Job, Any, Report], Any], job: Job, tasks: Sequence[Any], sources: Sequence[Source], note: Callable[[int, Any], None],
+    idle: Callable[[], None] | None = None,
+) -> Iterator[tuple[int, Any]]:  # fmt: skip
+    """What comes of each task, with its place, as they are done. `sources` are what they read, `note` takes what they report; `idle` is called
+    when processes have not reported anything for a while."""
     threads = workers_of(job.how["threads"])
     count = min(threads, len(tasks)) if may_be_apart(sources) else 1
     if count < 2:
@@ -82,7 +84,7 @@ def work(
             yield place, found
         return
     with Processes(count, function, job._replace(how={**job.how, "threads": threads // count})) as processes:
-        for place, kind, value in processes.work(tasks):
+        for place, kind, value in processes.work(tasks, idle):
             if kind == "reported":
                 note(place, value)
             elif kind == "raised" and not isinstance(value, InputError):

@@ -138,7 +138,7 @@ def encode_file(job: Job, task: tuple[Source, str], report: Report) -> tuple[dic
     except OSError as error:
         raise InputError(f"{source.path}: {error.strerror}") from None
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with writing(path, *job.written) as output:
+    with writing(path, *job.written, names=False) as output:  # which the manifest does, for many at once
         for tally in copied(job.tokenizer, source, output, job.how):
             report(tally)
     return was, tally
@@ -199,7 +199,12 @@ class Encoding:
             tasks = [(self.inputs[number], os.path.join(folder, outputs[number])) for number in left]
             self.progress.total = sum(source.size for source in sources)
             job = Job(self.tokenizer, self.how, (format, self.options.dtype))
-            for place, came in work(encode_file, job, tasks, sources, lambda place, tally: self.tallies.note(left[place], tally)):
+
+            def noted(place: int, tally: Tally) -> None:
+                self.tallies.note(left[place], tally)
+                manifest.settle_in_time()
+
+            for place, came in work(encode_file, job, tasks, sources, noted, manifest.settle_in_time):
                 number = left[place]
                 if isinstance(came, InputError):
                     code = self.failed(number, came)
