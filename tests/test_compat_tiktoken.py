@@ -277,6 +277,11 @@ def test_facts() -> None:
     same_facts(OURS, THEIRS)
     bare: dict[str, Any] = {"pat_str": "a|b", "mergeable_ranks": {b"a": 0, b"b": 7}, "special_tokens": {}}
     same_facts(ours.Encoding("bare", **bare), tiktoken.Encoding("bare", **bare))
+    bare["mergeable_ranks"] |= {b"": 8}  # as Whisper has it
+    pair = ours.Encoding("bare", **bare), tiktoken.Encoding("bare", **bare)
+    same_facts(*pair)
+    for call in (("encode", "aab"), ("encode_single_token", b""), ("encode_single_token", ""), ("decode_tokens_bytes", [8, 0])):
+        assert outcome(pair[0], *call) == outcome(pair[1], *call), call
 
 
 @pytest.mark.parametrize(("size", "special"), [(None, {}), (0, {}), (2, {}), (3, {}), (3, {"x": 2}), (3, {"x": 5}), (4, {"x": 3})])
@@ -315,6 +320,7 @@ def test_what_is_refused(change: dict[str, Any], message: str) -> None:
     {"pat_str": 5}, {"pat_str": []}, {"pat_str": "\ud800"}, {"pat_str": "\ud83d\ude00"}, {"mergeable_ranks": {b"a": 0, b"<": -1}},
     {"mergeable_ranks": {b"a": 0, b"<": 1 << 32}}, {"mergeable_ranks": {b"a": 0, b"<": np.int64(-1)}}, {"mergeable_ranks": {}},
     {"mergeable_ranks": []}, {"mergeable_ranks": {b"a": np.int64(0), b"<": np.int64(5)}}, {"mergeable_ranks": {b"a": 0, b"<": 1.0}},
+    {"mergeable_ranks": {b"a": 0, b"<": 1, b"": 2.0}}, {"mergeable_ranks": {b"a": 0, b"<": 1, b"": np.int64(2)}},
 ], ids=ascii)  # fmt: skip
 def test_what_an_encoding_is_made_of(change: dict[str, Any]) -> None:
     made: dict[str, Any] = {"pat_str": "a|<", "mergeable_ranks": {b"a": 0, b"<": 1}, "special_tokens": {}} | change

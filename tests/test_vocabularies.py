@@ -36,6 +36,7 @@ from bitlex.vocabularies.matching import ALIKE, COMPLETE, family_of, matches_of
 from bitlex.vocabularies.minbpe import checksum_line
 from bitlex.vocabularies.published import KNOWN, published
 from bitlex.vocabularies.tiktoken import looks_like_ranks
+from bitlex.vocabularies.writing import contents
 from bitlex.vocabulary import Vocabulary
 from generator import families
 from generator.families import DialectName
@@ -104,6 +105,20 @@ def test_files_that_tiktoken_reads_but_would_not_write() -> None:
     assert read(b"\n\n".join(line.replace(b" ", b"\t ") for line in lines), "x", family="gpt2").vocabulary == plain
 
 
+def test_the_empty_token() -> None:
+    """Whisper's file ends with one. No text is encoded to it, and its id decodes to nothing, here and in tokenizers; a rank file keeps it."""
+    number = len(ranks()) + 1
+    data = rank_file(ranks()) + b"= %d\n" % number
+    made = read(data, "x", family="gpt2", special={"<a>": number + 1})
+    tokenizer = Tokenizer(made)
+    assert tokenizer.decode([number, 64, number + 1]) == "a<a>" and tokenizer.token_bytes(number) == b"" and tokenizer.encode("") == []
+    assert contents(made, "x", "tiktoken") == {"x": data}
+    theirs = tokenizers.Tokenizer.from_str(contents(made, "x", "huggingface")["x"].decode())
+    assert theirs.decode([number, 64]) == "a" and theirs.token_to_id("<a>") == number + 1
+    in_memory = load(tiktoken.Encoding("x", pat_str=PATTERN, mergeable_ranks={**ranks(), b"": number}, special_tokens={}))
+    assert in_memory.decoded == {number: b""} and in_memory.vocabulary == made.vocabulary
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -117,6 +132,9 @@ def test_files_that_tiktoken_reads_but_would_not_write() -> None:
         (lambda lines: [*lines[:3], b"YWJj " + b"1" * 5000, *lines[3:]], "x: line 4: b'1111"),
         (lambda lines: [*lines, lines[7].split()[0] + b" 999"], "x: line 271: token b'(' again"),
         (lambda lines: [*lines, b"YWJj 7"], "x: tokens b'(' and b'abc' have the same id, 7"),
+        (lambda lines: [*lines, b"= 7"], "x: the empty token has the id 7 of another one"),
+        (lambda lines: [b"YQ== 0", b"= 2097152"], "x: the empty token has the id 2097152"),
+        (lambda lines: [*lines, b"= 300", b"= 301"], "x: line 272: token b'' again"),
         (lambda lines: [*lines, b"YWJj 99999999"], "x: 100,000,000 ids are more than"),
         (lambda lines: lines[:50] + lines[51:], "its byte 0x53 is no token by itself"),
         (lambda lines: [*lines[:-1], lines[-1][:-5]], "x: line 270: 1 fields where a token and its rank should be"),

@@ -147,7 +147,7 @@ class Encoding:
         if not isinstance(text_or_bytes, (str, bytes)):
             raise TypeError(f"expected str or bytes, got {type(text_or_bytes).__name__}")
         data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
-        number: int | None = self._encoder.find(data)
+        number = self._encoder.find(data) if data else self._mergeable_ranks.get(data)
         if number is None:
             number = self._special_tokens.get(data.decode("utf-8", "surrogateescape"))
         if number is None:

@@ -48,7 +48,8 @@ class Unstable:
     @cached_property
     def tokens(self) -> list[bytes]:
         """All tokens that are not special, in order of their bytes."""
-        return sorted(self.ids)
+        nothing = [token for token in self.tokenizer.description.decoded.values() if not token]  # the empty token, which goes on nowhere
+        return nothing + sorted(self.ids)
 
     @cached_property
     def sizes(self) -> dict[int, int]:

@@ -7,8 +7,8 @@ In: the bytes of such a file, or an Encoding in memory. Out: a Description. A fi
 which special tokens there are is known of published files by their digest (published.py), and must be given for others.
 
 Invariant: what is read is what tiktoken reads; what tiktoken would overwrite, or panic at later, is refused: a token twice, a rank
-twice, a token with a byte that is no token. Rejected: reading line by line (three times slower); only a file that is not as it should
-be is read so, to name the line.
+twice, a token with a byte that is no token. The empty token, which Whisper's file has as "= 50256", is an id that decodes to nothing.
+Rejected: reading line by line (three times slower); only a file that is not as it should be is read so, to name the line.
 """
 
 from __future__ import annotations
@@ -90,13 +90,21 @@ def describe(
     tokens: Mapping[bytes, int] | list[bytes] | Vocabulary, where: str, digest: str, *, name: str, special: Mapping[str, int],
     spelled: Mapping[int, str], family: str | None = None, pattern: str | None = None,
 ) -> Description:  # fmt: skip
+    decoded: dict[int, bytes] = {}
+    if isinstance(tokens, Mapping) and b"" in tokens:
+        decoded[index(tokens[b""])] = b""
+        tokens = {token: number for token, number in tokens.items() if token}
     try:
         vocabulary = tokens if isinstance(tokens, Vocabulary) else Vocabulary.from_ranks(tokens)
     except VocabularyError as error:
         raise VocabularyError(f"{where}: {error}") from None
+    for number in decoded:
+        if not 0 <= number < MOST_IDS:
+            raise VocabularyError(f"{where}: the empty token has the id {number}")
+        if number < len(vocabulary) and vocabulary.token_bytes(number):
+            raise VocabularyError(f"{where}: the empty token has the id {number} of another one")
     split = None if pattern is None else matches_of(pattern)
     added = special_tokens(special, where)
-    decoded: dict[int, bytes] = {}
     for token in added:
         if token.id < len(vocabulary) and vocabulary.token_bytes(token.id):
             raise VocabularyError(f"{where}: special token {token.content!r} has the id {token.id} of another token")
@@ -158,7 +166,7 @@ def line_by_line(data: bytes, where: str) -> dict[bytes, int]:
             continue
         if len(fields) != 2:
             raise VocabularyError(f"{where}: line {at}: {len(fields)} fields where a token and its rank should be")
-        if re.fullmatch(BASE64, fields[0]) is None:
+        if fields[0] != b"=" and re.fullmatch(BASE64, fields[0]) is None:
             raise VocabularyError(f"{where}: line {at}: {quoted(fields[0])} is not base64")
         if not fields[1].isdigit() or len(fields[1].lstrip(b"0")) > 10:
             raise VocabularyError(f"{where}: line {at}: {quoted(fields[1])} is not a rank")

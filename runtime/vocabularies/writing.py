@@ -69,8 +69,8 @@ def ranks(description: Description) -> bytes:
     """A rank file: the tokens without special ones, each in base64 and its id."""
     refuse_additions(description, "a rank file")
     check_ranks(description.vocabulary, description.name)
-    tokens = enumerate(description.vocabulary.tokens())
-    return b"".join(b2a_base64(token, newline=False) + b" %d\n" % number for number, token in tokens if token)
+    lines = [b2a_base64(token, newline=False) + b" %d\n" % number for number, token in enumerate(description.vocabulary.tokens()) if token]
+    return b"".join([*lines, *(b"= %d\n" % number for number, token in description.decoded.items() if not token)])
 
 
 def minbpe(description: Description, *, checked: bool = False) -> bytes:
