@@ -390,6 +390,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "Roberta": ({"post_processor": {**FILES["Roberta"]["post_processor"], "sep": ["</s>", -2]}}, "post_processor.sep: is not a token and its id"),
     "ByteLevel": ({"decoder": {"type": "ByteLevel", "trim_offsets": True}}, "decoder.add_prefix_space: missing"),
     "invert": ({"pre_tokenizer": sequence({k: v for k, v in SPLIT.items() if k != "invert"}, PLAIN_LEVEL)}, "pre_tokenizer.pretokenizers[0].invert: missing"),
+    "behavior": ({"pre_tokenizer": sequence({**SPLIT, "behavior": "isolated"}, PLAIN_LEVEL)}, 'pre_tokenizer.pretokenizers[0].behavior: "isolated" is not'),
     "added id": ({"added_tokens": [added(900, "<x>")]}, 'added_tokens[0].id: 900, but tokenizers gives "<x>" the id 275'),
     "added id of a token": ({"added_tokens": [added(275, "the")]}, 'added_tokens[0].id: 275, but tokenizers gives "the" the id 257'),
     "added twice": ({"added_tokens": [added(275, "<x>"), added(275, "<x>", lstrip=True)]}, 'added_tokens[1].content: "<x>" is there already'),

@@ -36,6 +36,7 @@ __all__ = ["of_tokenizer", "read_huggingface"]
 TOP = ("version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
 MODEL = ("type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback",
          "ignore_merges", "vocab", "merges")  # fmt: skip
+BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")  # `bitlex.compile` takes "isolated" as well
 SPACE = "\u2581"  # what SentencePiece has for U+0020
 IN_UTF8 = [byte for byte in range(256) if byte not in (0xC0, 0xC1) and byte < 0xF5]
 
@@ -246,6 +247,8 @@ def byte_level(fields: Fields) -> tuple[dict[str, Any], bool]:
     for step in steps:
         if step.value.get("type") == "Split":
             step.booleans("invert")
+        if "behavior" in step.value:
+            step.choice("behavior", BEHAVIORS)
     levels = [at for at, step in enumerate(steps) if step.value.get("type") == "ByteLevel"]
     if len(levels) != 1:
         raise fields.wrong("pre_tokenizer", f"has {len(levels)} ByteLevel, not one")
