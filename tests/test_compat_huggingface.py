@@ -924,6 +924,27 @@ def test_files(name: str, tmp_path: Path) -> None:
         alike((again, theirs), "encode", "hello <s> é word", "中国 e\u0301!")
 
 
+def test_files_that_leave_something_out() -> None:
+    """As those of gpt2 do. What the original fills in is there in what is written, and merges are pairs."""
+    level = {key: value for key, value in BYTE_LEVEL.items() if key != "use_regex"}
+    model = {"vocab": dict(reversed(made()["model"]["vocab"].items())), "merges": ["#version: 0.2", *MERGES]}
+    data = json.dumps({"model": model, "decoder": level, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Punctuation"}, level]}})
+    for pretty in (True, False):
+        assert ours.Tokenizer.from_str(data).to_str(pretty) == tokenizers.Tokenizer.from_str(data).to_str(pretty)
+
+
+def test_a_file_that_could_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    mine, path = both("plain")[0], tmp_path / "tokenizer.json"
+    path.write_text("before")
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space left"):
+        mine.save(path)
+    assert [one.read_text() for one in tmp_path.iterdir()] == ["before"]
+
+
 def test_files_that_cannot_be(tmp_path: Path) -> None:
     for text in ("", "{", "[]", "{}", '{"version": "1.0"}'):
         for kind in (ours.Tokenizer, tokenizers.Tokenizer):
@@ -947,6 +968,9 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
         ours.Tokenizer.from_str(
             json.dumps(made() | {"truncation": {"direction": "Right", "max_length": 5, "strategy": "Longest", "stride": 0}})
         )
+    cut = {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated", "invert": False}
+    with pytest.raises(VocabularyError, match=r"^tokenizer\.json: the pre_tokenizer of \w+: this group is not closed"):
+        ours.Tokenizer.from_str(json.dumps(made(pre_tokenizer={"type": "Sequence", "pretokenizers": [cut, BYTE_LEVEL]})))
     with pytest.raises(TypeError, match=r"expected a tokenizers\.Tokenizer"):
         ours.Tokenizer(tokenizers.models.BPE())
 

@@ -29,7 +29,7 @@ from ..vocabularies.json_fields import Fields, parse_json
 from .added_token import AddedToken, token_of
 from .arguments import flag, listed, natural, sequential, text, typed
 from .completion import Core, Steps
-from .components import Component, as_json, component
+from .components import Component, as_json, completed, completed_model, component
 from .decode_stream import DecodeStream
 from .encoding import Encoding
 from .inputs import batch_of, texts_of
@@ -90,7 +90,7 @@ class Tokenizer:
         if found.value.get("decoder") is None:
             elsewhere["decoder"] = BYTE_LEVEL  # `decode` knows; nothing else asks for it
         # Fields are set when all is known to be good: a part that is not supported leaves everything as it was.
-        tokenizer = Bitlex(read_huggingface(Fields({**found.value, **elsewhere}, where), data))
+        tokenizer = Bitlex._of_file(where, read_huggingface(Fields({**found.value, **elsewhere}, where), data))
         processors = processors_of(found.value.get("post_processor"))
         self._data, self._where = data, where
         self._model: Any = None
@@ -248,13 +248,20 @@ class Tokenizer:
 
     def to_str(self, pretty: bool = False) -> str:
         """What a tokenizer.json would hold."""
-        return self._as_json(self._fields, flag(pretty))
+        return self._as_json(completed(self._fields), completed_model(self._model_field()), flag(pretty))
 
     def save(self, path: str | os.PathLike[str], pretty: bool = True) -> None:
-        """Write a tokenizer.json."""
-        Path(path).write_text(self.to_str(pretty), encoding="utf-8")
+        """Write a tokenizer.json. What was there stays until it is whole."""
+        from ..outputs import whole_files
 
-    def _as_json(self, fields: dict[str, Any], pretty: bool = False) -> str:
+        with whole_files(path) as (file,):
+            file.write(self.to_str(pretty).encode())
+
+    def _model_field(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._data)["model"]
+        return found
+
+    def _as_json(self, fields: dict[str, Any], model: dict[str, Any], pretty: bool = False) -> str:
         truncation, padding = self._steps.truncation, self._steps.padding
         found = {
             "version": "1.0",
@@ -262,12 +269,12 @@ class Tokenizer:
             "padding": None if padding is None else padding.as_json(),
             "added_tokens": self._tokens.entries(),
             **{key: fields.get(key) for key in ("normalizer", "pre_tokenizer", "post_processor", "decoder")},
-            "model": json.loads(self._data)["model"],
+            "model": model,
         }
         return json.dumps(found, ensure_ascii=False, indent=2 if pretty else None, separators=None if pretty else (",", ":"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restore, (self.to_str(), self.encode_special_tokens)
+        return restore, (self._as_json(self._fields, self._model_field()), self.encode_special_tokens)
 
     def __repr__(self) -> str:
         return f"<Tokenizer of {self._where}: {self.get_vocab_size():,} tokens>"
@@ -278,7 +285,7 @@ class Tokenizer:
     def model(self) -> Any:
         """The parts are objects of the package tokenizers, made when they are asked for; this one takes a second, and is kept."""
         if self._model is None:
-            self._model = component("model", json.loads(self._data)["model"])
+            self._model = component("model", self._model_field())
         return self._model
 
     normalizer = Component("normalizer", "What is done to text before it is cut; it may be set, as the others below.")
@@ -289,7 +296,7 @@ class Tokenizer:
     def _replace(self, name: str, value: Any) -> None:
         special = self._tokens.special
         encodes = self.encode_special_tokens
-        self._read(self._as_json({**self._fields, name: as_json(value)}).encode(), self._where, encodes)
+        self._read(self._as_json({**self._fields, name: as_json(value)}, self._model_field()).encode(), self._where, encodes)
         self._tokens = self._tokens.also_special(special)
         self.encode_special_tokens = encodes
 
