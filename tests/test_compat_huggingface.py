@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import itertools
 import json
@@ -425,6 +426,34 @@ def test_cutting_that_cannot_be(options: dict[str, Any]) -> None:
     pair: Any = tuple(one.encode("hello world") for one in PAIRS["template"])
     alike(pair, "truncate", **options)
     assert facts(pair[0]) == facts(pair[1])
+
+
+def test_what_is_awaited() -> None:
+    """What is wrong with an argument is said at once; and what is encoded is not changed by what is set meanwhile."""
+    pair = both("template")
+
+    async def run(tokenizer: Any) -> list[Any]:
+        one = tokenizer.async_encode("hello wor", "ab")
+        many = tokenizer.async_encode_batch([["hello", "wor", "a"], (["a"], ["b"])], is_pretokenized=True, add_special_tokens=False)
+        fast = tokenizer.async_encode_batch_fast(["hello", ("a", "b")])
+        texts = tokenizer.async_decode_batch([[64, 270], (65, 66)], skip_special_tokens=False)
+        assert all(isinstance(future, asyncio.Future) for future in (one, many, fast, texts))
+        found = [facts(await one), *map(facts, await many), *(encoding.ids for encoding in await fast), await texts]
+        for call in (
+            partial(tokenizer.async_encode, 5), partial(tokenizer.async_encode, "a", add_special_tokens=1),
+            partial(tokenizer.async_encode_batch, "abc"), partial(tokenizer.async_encode_batch, [5]),
+            partial(tokenizer.async_encode_batch_fast, iter(["a"])), partial(tokenizer.async_decode_batch, [["a"]]),
+            partial(tokenizer.async_decode_batch, 5), partial(tokenizer.async_decode_batch, [[1]], skip_special_tokens=None),
+        ):  # fmt: skip
+            with pytest.raises(TypeError):
+                call()
+        return found
+
+    mine, theirs = (asyncio.run(run(tokenizer)) for tokenizer in pair)
+    assert mine == theirs
+    for tokenizer in pair:
+        with pytest.raises(RuntimeError, match="no running event loop"):
+            tokenizer.async_encode("a")
 
 
 def test_a_surrogate_has_no_utf_8() -> None:

@@ -17,17 +17,17 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..tokenizer import Tokenizer as Bitlex
 from ..vocabularies.huggingface import read_huggingface
 from ..vocabularies.json_fields import Fields, parse_json
 from .added_token import AddedToken, token_of
-from .arguments import flag, listed, natural, sequential, text, typed
+from .arguments import flag, listed, natural, naturals, sequential, text, typed
 from .completion import Core, Steps
 from .components import Component, as_json, completed, completed_model, component
 from .decode_stream import DecodeStream
@@ -36,6 +36,11 @@ from .inputs import batch_of, texts_of
 from .processors import processors_of
 from .settings import Padding, Truncation
 from .tokens import Tokens
+
+if TYPE_CHECKING:
+    from asyncio import Future
+
+    Result = TypeVar("Result")
 
 __all__ = ["AddedToken", "DecodeStream", "Encoding", "Tokenizer"]
 
@@ -120,6 +125,24 @@ class Tokenizer:
         """The same without texts, offsets and pieces of tokens, as in the original."""
         return self._steps.encode_ids(batch_of(input, flag(is_pretokenized)), flag(add_special_tokens))
 
+    def async_encode(
+        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Future[Encoding]:
+        """`encode` in a thread, to be awaited; RuntimeError where no event loop runs."""
+        return in_thread(self._steps.encode, texts_of(sequence, pair, flag(is_pretokenized)), flag(add_special_tokens))
+
+    def async_encode_batch(
+        self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Future[list[Encoding]]:
+        """`encode_batch` in a thread, to be awaited."""
+        return in_thread(self._steps.encode_all, batch_of(input, flag(is_pretokenized)), flag(add_special_tokens))
+
+    def async_encode_batch_fast(
+        self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Future[list[Encoding]]:
+        """`encode_batch_fast` in a thread, to be awaited."""
+        return in_thread(self._steps.encode_ids, batch_of(input, flag(is_pretokenized)), flag(add_special_tokens))
+
     def post_process(self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True) -> Encoding:
         """Cut what was encoded, put special tokens around it, and fill it up."""
         given = [encoding] if pair is None else [encoding, pair]
@@ -151,6 +174,10 @@ class Tokenizer:
         """The texts of many lists of ids."""
         skip = flag(skip_special_tokens)
         return [self.decode(ids, skip) for ids in sequential(sequences)]
+
+    def async_decode_batch(self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True) -> Future[list[str]]:
+        """`decode_batch` in a thread, to be awaited."""
+        return in_thread(self.decode_batch, [naturals(ids) for ids in sequential(sequences)], flag(skip_special_tokens))
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token; None if it is none."""
@@ -299,6 +326,13 @@ class Tokenizer:
         self._read(self._as_json({**self._fields, name: as_json(value)}, self._model_field()).encode(), self._where, encodes)
         self._tokens = self._tokens.also_special(special)
         self.encode_special_tokens = encodes
+
+
+def in_thread(function: Callable[..., Result], *arguments: Any) -> Future[Result]:
+    """What a call gives, by a thread of the event loop that runs."""
+    from asyncio import get_running_loop  # takes long to import
+
+    return get_running_loop().run_in_executor(None, partial(function, *arguments))
 
 
 def restore(data: str, encode_special_tokens: bool) -> Tokenizer:
