@@ -200,8 +200,6 @@ Encoded bitlex_py_encode_piece(Working *w, Task *task, uint64_t start, uint64_t 
 {
     Pieces p;
     if (end - start >= UINT32_MAX) return TOO_LONG;
-    w->watch.stopped = 0;
-    bpe_encoder_watch(w->caches, NULL);
     p.base = start;
     p.count = 1;
     p.ends = p.starts + 1;
@@ -240,14 +238,12 @@ Encoded bitlex_py_append_special(Task *task, const special_match *found)
     return ENCODED;
 }
 
-Encoded bitlex_py_encode(Working *w, Task *task)
+/* All of a text. */
+static Encoded encode_all(Working *w, Task *task)
 {
     special_search search;
     special_match found;
-    const bpe_watch watch = {task->may_go_on, task->context, 0};
     uint64_t from = 0;
-    w->watch = watch;
-    bpe_encoder_watch(w->caches, task->may_go_on != NULL ? &w->watch : NULL);
     if (task->allowed != NULL) specials_begin(&search, task->allowed, task->text, task->length, 0);
     while (task->allowed != NULL && specials_next(&search, &found)) {
         const Encoded outcome = encode_between(w, task, from, found.start);
@@ -256,4 +252,27 @@ Encoded bitlex_py_encode(Working *w, Task *task)
         from = found.end;
     }
     return encode_between(w, task, from, task->length);
+}
+
+void bitlex_py_begin_watch(Working *w, const Task *task)
+{
+    const bpe_watch watch = {task->may_go_on, task->context, 0};
+    w->watch = watch;
+    bpe_encoder_watch(w->caches, &w->watch);
+}
+
+void bitlex_py_end_watch(Working *w)
+{
+    w->watch.stopped = 0;
+    bpe_encoder_watch(w->caches, NULL);
+}
+
+Encoded bitlex_py_encode(Working *w, Task *task)
+{
+    Encoded outcome;
+    if (task->may_go_on == NULL) return encode_all(w, task);
+    bitlex_py_begin_watch(w, task);
+    outcome = encode_all(w, task);
+    bitlex_py_end_watch(w);
+    return outcome;
 }

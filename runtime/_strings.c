@@ -136,7 +136,7 @@ static Encoded encode_all(Reader *r)
             if (bitlex_py_reserve(&task->ids, task->counting ? BPE_PADDING : (size_t)(each * (double)length / 2) + BPE_PADDING) < 0) return NO_ROOM;
         }
         outcome = encode_part(r, r->at == length);
-        if (outcome == ENCODED && task->may_go_on != NULL && !task->may_go_on(task->context)) outcome = STOPPED;
+        if (outcome == ENCODED && !task->may_go_on(task->context)) outcome = STOPPED;
     }
     return outcome;
 }
@@ -152,12 +152,11 @@ Encoded bitlex_py_encode_in_parts(Working *w, Task *task, const Text *text, cons
 {
     Reader r = {.w = w, .task = task, .text = text, .disallowed = disallowed, .width = (size_t)text->encoding};
     Encoded outcome = NO_ROOM;
-    const bpe_watch watch = {task->may_go_on, task->context, 0};
     r.part = r.room = (blocks > 0 && blocks < PART_BLOCKS ? blocks : PART_BLOCKS) * BITLEX_BLOCK;
     r.bytes = bitlex_py_take(FOR_TEXTS, r.room + UTF8_SLACK);
-    w->watch = watch;
-    bpe_encoder_watch(w->caches, task->may_go_on != NULL ? &w->watch : NULL);
+    bitlex_py_begin_watch(w, task);
     if (r.bytes != NULL) outcome = encode_all(&r);
+    bitlex_py_end_watch(w);
     bitlex_py_let_go(FOR_TEXTS, r.bytes, r.room + UTF8_SLACK, r.room);
     if (outcome == NO_BYTE || outcome == TOO_LONG) outcome = WHOLE;
     if (outcome == WHOLE) task->ids.used = task->counted = 0;

@@ -98,7 +98,7 @@ typedef struct {
 typedef struct Working {
     const Encoder *encoder;
     bpe_encoder *caches;
-    bpe_watch watch;       /* what they ask while a piece is long */
+    bpe_watch watch;       /* what they ask while a piece of a task is long */
     bitlex_cursor *cursor;
     void *scratch;         /* of a machine of several stages */
     uint64_t scratch_size;
@@ -270,6 +270,10 @@ static inline void bitlex_py_end_work(Working *w, Encoder *self)
     w = bitlex_py_exchange_spare(self, w);
     if (w != NULL) bitlex_py_end_work_apart(w, self);
 }
+
+/* Have it asked while a piece is long whether the task may go on; and no longer: what is asked is the caller's, and soon gone. */
+void bitlex_py_begin_watch(Working *w, const Task *task);
+void bitlex_py_end_watch(Working *w);
 
 /* Append the ids of a task; of a part, from the first piece that starts in it. */
 Encoded bitlex_py_encode(Working *w, Task *task);

@@ -252,6 +252,16 @@ def test_what_is_undecided_beyond_the_limit(tier: str, tmp_path: Path) -> None:
         small(tmp_path).stream(hold=-1)
 
 
+@pytest.mark.parametrize("before", [b"hello world " * 6_000, "\u00e9t\u00e9 " * 300_000])
+def test_a_long_piece_asks_nothing_of_a_call_that_has_ended(before: str | bytes, tmp_path: Path) -> None:
+    """An encoder's memory goes from call to call. What a long text asks while it is encoded, such as whether Ctrl-C was pressed, does not."""
+    tokenizer, text = small(tmp_path), "\n" + " " * 1_300_000
+    expected = tokenizer.encode(text)
+    tokenizer.encode(before)
+    stream = tokenizer.stream()
+    assert stream.feed(text) + stream.finish() == expected
+
+
 def test_a_byte_that_is_no_token(tier: str, tmp_path: Path) -> None:
     path = tmp_path / "few.tiktoken"
     path.write_bytes(b"YQ== 0\nYg== 1\nYWI= 2\n")
