@@ -18,9 +18,11 @@ typedef struct {
 
 static void iterator_finish(Iterator *self)
 {
-    if (self->machine == NULL) return;
+    Machine *machine = self->machine;
+    if (machine == NULL) return;
+    self->machine = NULL; /* before the text goes, whose type may do anything then */
     bitlex_py_reading_end(&self->reading);
-    Py_CLEAR(self->machine);
+    Py_DECREF(machine);
 }
 
 static void iterator_dealloc(Iterator *self)

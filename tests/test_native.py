@@ -525,6 +525,18 @@ def test_one_iterator_in_many_threads_gives_every_piece_once() -> None:
     assert sorted(pair for pieces in found for pair in pieces) == [(i, i + 1) for i in range(50_000)]
 
 
+def test_an_iterator_that_is_asked_as_it_lets_its_text_go() -> None:
+    asked: list[Any] = []
+
+    class Text(str):
+        def __del__(self) -> None:
+            asked.append(next(iterator, None))
+
+    iterator = every_unit_a_piece().machine().iterate(Text("xy"))
+    assert list(iterator) == [(0, 1), (1, 2)]
+    assert asked == [None]
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
 def test_a_signal_gets_through_while_a_long_text_is_read() -> None:
     class Interrupted(Exception):
