@@ -5,12 +5,19 @@
  * no memory, those that there are do the work.
  *
  * Invariant: no thread outlives the call, whatever happens. The calling thread is one of them; only it takes the GIL, to look at signals,
- * and it does so too while it waits, or Ctrl-C would be heard only when the others are done.
+ * and it does so too while it waits, or Ctrl-C would be heard only when the others are done. Up to Python 3.13, a thread that asks for the GIL
+ * may be ended, if Python ends and it is a daemon; what the others work on lies on its stack. So where signals are not for it, it does not ask.
  *
  * Rejected: threads that wait for the next call (starting one takes a few microseconds, a part to lex much longer, and a process
  * that forks would lose them); threads for making objects (they would wait for the GIL).
  */
 #include "_threads.h"
+
+#if PY_VERSION_HEX < 0x030E0000
+PyAPI_FUNC(int) _PyOS_IsMainThread(void); /* of the main interpreter, where alone signals are handled; 3.13 has it, but in no header of these */
+#else /* which keeps the thread, and has it wait for ever */
+#define _PyOS_IsMainThread() 1
+#endif
 
 #define PATIENCE 50000 /* microseconds between two looks at signals while waiting for another thread */
 
@@ -25,6 +32,7 @@ void bitlex_py_stop(Job *job, Outcome why)
 static void look_at_signals(Job *job)
 {
     int failed;
+    if (!job->listens) return;
     PyEval_RestoreThread(job->released);
     failed = !PyErr_Occurred() && PyErr_CheckSignals() < 0;
     job->released = PyEval_SaveThread();
@@ -93,6 +101,7 @@ int bitlex_py_share(Job *job, uint64_t count)
         started = i + 1;
     }
     if (started == 0) job->outcome = NO_MEMORY;
+    job->listens = started <= 1 || _PyOS_IsMainThread();
     job->released = PyEval_SaveThread();
     if (started > 0) work_together(job, workers, started);
     if (started > 0 && job->between != NULL) {

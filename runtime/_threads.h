@@ -24,6 +24,7 @@ typedef struct {
     size_t buffer_size; /* bytes that each thread is given */
     PyThread_type_lock lock; /* set by bitlex_py_share, as what follows; guards everything that changes */
     PyThreadState *released; /* the state of the calling thread, while it has not got the GIL */
+    int listens;             /* whether that looks at signals meanwhile */
     Outcome outcome;
 } Job;
 

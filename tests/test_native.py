@@ -14,6 +14,7 @@ import mmap
 import random
 import signal
 import struct
+import subprocess
 import sys
 import sysconfig
 import threading
@@ -535,6 +536,23 @@ def test_an_iterator_that_is_asked_as_it_lets_its_text_go() -> None:
     iterator = every_unit_a_piece().machine().iterate(Text("xy"))
     assert list(iterator) == [(0, 1), (1, 2)]
     assert asked == [None]
+
+
+def test_python_ends_while_threads_of_a_daemon_are_at_work() -> None:
+    """Python ends a daemon that asks for the GIL then, and its stack is gone; deep in it, its pages are, too."""
+    program = """if True:
+        import sys, threading, time, bitlex
+        lexer, texts = bitlex.lexer("cl100k"), ["a few words " * 500_000] * 2000
+        def deeper(left):
+            if left == 0: lexer.count_batch(texts, threads=2)
+            list(map(deeper, [left - 1]))
+        class Last:
+            def __del__(self, sleep=time.sleep): sleep(0.1)
+        threading.Thread(target=deeper, args=(60,), daemon=True).start()
+        time.sleep(0.05)
+        sys.last = Last()
+    """
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
