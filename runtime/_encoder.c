@@ -626,36 +626,34 @@ static int read_id(PyObject *number, uint32_t *id)
     return -1;
 }
 
-/* What is in {id: bytes}: -1 with an exception set. */
-static int set_others(PyObject *decoded, bpe_other *others, size_t *count)
+/* What is in {id: bytes}, and whether it is among the special ones: -1 with an exception set. */
+static int set_others(PyObject *decoded, PyObject *special, bpe_other *others, size_t *count)
 {
     PyObject *id, *bytes;
     Py_ssize_t at = 0;
     for (; PyDict_Next(decoded, &at, &id, &bytes); ++*count) {
         bpe_other *other = others + *count;
-        if (read_id(id, &other->id) < 0) return -1;
+        const int is_special = PySet_Contains(special, id);
+        if (is_special < 0 || read_id(id, &other->id) < 0) return -1;
         if (!PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) > INT32_MAX) {
             PyErr_SetString(PyExc_ValueError, "expected {id below 2**21: bytes}");
             return -1;
         }
         other->bytes = (const uint8_t *)PyBytes_AS_STRING(bytes);
         other->length = (uint32_t)PyBytes_GET_SIZE(bytes);
+        other->special = (uint32_t)is_special;
     }
     return 0;
 }
 
-/* Ids that are left out where special ones are: they may be among those that are decoded otherwise, or tokens of the vocabulary. */
-static int set_special(const bpe_vocabulary *v, PyObject *special, bpe_other *others, size_t *count)
+/* Of the special ones, tokens of the vocabulary that are not decoded otherwise. */
+static int set_special(const bpe_vocabulary *v, PyObject *decoded, PyObject *special, bpe_other *others, size_t *count)
 {
-    const size_t known = *count;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(special); i++) {
         bpe_other *other = others + *count;
-        size_t at = 0;
-        if (read_id(PyTuple_GET_ITEM(special, i), &other->id) < 0) return -1;
-        while (at < known && others[at].id != other->id) at++;
-        if (at < known) {
-            others[at].special = 1;
-        } else if (other->id < v->token_count && v->starts[other->id] < v->starts[other->id + 1]) {
+        const int is_known = PyDict_Contains(decoded, PyTuple_GET_ITEM(special, i));
+        if (is_known < 0 || read_id(PyTuple_GET_ITEM(special, i), &other->id) < 0) return -1;
+        if (!is_known && other->id < v->token_count && v->starts[other->id] < v->starts[other->id + 1]) {
             other->bytes = v->bytes + v->starts[other->id];
             other->length = v->starts[other->id + 1] - v->starts[other->id];
             other->special = 1;
@@ -665,16 +663,17 @@ static int set_special(const bpe_vocabulary *v, PyObject *special, bpe_other *ot
     return 0;
 }
 
-/* The bytes of ids that the vocabulary does not have, or has otherwise. */
+/* The bytes of ids that the vocabulary does not have, or has otherwise; and which ids are left out where special ones are. */
 static int set_decoded(Encoder *self, PyObject *decoded, PyObject *special)
 {
     bpe_other *others = PyMem_Calloc((size_t)(PyDict_GET_SIZE(decoded) + PyTuple_GET_SIZE(special)) + 1, sizeof *others);
+    PyObject *ids = PySet_New(special);
     size_t count = 0;
     int failed = 0;
     self->decoded = PyDict_Copy(decoded); /* which holds the bytes */
     if (others == NULL) PyErr_NoMemory();
-    if (others == NULL || self->decoded == NULL || set_others(self->decoded, others, &count) < 0 ||
-        set_special(&self->vocabulary, special, others, &count) < 0) {
+    if (others == NULL || ids == NULL || self->decoded == NULL || set_others(self->decoded, ids, others, &count) < 0 ||
+        set_special(&self->vocabulary, self->decoded, special, others, &count) < 0) {
         failed = 1;
     } else if (bpe_decoder_begin(&self->decoder, &self->vocabulary, others, count) < 0) {
         PyErr_NoMemory();
@@ -683,6 +682,7 @@ static int set_decoded(Encoder *self, PyObject *decoded, PyObject *special)
     self->highest = self->vocabulary.token_count > 0 ? self->vocabulary.token_count - 1 : 0;
     for (size_t i = 0; i < count; i++) self->highest = others[i].id > self->highest ? others[i].id : self->highest;
     self->decoder.vectors = self->machine->tier == BITLEX_AVX512;
+    Py_XDECREF(ids);
     PyMem_Free(others);
     return failed ? -1 : 0;
 }

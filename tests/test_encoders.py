@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -887,6 +888,17 @@ def test_the_tables_are_checked() -> None:
     for threads, blocks in ((0, 0), (-1, 0), (1025, 0), (1, -1)):
         with pytest.raises(ValueError, match=r"threads must be 1\.\.1024, and blocks 0 or more"):
             encoder.encode("a", None, None, threads, blocks)
+
+
+def test_many_special_tokens_take_no_time_for_one_another() -> None:
+    """Models of speech have 65,536 of them: seconds, where each was looked for among all."""
+    machine = bitlex.lexer("cl100k")._machine
+    decoded = {10 + at: b"<%d>" % at for at in range(1 << 16)}
+    begun = time.process_time()
+    encoder = native.Encoder(machine, decoded, b"ab", np.array([0, 1, 2], np.uint32), special=(1, *list(decoded)[1:]))
+    assert time.process_time() - begun < 0.5
+    assert encoder.decode([0, 1, 10, 11, 65545]) == b"ab<0><1><65535>"
+    assert encoder.decode([0, 1, 10, 11, 65545], True) == b"a<0>"
 
 
 def test_tokens_lie_in_the_tables_only() -> None:
