@@ -52,9 +52,13 @@ void bitlex_py_text_end(Text *t)
 int bitlex_py_buffer(PyObject *given, Py_buffer *view, int flags)
 {
     if (PyObject_GetBuffer(given, view, flags) == 0) return 0;
-    if (PyErr_ExceptionMatches(PyExc_ValueError)) { /* of an array of dates, whose items have no format */
-        PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "%.200s has items of a type that cannot be read", Py_TYPE(given)->tp_name);
+    if (PyErr_ExceptionMatches(PyExc_ValueError)) { /* of an array of dates, whose items have no format, or what was closed */
+        PyObject *type, *why, *traceback;
+        PyErr_Fetch(&type, &why, &traceback);
+        PyErr_Format(PyExc_TypeError, "%.200s cannot be read: %S", Py_TYPE(given)->tp_name, why != NULL ? why : Py_None);
+        Py_XDECREF(type);
+        Py_XDECREF(why);
+        Py_XDECREF(traceback);
     }
     return -1;
 }

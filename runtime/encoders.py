@@ -277,8 +277,8 @@ def ids_of(source: Any) -> Iterable[int]:
         view = memoryview(source)
     except TypeError:
         pass
-    except ValueError:
-        raise TypeError(f"{type(source).__name__} has items of a type that cannot be read") from None
+    except ValueError as error:
+        raise TypeError(f"{type(source).__name__} cannot be read: {error}") from None
     else:
         if view.format.lstrip("@=<>!") not in {*"bBhHiIlLqQnN"}:
             raise TypeError(f"expected an array of integers, got one of format '{view.format}'")

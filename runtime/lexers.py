@@ -346,8 +346,8 @@ def readable(text: Any) -> Any:
         view = memoryview(text)
     except TypeError:
         raise TypeError(f"expected str or a bytes-like object, got {type(text).__name__}") from None
-    except ValueError:
-        raise TypeError(f"{type(text).__name__} has items of a type that cannot be read") from None
+    except ValueError as error:
+        raise TypeError(f"{type(text).__name__} cannot be read: {error}") from None
     if view.itemsize != 1:
         raise TypeError(f"expected str or a bytes-like object, got {type(text).__name__} with items of {view.itemsize} bytes")
     if not view.c_contiguous:

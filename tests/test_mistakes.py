@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import mmap
 import pickle
 import sys
 import warnings
@@ -110,6 +111,18 @@ def test_dates_are_no_texts_and_no_ids(tier: str) -> None:
     for call in decoding:
         with pytest.raises(TypeError):
             call(dates[0])
+
+
+def test_what_was_closed_is_told_as_that(tier: str) -> None:
+    tokenizer = bitlex.train("aa", 257)
+    mapped, view = mmap.mmap(-1, 4096), memoryview(bytearray(10))
+    mapped.close()
+    view.release()
+    calls: list[Any] = [tokenizer.encode, tokenizer.stream().feed, tokenizer.decode, tokenizer.lexer.split, tokenizer.lexer.stream().feed]
+    for closed, why in ((mapped, "mmap closed or invalid"), (view, "operation forbidden on released memoryview object")):
+        for call in calls:
+            with pytest.raises(TypeError, match=rf"^(mmap\.)?{type(closed).__name__} cannot be read: {why}$"):
+                call(closed)
 
 
 def test_what_errors_may_be(tier: str) -> None:
