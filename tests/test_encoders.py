@@ -866,6 +866,20 @@ def test_one_piece_of_a_megabyte(unit: str, expected: int) -> None:
             assert tokenizer.merge(text, method=method) == ids  # type: ignore[arg-type]
 
 
+def test_half_a_megabyte_of_stack_is_enough() -> None:
+    tokenizer = bitlex.train(["a few words and 中文字 слово " * 20], 270)
+    texts = ["a few other words " * 5_000, "些新的中文字没有空格" * 2_000, "новое слово" * 2_000 + "xy" * 40_000, "a中 слово\n" * 20_000]
+    expected, found = tokenizer.encode_batch(texts), []
+    before = threading.stack_size(512 * 1024)
+    try:
+        thread = threading.Thread(target=lambda: found.extend([[*map(tokenizer.encode, texts)], tokenizer.encode_batch(texts, threads=2)]))
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    assert found == [expected, expected]
+
+
 def test_the_tables_are_checked() -> None:
     machine = bitlex.lexer("cl100k")._machine
     good = {"machine": machine, "decoded": {}, "blob": b"abab", "starts": np.array([0, 1, 2, 4], np.uint32), "merges": np.array([0, 1, 2], np.uint32), "whole": False}
