@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from array import array
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 
 import bitlex
-from bitlex.training.growing import byte_counts
+from bitlex.training import growing
+from bitlex.training.growing import byte_counts, spelled
 from bitlex.training.pure import PureCounter, PureMerger
 from bitlex.vocabulary import Vocabulary
 from training_definition import learn
@@ -219,6 +221,37 @@ def test_numbers_beyond_those_of_the_merger() -> None:
         assert bitlex.train(text, 300, max_token_length=number, memory="9" * 400).description == expected
     for number in ((1 << 64) - 1, 1 << 64, (1 << 64) + 1):
         assert bitlex.train(text, 300, min_frequency=number).vocabulary_size == 256
+
+
+@pytest.mark.filterwarnings("ignore:vocab_size is 1,")
+@pytest.mark.parametrize("tier", ["", "pure"])
+def test_no_id_at_all(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if tier:
+        monkeypatch.setenv("BITLEX_TIER", tier)
+    for size in (0, 1):
+        assert bitlex.train("", size, tie_break="huggingface", initial_alphabet=b"").vocabulary_size == 0
+        assert bitlex.train("ab", size, tie_break="huggingface", limit_alphabet=0).vocabulary_size == 0
+
+
+def test_tokens_of_more_bytes_than_a_vocabulary_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may have twice those of the one before."""
+    monkeypatch.setattr(growing, "MOST_BYTES", 300)
+    kept = tmp_path / "kept"
+    with pytest.raises(bitlex.VocabularyError) as caught:
+        bitlex.train("a" * 64, 261, pattern="", checkpoint=kept)
+    long = "the 261 tokens that were learned have 318 bytes, more than 300; give a max_token_length, or a min_frequency of 2 or more"
+    assert str(caught.value) == f"{long}, or go on with a smaller vocab_size from {kept}, which has what was counted"
+    assert bitlex.train("", 260, pattern="", checkpoint=kept, resume=True).token_bytes(259) == b"a" * 16
+    assert bitlex.train("a" * 64, 259, pattern="", max_token_length=8).vocabulary_size == 259
+
+
+def test_a_long_token_is_spelled_in_time() -> None:
+    """Which is done for each report of progress."""
+    start = Vocabulary.from_merges([b"a"], [])
+    doubled = array("I", [number for at in range(18) for number in (at, at, at + 1)]).tobytes()
+    begun = time.process_time()
+    assert spelled(start, doubled, 18) == b"a" * (1 << 18)
+    assert time.process_time() - begun < 1
 
 
 def test_wrong_arguments() -> None:

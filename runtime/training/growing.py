@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..vocabulary import Vocabulary, buffers
+from ..vocabulary import MOST_BYTES, Vocabulary, VocabularyError, buffers
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -38,7 +38,17 @@ def with_merges(start: Vocabulary, triples: bytes) -> Vocabulary:
     assert start.merges is not None
     tokens = start.tokens()
     flat = memoryview(triples).cast("I").tolist()
-    for left, right in zip(flat[::3], flat[1::3], strict=True):
+    pairs = list(zip(flat[::3], flat[1::3], strict=True))
+    lengths = list(map(len, tokens))
+    for left, right in pairs:
+        lengths.append(lengths[left] + lengths[right])
+    total = sum(lengths)
+    if total > MOST_BYTES:  # where pieces are long, each token may have all of the one before it: found out before there are any bytes
+        raise VocabularyError(
+            f"the {len(lengths):,} tokens that were learned have {total:,} bytes, more than {MOST_BYTES:,}; "
+            "give a max_token_length, or a min_frequency of 2 or more"
+        )
+    for left, right in pairs:
         tokens.append(tokens[left] + tokens[right])
     return Vocabulary(*buffers(tokens), start.merges + triples, start.whole)
 
@@ -55,14 +65,14 @@ def extensible(vocabulary: Vocabulary, ids: int) -> Vocabulary:
 
 def spelled(start: Vocabulary, triples: bytes, number: int) -> bytes:
     """The bytes of a token, by the merges that made it."""
-    flat = memoryview(triples).cast("I")
+    flat, starts = memoryview(triples).cast("I"), memoryview(start.starts).cast("I")
     first = len(start)
-    open_tokens, done = [number], b""
+    open_tokens, done = [number], list[bytes]()
     while open_tokens:
         number = open_tokens.pop()
         if number < first:
-            done += start.token_bytes(number)
+            done.append(start.blob[starts[number] : starts[number + 1]])
         else:
             at = 3 * (number - first)
             open_tokens += [flat[at + 1], flat[at]]
-    return done
+    return b"".join(done)

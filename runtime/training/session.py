@@ -231,7 +231,7 @@ class Session:
         """Merge for a moment: whether there is more to do."""
         if self.merger is None:
             self.begin()
-        more: bool = self.merger.run(self.size(), WORK)
+        more: bool = self.merger.run(IDS, WORK)
         if report is not None and self.start is not None:
             triples, counts = self.merges()
             if counts:
