@@ -20,8 +20,8 @@
  * follow only where that is not enough, either.
  *
  * A window that has no token in common is made up for by one that starts where a token does, and goes twice as far back and ahead each time
- * that it has none, either; if it goes back to the beginning of the piece, all that was done before is done again, and it always succeeds. So
- * the time is linear, but for a logarithm at worst.
+ * that it has none, either; if it goes back to the beginning of the piece, all that was done before is done again, and it always succeeds.
+ * Behind a token that is longer than that, it goes ahead as far as this token goes back. So the time is linear, but for a logarithm at worst.
  *
  * Invariant: `out` holds the ids of the first `end` bytes. Rejected: cutting where no token lies around (in ASCII nearly every pair of
  * bytes is in some token); the methods of bpe_neighbours.h (large tables, not for all vocabularies, and slow on some texts); windows of 254
@@ -129,8 +129,14 @@ static size_t start_before(const state *s, size_t bytes, size_t tokens, size_t m
 static int go_far(state *s)
 {
     for (;; s->back *= 2, s->ahead *= 2) {
-        const size_t start = start_before(s, s->back, 1, SIZE_MAX), usual = s->back + s->ahead, most = s->length - start;
-        size_t length = s->end - start + s->ahead / 2 <= usual ? usual : s->end - start + s->ahead; /* the usual may be what was merged last */
+        const size_t start = start_before(s, s->back, 1, SIZE_MAX), gone = s->end - start, most = s->length - start;
+        size_t usual, length;
+        if (gone > 2 * s->back) { /* behind a token that is longer: all of it is merged again, and so as much is that is new */
+            s->back = gone;
+            if (s->ahead < gone) s->ahead = gone;
+        }
+        usual = s->back + s->ahead;
+        length = gone + s->ahead / 2 <= usual ? usual : gone + s->ahead; /* the usual may be what was merged last */
         if (length > most) length = most;
         if (merge_far(s, start, length) < 0) return -1;
         if (join(s, start, start + length, s->far->ids, s->far->count)) return 0;

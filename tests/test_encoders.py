@@ -565,6 +565,20 @@ def test_single_tokens(tokenizer: Tokenizer) -> None:
             encoder.merge(b"the", "quick")
 
 
+@pytest.mark.filterwarnings("ignore:vocab_size is")
+def test_windows_behind_tokens_that_are_longer() -> None:
+    """All of such a token is merged again for what follows, which then has to be as much."""
+    text = "".join("a" * count + "b" for count in range(500))
+    tokenizer = bitlex.train(text, 2000, pattern="")
+    assert len(tokenizer.token_bytes(tokenizer.vocabulary_size - 1)) > 100_000
+    times = []
+    for method in ("heap", "windows"):
+        begun = time.process_time()
+        assert tokenizer.merge(text.encode(), method=method) == [tokenizer.vocabulary_size - 1]
+        times.append(time.process_time() - begun)
+    assert times[1] < 12 * times[0]
+
+
 def test_a_byte_that_is_no_token() -> None:
     """The place of the first one, however many threads look for it, and also where a token that is taken whole has such a byte."""
     tokenizer = Tokenizer(describe(Vocabulary.from_ranks({b"a": 0, b"b": 1, b" ": 2, b"ab": 3, b" ab": 4})))
