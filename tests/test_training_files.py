@@ -163,7 +163,9 @@ def test_arguments() -> None:
     unread = iter(["text"])
     with pytest.raises(ValueError, match="alone are 257"):
         bitlex.train(unread, 256, special_tokens=["<s>"], tie_break="huggingface")
-    assert next(unread) == "text"  # nothing is read for a size that cannot be
+    with pytest.raises(TypeError, match=r"^min_frequency is None; it may be an int$"):
+        bitlex.train(unread, 300, min_frequency=None)  # type: ignore[arg-type]
+    assert next(unread) == "text"  # nothing is read for what cannot be
     with pytest.raises(bitlex.VocabularyError, match="also learned"):
         bitlex.train("ab ab", 300, special_tokens=["ab"])
     with pytest.warns(UserWarning, match="^vocab_size is 300, and 258 ids were learned: no pair is left") as noted:
@@ -324,6 +326,19 @@ def test_report_and_progress(tmp_path: Path) -> None:
 
 
 # --- checkpoints --------------------------------------------------------------------------------------------------------------
+
+
+def test_where_no_checkpoint_can_be(tmp_path: Path) -> None:
+    """Said before anything is read, and what is there stays."""
+    (tmp_path / "there").write_text("precious")
+    unread = iter(["text"])
+    for name, error, message in (
+        ("there", checkpoint.CheckpointError, "is there, and no checkpoint"), ("", IsADirectoryError, "Is a directory"),
+        ("none/kept", FileNotFoundError, "No such file or directory"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=message):
+            bitlex.train(unread, 300, checkpoint=tmp_path / name)
+    assert next(unread) == "text" and (tmp_path / "there").read_text() == "precious"
 
 
 def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:

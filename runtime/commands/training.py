@@ -156,7 +156,6 @@ def refuse_places(options: argparse.Namespace) -> None:
     from importlib.util import find_spec
 
     from ..outputs import place_of
-    from ..training.checkpoint import refuse_other
     from ..vocabularies.writing import format_of, names
 
     folder = os.path.dirname(options.output) or os.curdir
@@ -175,7 +174,6 @@ def refuse_places(options: argparse.Namespace) -> None:
     read = [one.path for one in find([*options.files, *options.held_out])]
     written = [*names(options.output, format_of(options.output)), options.output + SUFFIX, options.output + SUFFIX + ".runs"]
     refuse_outputs([*read, *(() if options.extend is None else tokenizer_files(options.extend))], written)
-    refuse_other(options.output + SUFFIX)
 
 
 def write(made: Tokenizer, path: str) -> None:

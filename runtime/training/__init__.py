@@ -65,7 +65,7 @@ def train(
     from ..lexers import workers_of
     from ..tokenizer import Tokenizer
     from ..vocabulary import VocabularyError
-    from .checkpoint import Keeper, read
+    from .checkpoint import Keeper, check_place, read
     from .cutting import cutting, may_be_family
     from .memory import bytes_of
     from .session import Session, Settings
@@ -78,7 +78,7 @@ def train(
         raise ValueError(f"initial_alphabet and limit_alphabet go with tie_break='huggingface', not {tie_break!r}")
     numbers = {"min_frequency": min_frequency, "max_token_length": max_token_length, "limit_alphabet": limit_alphabet}
     for argument, number in numbers.items():
-        if number is not None and not hasattr(number, "__index__"):
+        if (number is not None or argument == "min_frequency") and not hasattr(number, "__index__"):
             raise TypeError(f"{argument} is {number!r}; it may be an int")
         if number is not None and number < 0:
             raise ValueError(f"{argument} is {number}; it may be 0 or more")
@@ -113,6 +113,8 @@ def train(
     folder = None if spill is None else os.fspath(spill)
     if folder is not None and not os.path.isdir(folder):
         raise ValueError(f"{folder}: spill is no folder")
+    if checkpoint is not None:
+        check_place(checkpoint)
     origin = None if checkpoint is None else origin_of(source, input, field)
     session = Session(settings, cut, workers, bytes_of(memory), folder, origin=origin)
     keeper = None if checkpoint is None else Keeper(checkpoint, folder)

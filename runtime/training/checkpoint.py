@@ -14,6 +14,7 @@ process; one that was changed, or belongs to other settings or files, is refused
 
 from __future__ import annotations
 
+import errno
 import json
 import mmap
 import os
@@ -23,7 +24,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..outputs import whole_files
+from ..outputs import place_of, whole_files
 from ..saving import checksum
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = ["Checkpoint", "CheckpointError", "Keeper", "check_origin", "read", "refuse_other", "write"]
+__all__ = ["Checkpoint", "CheckpointError", "Keeper", "check_origin", "check_place", "read", "write"]
 
 KIND = b"BITLEXT"
 MAGIC = KIND + {"little": b"<", "big": b">"}[sys.byteorder]
@@ -113,11 +114,13 @@ def check_origin(known: dict[str, Any] | None, origin: dict[str, Any] | None, wh
             raise CheckpointError(f"{where}: was made with {name} {known[name]!r}, not {origin[name]!r}")
 
 
-def refuse_other(path: str) -> None:
-    """What is there and is no checkpoint is not for a checkpoint to take the place of."""
+def check_place(path: str | os.PathLike[str]) -> None:
+    """A checkpoint can be written there, and takes the place of no other file: said before hours of work, not behind them."""
+    if not place_of(path).parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
     with suppress(FileNotFoundError), open(path, "rb") as file:
         if file.read(len(KIND)) not in (KIND, b""):
-            raise CheckpointError(f"{path}: is there, and no checkpoint; move it away, or choose another output")
+            raise CheckpointError(f"{os.fspath(path)}: is there, and no checkpoint; move it away, or choose another output")
 
 
 def identity(path: str) -> tuple[int, int] | None:
