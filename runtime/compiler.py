@@ -24,13 +24,13 @@ __all__ = ["compile", "compile_again", "machine_arguments"]
 
 @overload
 def compile(
-    pattern: str, *, unicode: str = "16.0", dialect: DialectName = "fancy", behavior: Behavior = "isolated", invert: bool = False,
-    name: str = "custom", limits: Limits | None = None,
+    pattern: str, *, unicode: str = "16.0", dialect: DialectName | None = "fancy", behavior: Behavior | None = "isolated",
+    invert: bool | None = False, name: str = "custom", limits: Limits | None = None,
 ) -> Lexer: ...  # fmt: skip
 @overload
 def compile(
-    pattern: Mapping[str, Any] | None, *, unicode: str = "16.0", dialect: DialectName = "oniguruma", name: str = "custom",
-    limits: Limits | None = None,
+    pattern: Mapping[str, Any] | None, *, unicode: str = "16.0", dialect: DialectName | None = "oniguruma", behavior: None = None,
+    invert: None = None, name: str = "custom", limits: Limits | None = None,
 ) -> Lexer: ...  # fmt: skip
 def compile(
     pattern: str | Mapping[str, Any] | None, *, unicode: str = "16.0", dialect: DialectName | None = None,

@@ -24,7 +24,7 @@ import os
 import sys
 from array import array
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .encoders import Pure, make_encoder
 from .saved_values import packed, unpacked
@@ -32,6 +32,8 @@ from .vocabulary import AddedToken, Description, Vocabulary, VocabularyError
 
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
+
+    Made = TypeVar("Made", bound=Tokenizer)
 
 __all__ = ["is_saved", "load_saved", "save"]
 
@@ -84,8 +86,8 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
             file.write(part)
 
 
-def load_saved(path: str | os.PathLike[str]) -> Tokenizer:
-    """The tokenizer that was saved."""
+def load_saved(path: str | os.PathLike[str], kind: type[Made]) -> Made:
+    """The tokenizer that was saved, of this class."""
     import mmap
 
     with open(path, "rb") as file:
@@ -98,15 +100,13 @@ def load_saved(path: str | os.PathLike[str]) -> Tokenizer:
     if order != ORDER or len(data) < HEADER or data[len(MAGIC + ORDER) : FIRST] != words(checksum(data[FIRST:])):
         raise VocabularyError(f"{path}: cut short, or not as it was saved")
     try:
-        return read_saved(data)
+        return read_saved(data, kind)
     except (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
         raise VocabularyError(f"{path}: saved by another version of bitlex: {type(error).__name__}: {error}") from None
 
 
-def read_saved(data: memoryview) -> Tokenizer:
+def read_saved(data: memoryview, kind: type[Made]) -> Made:
     """The tokenizer of a file that is as somebody wrote it."""
-    from .tokenizer import Tokenizer
-
     header_end, start, end = data[FIRST:HEADER].cast("Q")
     header = unpacked(bytes(data[HEADER:header_end]))
     if end != len(data):
@@ -127,12 +127,12 @@ def read_saved(data: memoryview) -> Tokenizer:
         raise ValueError("a template without its text")
     lexer = description.lexer()
     if lexer.tier == "pure":
-        return Tokenizer(description)
+        return kind(description)
     try:
         encoder = make_encoder(description, lexer, image)
     except ValueError:  # of another version
         encoder = make_encoder(description, lexer)
-    return Tokenizer(description, encoder=encoder)
+    return kind(description, encoder=encoder)
 
 
 PLAIN = (

@@ -27,7 +27,7 @@ from .vocabulary import Description, VocabularyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from typing import TypeAlias
+    from typing import Self, TypeAlias, TypedDict, Unpack
 
     import numpy as np
     import numpy.typing as npt
@@ -42,6 +42,14 @@ if TYPE_CHECKING:
     Integers: TypeAlias = Buffer | npt.NDArray[np.integer[Any]]
     Ids: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
     Special: TypeAlias = Literal["all"] | Collection[str]
+
+    class Options(TypedDict, total=False):
+        """What `bitlex.vocabularies.load` takes beside the file."""
+
+        name: str | None
+        family: str | None
+        pattern: str | None
+        special: Mapping[str, int] | None
 
     Method = TypeVar("Method", bound=Callable[..., Any])
     Number = TypeVar("Number", bound=np.integer[Any])
@@ -104,7 +112,7 @@ class Tokenizer:
     # --- making one ---
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str], **options: Any) -> Tokenizer:
+    def from_file(cls, path: str | os.PathLike[str], **options: Unpack[Options]) -> Self:
         """The tokenizer of a file: .tiktoken ranks, tokenizer.json, tekken.json, a minbpe model, or one that `save` wrote.
 
         What it is, its content says. `options` are those of `bitlex.vocabularies.load`: rank files that are not known need `family=` or
@@ -123,11 +131,11 @@ class Tokenizer:
         if is_saved(path):
             if options:
                 raise TypeError(f"{next(iter(options))}= goes with other files: a saved tokenizer is complete")
-            return load_saved(path)
+            return load_saved(path, cls)
         return cls._of_file(path, load(path, **options))
 
     @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview, **options: Any) -> Tokenizer:
+    def from_bytes(cls, data: bytes | bytearray | memoryview, **options: Unpack[Options]) -> Self:
         """The tokenizer of what such a file holds, wherever that was fetched from; options and errors as of `from_file`.
 
         What `save` wrote is refused: it is mapped into memory, so it must be a file.
@@ -137,7 +145,7 @@ class Tokenizer:
         return cls._of_content(bytes(memoryview(data)), "bytes in memory", options)
 
     @classmethod
-    def _of_content(cls, data: bytes, where: str, options: dict[str, Any]) -> Tokenizer:
+    def _of_content(cls, data: bytes, where: str, options: Options) -> Self:
         from .saving import KIND
         from .vocabularies import read
 
@@ -146,7 +154,7 @@ class Tokenizer:
         return cls._of_file(where, read(data, where, **options))
 
     @classmethod
-    def from_tiktoken(cls, source: Any, **options: Any) -> Tokenizer:
+    def from_tiktoken(cls, source: Any, **options: Unpack[Options]) -> Self:
         """Of a rank file, of a tiktoken.Encoding, or of an encoding of OpenAI by name ("cl100k_base").
 
         The file of a name is looked for in the directory BITLEX_VOCABULARY and in tiktoken's cache, and fetched into that if it is in neither.
@@ -160,7 +168,7 @@ class Tokenizer:
         return cls._of_format("tiktoken", source, options)
 
     @classmethod
-    def from_huggingface(cls, source: Any, **options: Any) -> Tokenizer:
+    def from_huggingface(cls, source: Any, **options: Unpack[Options]) -> Self:
         """Of a tokenizer.json, of a tokenizers.Tokenizer or fast tokenizer of transformers, or of a model's name on the hub.
 
         A name ("Qwen/Qwen3-8B") is fetched by the package huggingface_hub, which keeps it.
@@ -170,17 +178,17 @@ class Tokenizer:
         return cls._of_format("huggingface", tokenizer_json(source), options)
 
     @classmethod
-    def from_tekken(cls, path: str | os.PathLike[str], **options: Any) -> Tokenizer:
+    def from_tekken(cls, path: str | os.PathLike[str], **options: Unpack[Options]) -> Self:
         """Of a tekken.json."""
         return cls._of_format("tekken", path, options)
 
     @classmethod
-    def from_minbpe(cls, path: str | os.PathLike[str], **options: Any) -> Tokenizer:
+    def from_minbpe(cls, path: str | os.PathLike[str], **options: Unpack[Options]) -> Self:
         """Of a model that minbpe wrote."""
         return cls._of_format("minbpe", path, options)
 
     @classmethod
-    def _of_format(cls, format: str, source: Any, options: dict[str, Any]) -> Tokenizer:
+    def _of_format(cls, format: str, source: Any, options: Options) -> Self:
         from .vocabularies import load
 
         found = load(source, **options)
@@ -189,7 +197,7 @@ class Tokenizer:
         return cls._of_file(source, found) if isinstance(source, (str, os.PathLike)) else cls(found)
 
     @classmethod
-    def _of_file(cls, path: str | os.PathLike[str], found: Description) -> Tokenizer:
+    def _of_file(cls, path: str | os.PathLike[str], found: Description) -> Self:
         """What was read from a file, which is named where its pattern cannot be a lexer."""
         try:
             lexer = found.lexer()
@@ -197,7 +205,7 @@ class Tokenizer:
             raise VocabularyError(f"{os.fspath(path)}: {error}") from error
         return cls(found, lexer=lexer)
 
-    def with_added_tokens(self, added: Iterable[AddedToken], decoded: Mapping[int, bytes]) -> Tokenizer:
+    def with_added_tokens(self, added: Iterable[AddedToken], decoded: Mapping[int, bytes]) -> Self:
         """One with other added tokens, and other ids that decode to something else; the lexer and the tables are this one's."""
         description = replace(self._description, added=tuple(added), decoded=decoded)
         image = None if isinstance(self._encoder, Pure) else self._encoder.image()  # type: ignore[attr-defined, unused-ignore]
@@ -372,22 +380,23 @@ class Tokenizer:
 
     @overload
     def stream(
-        self, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., result: Literal["list"] = ...,
-        hold: int | None = ...,
+        self, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., result: Literal["list"] | None = ...,
+        hold: int | None = ..., into: None = ...,
     ) -> TokenStream[list[int]]: ...  # fmt: skip
     @overload
     def stream(
         self, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., result: Literal["numpy"],
-        hold: int | None = ...,
+        hold: int | None = ..., into: None = ...,
     ) -> TokenStream[npt.NDArray[np.uint32]]: ...  # fmt: skip
     @overload
     def stream(
         self, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., result: Literal["offsets"],
-        hold: int | None = ...,
+        hold: int | None = ..., into: None = ...,
     ) -> TokenStream[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]]: ...  # fmt: skip
     @overload
     def stream(
-        self, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., hold: int | None = ..., into: Integers,
+        self, *, allowed_special: Special | None = ..., disallowed_special: Special | None = ..., result: None = ..., hold: int | None = ...,
+        into: Integers,
     ) -> IntoStream: ...  # fmt: skip
     def stream(
         self, *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
@@ -445,12 +454,12 @@ class Tokenizer:
         return DecodeStream(self, known_errors(errors), bool(skip_special_tokens))
 
     def encode_files(
-        self, paths: Iterable[str], *, input: str | None = None, field: str = "text", allowed_special: Special | None = None,
-        disallowed_special: Special | None = None, threads: int = 0,
+        self, paths: Iterable[str | os.PathLike[str]], *, input: str | None = None, field: str = "text",
+        allowed_special: Special | None = None, disallowed_special: Special | None = None, threads: int = 0,
     ) -> Iterator[npt.NDArray[np.uint32]]:  # fmt: skip
         """The ids of each document of files, in order, in memory that does not grow with files of many documents.
 
-        paths   files, globs ("shards/**/*.jsonl.gz") or "-", standard input; .gz, .bz2, .xz and .zst are decompressed
+        paths   files, globs ("shards/**/*.jsonl.gz"), each a str or a Path, or "-", standard input; .gz, .bz2, .xz and .zst are decompressed
         input   what they are: "text" (a file is a document), "lines", "jsonl" or "parquet"; None: what their names say
         field   where a document is in a line of JSON, or a column of Parquet: "text", or "page.text" for one inside the other
 
