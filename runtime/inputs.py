@@ -56,7 +56,7 @@ class Found(NamedTuple):
     name: str
 
 
-def find(arguments: Iterable[str]) -> list[Found]:
+def find(arguments: Iterable[str | os.PathLike[str]]) -> list[Found]:
     """The files that arguments stand for: a path that is there, itself; a glob, what it matches, sorted; "-", standard input.
 
     A folder that a glob would look into, and may not, is among what it matches: reading it says why.
@@ -64,7 +64,7 @@ def find(arguments: Iterable[str]) -> list[Found]:
     if isinstance(arguments, (str, bytes, os.PathLike)):
         raise TypeError(f"expected a list of paths, got one {type(arguments).__name__}")
     found = []
-    for argument in arguments:
+    for argument in map(os.fsdecode, arguments):
         if argument == STANDARD_INPUT:
             found.append(Found(argument, "stdin"))
         elif os.path.lexists(argument) or not glob.has_magic(argument):

@@ -70,8 +70,10 @@ def test_globs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert find(["sub/*.md", "-", "[x].txt", "nothing"]) == [
         Found(os.path.join("sub", "d.md"), "d.md"), Found("-", "stdin"), Found("[x].txt", "[x].txt"), Found("nothing", "nothing")
     ]  # fmt: skip
-    with pytest.raises(InputError, match=r"^\*\.csv: no file matches$"):
-        find(["*.csv"])
+    assert find([Path("sub/*.md"), Path("nothing")]) == find(["sub/*.md", "nothing"])
+    for pattern in ("*.csv", Path("*.csv")):
+        with pytest.raises(InputError, match=r"^\*\.csv: no file matches$"):
+            find([pattern])
 
 
 def test_a_glob_that_leads_out_of_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
