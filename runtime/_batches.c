@@ -151,10 +151,7 @@ PyObject *bitlex_py_batch(Machine *self, PyObject *sequence, Py_ssize_t threads,
     Text *texts;
     uint64_t units = 0, longest = 0, workers;
     Batch batch = {.job = {.machine = &self->machine, .work = work_on_batch}, .counting = wanted == COUNTS};
-    if (PyUnicode_Check(sequence) || PyObject_CheckBuffer(sequence)) {
-        PyErr_Format(PyExc_TypeError, "expected a list of texts, got one %.200s", Py_TYPE(sequence)->tp_name);
-        return NULL;
-    }
+    if (bitlex_py_batch_begin(sequence) < 0) return NULL;
     if ((tuple = PySequence_Tuple(sequence)) == NULL) return NULL;
     n = PyTuple_GET_SIZE(tuple);
     texts = PyMem_Calloc((size_t)n + 1, sizeof *texts);

@@ -411,10 +411,7 @@ static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t co
     memset(b, 0, sizeof *b);
     if (kept == JOINED && count == 6 && read_around(arguments + 4, &b->joined) < 0) return -1;
     if (read_arguments(self, arguments, kept == JOINED && count == 6 ? 4 : count, &threads, &blocks) < 0) return batch_fails(b, -1);
-    if (PyUnicode_Check(arguments[0]) || PyObject_CheckBuffer(arguments[0])) {
-        PyErr_Format(PyExc_TypeError, "expected a list of texts, got one %.200s", Py_TYPE(arguments[0])->tp_name);
-        return batch_fails(b, -1);
-    }
+    if (bitlex_py_batch_begin(arguments[0]) < 0) return batch_fails(b, -1);
     if ((b->tuple = PySequence_Tuple(arguments[0])) == NULL) return batch_fails(b, -1);
     b->count = PyTuple_GET_SIZE(b->tuple);
     b->texts = PyMem_Calloc((size_t)b->count + 1, sizeof *b->texts);

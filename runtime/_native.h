@@ -108,6 +108,9 @@ const char *bitlex_py_tier_name(const Machine *self);
 
 /* --- _text.c --- */
 
+/* -1 with a TypeError for one text where many are expected: a str, or what has a buffer, but for an array of str. */
+int bitlex_py_batch_begin(PyObject *given);
+
 /* PyObject_GetBuffer, but that what has no buffer of numbers or bytes is a TypeError, whatever its type raises. */
 int bitlex_py_buffer(PyObject *given, Py_buffer *view, int flags);
 int bitlex_py_text_begin(Text *t, const bitlex_machine *machine, PyObject *text);

@@ -49,6 +49,25 @@ void bitlex_py_text_end(Text *t)
     PyBuffer_Release(&t->view); /* does nothing when there is none */
 }
 
+int bitlex_py_batch_begin(PyObject *given)
+{
+    int one = PyUnicode_Check(given) || PyObject_CheckBuffer(given);
+    Py_buffer view;
+    if (one && !PyUnicode_Check(given)) {
+        if (PyObject_GetBuffer(given, &view, PyBUF_FULL_RO) == 0) {
+            const size_t length = view.format == NULL ? 0 : strlen(view.format);
+            one = length == 0 || strchr("Ow", view.format[length - 1]) == NULL;
+            PyBuffer_Release(&view);
+        } else if (PyErr_ExceptionMatches(PyExc_ValueError)) { /* of an array of dates */
+            PyErr_Clear();
+        } else {
+            return -1;
+        }
+    }
+    if (one) PyErr_Format(PyExc_TypeError, "expected a list of texts, got one %.200s", Py_TYPE(given)->tp_name);
+    return one ? -1 : 0;
+}
+
 int bitlex_py_buffer(PyObject *given, Py_buffer *view, int flags)
 {
     if (PyObject_GetBuffer(given, view, flags) == 0) return 0;

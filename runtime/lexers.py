@@ -330,14 +330,22 @@ def size_of(text: Any) -> int:
 
 def texts_of(texts: Iterable[Any]) -> Iterable[Any]:
     """A batch; one text is none, though one can iterate over it."""
-    if not isinstance(texts, str):
-        try:
-            memoryview(texts)  # type: ignore[arg-type]
-        except TypeError:
-            return texts
-        except ValueError:  # an array of dates, which are no texts
-            pass
-    raise TypeError(f"expected a list of texts, got one {type(texts).__name__}")
+    if is_one(texts):
+        raise TypeError(f"expected a list of texts, got one {type(texts).__name__}")
+    return texts
+
+
+def is_one(given: Any) -> bool:
+    """Whether it is a str, or has a buffer that is no array of str: a text, if it is read at all, and no batch."""
+    if isinstance(given, str):
+        return True
+    try:
+        view = memoryview(given)
+    except TypeError:
+        return False
+    except ValueError:  # an array of dates, which are no texts
+        return True
+    return view.format[-1:] not in ("O", "w")
 
 
 def readable(text: Any) -> Any:

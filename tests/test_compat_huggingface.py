@@ -838,7 +838,7 @@ def test_tokens_added_one_by_one_are_each_looked_at_once(monkeypatch: pytest.Mon
         looked_at.append(content)
         add(self, number, content, *rest)
 
-    def noticed_making(*given: Any) -> Tokenizer:
+    def noticed_making(*given: Any) -> Any:
         looked_at.append("made")
         return with_added(*given)
 

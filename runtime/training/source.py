@@ -16,6 +16,7 @@ from mmap import mmap
 from typing import Any, NamedTuple
 
 from ..inputs import Found, Source, find
+from ..lexers import is_one, readable
 
 __all__ = ["Batch", "Place", "batches", "origin_of"]
 
@@ -47,7 +48,7 @@ class Batch(NamedTuple):
 
 def batches(source: Any, *, input: str | None = None, field: str = "text", start: Place | None = None) -> Iterator[Batch]:
     """The texts of a source; of files, those from a place on."""
-    if isinstance(source, str) or is_bytes(source):
+    if is_one(source):
         yield Batch([source])
         return
     files = paths_of(source)
@@ -65,23 +66,15 @@ def batches(source: Any, *, input: str | None = None, field: str = "text", start
                 texts, size = [], 0
             yield from of_files(find([os.fspath(one)]), input, field, Place())
             continue
-        if not isinstance(one, str) and not is_bytes(one):
+        if not is_one(one):
             raise TypeError(f"expected texts or paths, got {type(one).__name__}")
         texts.append(one)
-        size += len(one)
+        size += len(readable(one))
         if size >= BATCH or len(texts) >= MOST:
             yield Batch(texts)
             texts, size = [], 0
     if texts:
         yield Batch(texts)
-
-
-def is_bytes(source: Any) -> bool:
-    try:
-        memoryview(source)
-    except TypeError:
-        return False
-    return True
 
 
 def paths_of(source: Any) -> list[str] | None:
