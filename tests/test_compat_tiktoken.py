@@ -662,3 +662,15 @@ def test_the_cache_of_tiktoken(vocabularies: Path, nowhere: Path, monkeypatch: p
     monkeypatch.setattr("urllib.request.urlopen", offline)
     monkeypatch.setattr(ours.registry, "ENCODINGS", {})
     assert ours.get_encoding("r50k_base").encode("hello world") == [31373, 995]
+
+
+def test_in_its_place_for_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docs/compat.md says, for libraries that import tiktoken."""
+    lines = (Path(__file__).parent.parent / "docs/compat.md").read_text(encoding="utf-8").split("```python\n")[2].split("```")[0]
+    for name in ("tiktoken", "tiktoken.core", "tiktoken.model", "tiktoken.registry"):
+        monkeypatch.setitem(sys.modules, name, sys.modules[name])  # these come back
+    exec(lines, {})
+    found: dict[str, Any] = {}
+    exec("import tiktoken\nfrom tiktoken.core import Encoding\nfrom tiktoken.model import MODEL_TO_ENCODING\nimport tiktoken.registry", found)
+    assert found["tiktoken"] is ours and found["Encoding"] is ours.Encoding and found["MODEL_TO_ENCODING"] is ours.model.MODEL_TO_ENCODING
+    assert "cl100k_base" in found["tiktoken"].registry.list_encoding_names()
