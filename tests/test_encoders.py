@@ -622,9 +622,6 @@ def test_batches(tokenizer: Tokenizer) -> None:
                     encoder.encode_batch([*texts[:5], bad, *texts[5:], bad_too], None, refused, 2)
             with pytest.raises(ValueError, match=r"^the text has the special token '\[x\]', at byte 4\."):
                 encoder.encode("中 [x]", None, refused, 2)
-    for encoder in (tokenizer._encoder, slow):
-        for row in (np.array(["the", "é"]), np.array(["the", "é".encode()], object)):  # each has a buffer, but is no text
-            assert encoder.encode_batch(row, None, None, 1) == [encoder.encode(text, None, None, 1) for text in ("the", "é")]
     for one in ("text", b"text", bytearray(b"text")):
         for encoder in (tokenizer._encoder, slow):
             with pytest.raises(TypeError, match=r"^expected a list of texts, got one "):

@@ -125,6 +125,31 @@ def test_what_was_closed_is_told_as_that(tier: str) -> None:
                 call(closed)
 
 
+def test_arrays_of_str_are_many_texts(tier: str) -> None:
+    """As datasets and pandas give them: of objects, or of dtype U. One of bytes or numbers is none, whatever it has."""
+    tokenizer, texts = bitlex.train(["aa", "é"], 257), ["aa", "", "é中"]
+    lexer = tokenizer.lexer
+    methods: list[Any] = [
+        tokenizer.encode_batch, tokenizer.count_batch, lambda batch: tokenizer.encode_batch_flat(batch)[0].tolist(), lexer.split_batch,
+        lexer.count_batch, lambda batch: [ends.tolist() for ends in lexer.spans_batch(batch)], lambda batch: bitlex.train(batch, 257).encode("aa"),
+    ]  # fmt: skip
+    for method in methods:
+        for kind in (object, "U"):
+            assert method(numpy.array(texts, kind)) == method(texts)
+        with pytest.raises(TypeError, match=r"(texts\[1\]: )?expected .*, got NoneType$"):
+            method(numpy.array(["a", None], object))
+    for method in methods[:-1]:
+        for wrong in (numpy.array([b"a"]), numpy.array([1]), memoryview(b"ab")):
+            with pytest.raises(TypeError, match=r"^expected a list of texts, got one "):
+                method(wrong)
+
+
+def test_training_from_bytes_of_which_nothing_says_how_many(tier: str) -> None:
+    whole, parts = pickle.PickleBuffer(b"aab"), [pickle.PickleBuffer(bytearray(b"aab"))]
+    for source in (whole, parts):
+        assert bitlex.train(source, 257).encode("aa") == [256]
+
+
 def test_what_errors_may_be(tier: str) -> None:
     tokenizer = bitlex.train("aa", 257)
     calls: list[Any] = [

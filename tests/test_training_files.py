@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import tiktoken
 import tiktoken.load
@@ -132,7 +131,6 @@ def test_sources(tmp_path: Path) -> None:
     assert bitlex.train([tmp_path / "a*.txt"], 600).description.digest == digest
     assert bitlex.train(iter([PROSE]), 600).description.digest == digest
     each = bitlex.train(lines, 600).description.digest
-    assert bitlex.train(np.array(lines), 600).description.digest == bitlex.train(np.array(lines, object), 600).description.digest == each
     assert bitlex.train(tmp_path / "b.jsonl.gz", 600, field="page.text").description.digest == each
     assert bitlex.train([tmp_path / "b.jsonl.gz"], 600, field="page.text", threads=3).description.digest == each
     with pytest.raises(ValueError, match="line 1"):

@@ -49,7 +49,7 @@ class Batch(NamedTuple):
 def batches(source: Any, *, input: str | None = None, field: str = "text", start: Place | None = None) -> Iterator[Batch]:
     """The texts of a source; of files, those from a place on."""
     if is_one(source):
-        yield Batch([source])
+        yield Batch([readable(source)])
         return
     files = paths_of(source)
     if files is not None:
@@ -68,8 +68,8 @@ def batches(source: Any, *, input: str | None = None, field: str = "text", start
             continue
         if not is_one(one):
             raise TypeError(f"expected texts or paths, got {type(one).__name__}")
-        texts.append(one)
-        size += len(readable(one))
+        texts.append(readable(one))
+        size += len(texts[-1])
         if size >= BATCH or len(texts) >= MOST:
             yield Batch(texts)
             texts, size = [], 0
