@@ -20,7 +20,6 @@ def few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("tiktoken")
     page = tmp_path / "page.md"
     page.write_text(f"before\n{drop_ins.MARKERS[0]}\nold\n{drop_ins.MARKERS[1]}\nbehind\n", encoding="utf-8")
     assert command.main(["drop-ins", "--rounds", "1", "--page", str(page)]) == 0
@@ -30,7 +29,6 @@ def test_it_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_of_tokenizers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("tokenizers")
     (vocabulary,) = vocabularies(None, [], tmp_path, {})
     assert command.main(["drop-ins", "--rounds", "1", "--vocabulary", str(vocabulary.convert().path)]) == 0
     printed = capsys.readouterr().out

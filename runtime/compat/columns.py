@@ -6,8 +6,7 @@
 All lists have one entry for each token. `_ranges` says which tokens are of which text; without it, all are of the first. What was cut
 off is in `_overflowing`. Most people read nothing but the ids, and most others only what is as soon made of them; so the rest may be made
 later, and is made once: `make(True)` may give no more than EARLY. Invariant: whatever is asked for, and in whatever order, is what `make`
-gives. Rejected: numpy arrays (people
-index lists of int, and tuples).
+gives. Rejected: numpy arrays (people index lists of int, and tuples).
 """
 
 from __future__ import annotations

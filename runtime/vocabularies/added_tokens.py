@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from copy import copy
 
 from ..added import WHITE_SPACE
-from ..normalization import nfc
 from ..vocabulary import MOST_IDS, AddedToken
 from .byte_alphabet import bytes_or_text
 from .json_fields import Fields, shown
@@ -62,11 +61,12 @@ class AddedTokens:
             raise entry.wrong("id", f"{given}, but tokenizers gives {shown(content)} the id {number}")
         if number >= MOST_IDS:
             raise entry.wrong("id", f"{number}; there may be {MOST_IDS:,} ids")
-        text = nfc(content) if self.normalizer and flags["normalized"] else content
-        other = self.looked_for.setdefault((flags["normalized"], text), content)
+        token = AddedToken(number, content, **flags)
+        text = token.looked_for(self.normalizer is not None)
+        other = self.looked_for.setdefault((token.normalized, text), content)
         if other != content:
             raise entry.wrong("content", f"{shown(content)} is {shown(other)} when normalized")
-        token = self.found[content] = AddedToken(number, content, **flags)
+        self.found[content] = token
         self.decoded[number] = bytes_or_text(text)
         if token.rstrip:
             self.swallows.setdefault(token.normalized, token)
