@@ -34,22 +34,28 @@ class DecodeStream:
 
     def step(self, tokenizer: Tokenizer, id: int | Sequence[int]) -> str | None:
         """What an id adds to the text, or several; None if that is not known yet."""
-        if not hasattr(tokenizer, "decode"):
+        if not hasattr(tokenizer, "_joins_bytes"):
             raise TypeError(f"expected a Tokenizer, got {type(tokenizer).__name__}")
-        following = step_of(id)
-        if self._ids and not self._text:
-            before = tokenizer.decode(self._ids, self._skip)
-            if not before.endswith(UNKNOWN):
-                self._text, self._known = before, len(self._ids)
-        self._ids = self._ids + following
-        text = tokenizer.decode(self._ids, self._skip)
-        if len(text.encode()) <= len(self._text.encode()) or text.endswith(UNKNOWN):
+        decode = tokenizer.decode
+        following = [id] if type(id) is int and not id >> 32 else step_of(id)
+        ids, before = self._ids, self._text
+        if ids and not before:
+            text = decode(ids, self._skip)
+            if not text.endswith(UNKNOWN):
+                before, self._text, self._known = text, text, len(ids)
+        self._ids = ids = ids + following
+        text = decode(ids, self._skip)
+        if text.endswith(UNKNOWN):
             return None
-        if not text.startswith(self._text):
-            raise ValueError(f"id {self._ids[-1]} makes {text!r} of what came out as {self._text!r}")
-        added = text[len(self._text) :]
-        self._ids, self._known = self._ids[self._known :], len(self._ids) - self._known
-        self._text = tokenizer.decode(self._ids, self._skip)
+        if not text.startswith(before):
+            if len(text.encode()) <= len(before.encode()):
+                return None
+            raise ValueError(f"id {ids[-1]} makes {text!r} of what came out as {before!r}")
+        if len(text) == len(before):
+            return None
+        self._ids, self._known = ids[self._known :], len(ids) - self._known
+        added = text[len(before) :]
+        self._text = added if tokenizer._joins_bytes else decode(self._ids, self._skip)
         return added
 
 

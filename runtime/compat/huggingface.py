@@ -159,16 +159,22 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """The text of ids. Those that are none are left out, as in the original."""
-        ids = listed(ids)
-        left_out = self._tokens.left_out if flag(skip_special_tokens) else frozenset()
-        wanted = [number for number in ids if number not in left_out] if left_out else ids
-        if self._fields.get("decoder") is None:
+        wanted = listed(ids)
+        if flag(skip_special_tokens) and not (left_out := self._tokens.left_out).isdisjoint(wanted):
+            wanted = [number for number in wanted if number not in left_out]
+        if not self._joins_bytes:
             texts = map(self.id_to_token, wanted)
             return " ".join(text for text in texts if text is not None)
         try:
-            return self._tokenizer.decode(wanted)
+            return self._steps.core.tokenizer.decode(wanted)
         except KeyError:
             return self._tokenizer.decode([number for number in wanted if self.id_to_token(number) is not None])
+
+    @property
+    def _joins_bytes(self) -> bool:
+        """Whether a text is made of the bytes of its tokens, so that what follows a whole character is a text by itself; without a
+        decoder, it is made of their names, with spaces between."""
+        return self._fields.get("decoder") is not None
 
     def decode_batch(self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """The texts of many lists of ids."""
