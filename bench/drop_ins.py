@@ -83,6 +83,8 @@ OF_TOKENIZERS: Calls = {
     "encode, cut into parts of 32": lambda t, m: overflowing(t, m.text[:20_000]),
     "decode, each line": lambda t, m: [t.decode(ids) for ids in m.ids],
     "decode_batch": lambda t, m: t.decode_batch(m.ids),
+    "DecodeStream.step, each id": lambda t, m: stepped(t, m.ids),
+    "char_to_token, each character": lambda t, m: [located(t.encode(line), len(line)) for line in m.lines[:100]],
     "token_to_id": lambda t, m: [t.token_to_id(token) for token in m.tokens],
     "id_to_token": lambda t, m: [t.id_to_token(number) for ids in m.ids for number in ids],
     "get_vocab": lambda t, m: t.get_vocab(),
@@ -111,6 +113,17 @@ def overflowing(tokenizer: Any, text: str) -> list[Any]:
         return [(one.ids, one.offsets) for one in (found, *found.overflowing)]
     finally:
         tokenizer.no_truncation()
+
+
+def stepped(tokenizer: Any, batch: list[list[int]]) -> list[str | None]:
+    theirs = import_module("tokenizers")
+    kind = theirs.decoders.DecodeStream if isinstance(tokenizer, theirs.Tokenizer) else import_module("bitlex.compat.huggingface").DecodeStream
+    stream = kind()
+    return [stream.step(tokenizer, number) for ids in batch for number in ids]
+
+
+def located(encoding: Any, length: int) -> list[int | None]:
+    return [encoding.char_to_token(at) for at in range(length)]
 
 
 def grown(tokenizer: Any) -> int:

@@ -36,6 +36,8 @@ def text(value: Any) -> str:
 
 def natural(number: Any, bits: int = 64) -> int:
     """The number, if it can be one of so many bits without a sign."""
+    if type(number) is int and not number >> bits:  # of what is negative, some bits are left
+        return number
     found = int(index(number))  # of a bool, index is the bool
     if not 0 <= found < 1 << bits:
         raise OverflowError(f"{found} is not between 0 and 2**{bits}")

@@ -97,24 +97,27 @@ class Encoding(Columns):
     # --- which is where ---
 
     def _range(self, sequence: int) -> tuple[int, int]:
-        return self._ranges.get(natural(sequence), (0, len(self)))
+        return self._ranges.get(natural(sequence), (0, len(self._ids)))
 
     def token_to_sequence(self, token_index: int) -> int | None:
         """Of which text a token is."""
-        if natural(token_index) > len(self):
+        if natural(token_index) > len(self._ids):
             return None
         if not self._ranges:
             return 0
-        return next((sequence for sequence, (start, end) in self._ranges.items() if start <= token_index < end), None)
+        for sequence, (start, end) in self._ranges.items():
+            if start <= token_index < end:
+                return sequence
+        return None
 
     def token_to_chars(self, token_index: int) -> tuple[int, int] | None:
         """The offsets of a token of a text."""
-        found = self.token_to_sequence(token_index) is not None and token_index < len(self)
+        found = self.token_to_sequence(token_index) is not None and token_index < len(self._ids)
         return self._offsets[token_index] if found else None
 
     def token_to_word(self, token_index: int) -> int | None:
         """The piece of which a token is."""
-        found = self.token_to_sequence(token_index) is not None and token_index < len(self)
+        found = self.token_to_sequence(token_index) is not None and token_index < len(self._ids)
         return self._words[token_index] if found else None
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
