@@ -80,7 +80,7 @@ class Steps:
             self.fill(made)
             return made
         if self.are_plain:
-            return [Encoding.later(ids, partial(self.known, texts, around, None)) for ids, texts in self.with_ids(batch, around)]
+            return [Encoding.later(ids, partial(self.plain, ids, texts, around)) for ids, texts in self.with_ids(batch, around)]
         made = [self.finish([Encoding.bare(ids, kind) for kind, ids in enumerate(each)], around) for each in self.ids_of(batch)]
         length = self.fill(made)
         for one, texts in zip(made, batch, strict=True):
@@ -90,7 +90,7 @@ class Steps:
     def encode_ids(self, batch: Sequence[Texts], around: bool) -> list[Encoding]:
         """The same with little but the ids."""
         if self.are_plain:
-            return [Encoding.later(ids, partial(self.bare, texts, around)) for ids, texts in self.with_ids(batch, around)]
+            return [Encoding.later(ids, partial(self.bare, ids, texts, around)) for ids, texts in self.with_ids(batch, around)]
         made = [self.finish([Encoding.bare(ids, 0) for ids in each], around) for each in self.ids_of(batch)]
         self.fill(made)
         return made
@@ -130,9 +130,25 @@ class Steps:
         for texts in batch:
             yield [next(found) if isinstance(text, str) else [*chain.from_iterable(islice(found, len(text)))] for text in texts]
 
-    def bare(self, texts: Texts, around: bool, early: bool) -> Encoding:
-        """One text or two with little but the ids."""
-        return self.finish([Encoding.bare(ids, 0) for ids in next(self.ids_of([texts]))], around)
+    def bare(self, ids: list[int], texts: Texts, around: bool, early: bool) -> Encoding:
+        """One text or two with little but the ids, which are known with what stands around them."""
+        if len(texts) > 1 or not isinstance(texts[0], str):
+            return self.finish([Encoding.bare(each, 0) for each in next(self.ids_of([texts]))], around)
+        return self.sized(ids, around)
+
+    def plain(self, ids: list[int], texts: Texts, around: bool, early: bool) -> Encoding:
+        """All that is known of one text or two, of which the ids are known with what stands around them."""
+        if not early or len(texts) > 1:
+            return self.known(texts, around, None, early)
+        made = self.sized(ids, around)
+        made.make_later(partial(self.known, texts, around, None))
+        return made
+
+    def sized(self, ids: list[int], around: bool) -> Encoding:
+        """One text of which the ids are known with what stands around them: the rest hangs on nothing but how many there are."""
+        made = self.finish([Encoding.bare([0] * (len(ids) - (self.added(1) if around else 0)), 0)], around)
+        made._ids = ids
+        return made
 
     def known(self, texts: Texts, around: bool, length: int | None, early: bool) -> Encoding:
         """All that is known of one text or two. `length`: what it is filled up to, or None; `early`: only what is as soon known as the ids,
