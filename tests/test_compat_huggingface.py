@@ -1001,7 +1001,7 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(VocabularyError, match=r"^tokenizer\.json: the pre_tokenizer of \w+: this group is not closed"):
         ours.Tokenizer.from_str(json.dumps(made(pre_tokenizer={"type": "Sequence", "pretokenizers": [cut, BYTE_LEVEL]})))
     with pytest.raises(TypeError, match=r"expected a tokenizers\.Tokenizer"):
-        ours.Tokenizer(tokenizers.models.BPE())
+        ours.Tokenizer(tokenizers.models.BPE({"a": 0}, []))
 
 
 def test_from_pretrained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import json
 from operator import itemgetter
 from typing import Any
 
-__all__ = ["Component", "as_json", "completed", "completed_model", "component"]
+__all__ = ["EMPTY", "Component", "as_json", "completed", "completed_model", "component"]
 
 EMPTY: dict[str, Any] = {
     "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None, "pre_tokenizer": None,

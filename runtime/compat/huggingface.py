@@ -7,7 +7,7 @@
 
 What it is made of does not change when tokens are added or settings changed; it is replaced, so that an Encoding that makes its
 offsets later makes those of the tokenizer that encoded it. Invariant: ids, offsets and all else are those of tokenizers; files that
-`bitlex.vocabularies` does not support are refused by its VocabularyError. Not here: training, other models, and pre-tokenized texts in
+`bitlex.vocabularies` does not support are refused by its VocabularyError. Not here: other models, and pre-tokenized texts in
 numpy arrays of dtype "U", of which tokenizers reads the memory as if it were UTF-8. Rejected: a subclass of tokenizers.Tokenizer, which
 cannot be subclassed.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,16 +29,19 @@ from ..vocabularies.json_fields import Fields, parse_json
 from .added_token import AddedToken, token_of
 from .arguments import flag, listed, natural, naturals, sequential, text, typed
 from .completion import Core, Steps
-from .components import Component, as_json, completed, completed_model, component
+from .components import EMPTY, Component, as_json, completed, completed_model, component
 from .decode_stream import DecodeStream
 from .encoding import Encoding
 from .inputs import batch_of, texts_of
 from .processors import processors_of
 from .settings import Padding, Truncation
 from .tokens import Tokens
+from .training import Trainer, in_files, in_iterator, learned
 
 if TYPE_CHECKING:
     from asyncio import Future
+
+    from ..vocabulary import Description
 
     Result = TypeVar("Result")
 
@@ -52,9 +55,12 @@ class Tokenizer:
 
     def __init__(self, source: Any) -> None:
         source = getattr(source, "backend_tokenizer", source)
+        if hasattr(source, "get_trainer") and not (model := as_json(source) or {}).get("vocab"):
+            self._read(json.dumps({**EMPTY, "model": model}).encode(), "Tokenizer", False)
+            return
         if not hasattr(source, "to_str"):
             raise TypeError(
-                f"expected a tokenizers.Tokenizer, got {type(source).__name__}; a model alone does not say how to cut texts"
+                f"expected a tokenizers.Tokenizer, got {type(source).__name__}; a model that has tokens does not say how to cut texts"
             )
         self._read(source.to_str().encode(), f"{type(source).__name__} in memory", getattr(source, "encode_special_tokens", False))
 
@@ -91,18 +97,20 @@ class Tokenizer:
         model = found.value.get("model")
         truncation = Truncation.from_json(found.at("truncation")) if found.value.get("truncation") is not None else None
         padding = Padding.from_json(found.at("padding")) if found.value.get("padding") is not None else None
-        elsewhere: dict[str, Any] = {"truncation": None, "padding": None}
-        if found.value.get("decoder") is None:
-            elsewhere["decoder"] = BYTE_LEVEL  # `decode` knows; nothing else asks for it
         # Fields are set when all is known to be good: a part that is not supported leaves everything as it was.
-        tokenizer = Bitlex._of_file(where, read_huggingface(Fields({**found.value, **elsewhere}, where), data))
+        tokenizer = Bitlex._of_file(where, described(found, data)) if is_trained(found.value) else None
         processors = processors_of(found.value.get("post_processor"))
         self._data, self._where = data, where
         self._model: Any = None
         self._fields = {key: value for key, value in found.value.items() if key not in ("model", "added_tokens")}
-        self._tokens = Tokens.of(model["vocab"] if model is not None else {}, tokenizer, where)
         self._read_tokenizer = tokenizer
-        self._steps = Steps(Core(lambda: tokenizer, self._tokens.names), processors, truncation, padding)
+        if tokenizer is None:
+            self._tokens = Tokens({}, {}, frozenset(), where=where)
+            core = Core(partial(self._tokens.tokenizer, None), self._tokens.names)
+        else:
+            self._tokens = Tokens.of(model["vocab"] if model is not None else {}, tokenizer, where)
+            core = Core(lambda: tokenizer, self._tokens.names)
+        self._steps = Steps(core, processors, truncation, padding)
         self.encode_special_tokens = encode_special_tokens
 
     @property
@@ -241,6 +249,32 @@ class Tokenizer:
     def encode_special_tokens(self, value: bool) -> None:
         self._steps = replace(self._steps, passed_over=self._tokens.special if flag(value) else None)
 
+    # --- training ---
+
+    def train(self, files: Sequence[str | os.PathLike[str]], trainer: Any = None) -> None:
+        """Learn the tokens of the model from the lines of files. `trainer`: a tokenizers.trainers.BpeTrainer."""
+        if isinstance(files, (str, os.PathLike)):
+            raise TypeError(f"expected a list of paths, got {type(files).__name__}")
+        self._train(in_files(files), Trainer.of(trainer))
+
+    def train_from_iterator(self, iterator: Iterable[str | Iterable[str]], trainer: Any = None, length: int | None = None) -> None:
+        """The same from texts, or lists of texts. `length`: how many these are; nothing hangs on it."""
+        self._train(in_iterator(iterator), Trainer.of(trainer))
+
+    def _train(self, texts: Iterable[str], trainer: Trainer) -> None:
+        """What was there stays until all is learned."""
+        there = {number: token.content for number, token in self._tokens.added.items()}
+        if not there.items() <= dict(enumerate(trainer.contents)).items():
+            raise ValueError(f"{self._where}: added tokens would not keep their ids; train first and add them then, or give them to the trainer")
+        model = {**self._model_field(), "vocab": trainer.first_tokens(), "merges": []}
+        first = Tokens(model["vocab"], {}, frozenset(), where=self._where)
+        data = self._as_json(self._fields, model, tokens=first.plus(trainer.special, True)[0]).encode()
+        fields = parse_json(data, self._where)
+        described(fields, data)  # what would be refused in the end is refused now
+        model |= learned(fields, trainer, texts)
+        tokens = Tokens(model["vocab"], {}, frozenset(), where=self._where).plus(trainer.special, True)[0]
+        self._read(self._as_json(self._fields, model, tokens=tokens).encode(), self._where, self.encode_special_tokens)
+
     # --- settings ---
 
     @property
@@ -294,13 +328,13 @@ class Tokenizer:
         found: dict[str, Any] = json.loads(self._data)["model"]
         return found
 
-    def _as_json(self, fields: dict[str, Any], model: dict[str, Any], pretty: bool = False) -> str:
+    def _as_json(self, fields: dict[str, Any], model: dict[str, Any], pretty: bool = False, tokens: Tokens | None = None) -> str:
         truncation, padding = self._steps.truncation, self._steps.padding
         found = {
             "version": "1.0",
             "truncation": None if truncation is None else truncation.as_json(),
             "padding": None if padding is None else padding.as_json(),
-            "added_tokens": self._tokens.entries(),
+            "added_tokens": (self._tokens if tokens is None else tokens).entries(),
             **{key: fields.get(key) for key in ("normalizer", "pre_tokenizer", "post_processor", "decoder")},
             "model": model,
         }
@@ -332,6 +366,18 @@ class Tokenizer:
         self._read(self._as_json({**self._fields, name: as_json(value)}, self._model_field()).encode(), self._where, encodes)
         self._tokens = self._tokens.also_special(special)
         self.encode_special_tokens = encodes
+
+
+def described(found: Fields, data: bytes) -> Description:
+    """What bitlex makes of a file, of which it is not told what it refuses and others do: cutting, filling up, and that there is no decoder."""
+    decoder = BYTE_LEVEL if found.value.get("decoder") is None else found.value["decoder"]  # `decode` knows; nothing else asks for it
+    return read_huggingface(Fields({**found.value, "truncation": None, "padding": None, "decoder": decoder}, found.where), data)
+
+
+def is_trained(found: Mapping[str, Any]) -> bool:
+    """Whether a file has any token; if it has none, nothing else is asked of it before it is trained."""
+    model = found.get("model")
+    return not isinstance(model, dict) or model.get("type") != "BPE" or model.get("vocab") != {} or bool(found.get("added_tokens"))
 
 
 def in_thread(function: Callable[..., Result], *arguments: Any) -> Future[Result]:

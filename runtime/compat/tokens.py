@@ -156,8 +156,10 @@ class Tokens:
         """With these left out, too, where ids are decoded."""
         return self.with_added(self.added, self.special | contents)
 
-    def tokenizer(self, source: Tokenizer) -> Tokenizer:
-        """The tokenizer with these tokens, of one with others."""
+    def tokenizer(self, source: Tokenizer | None) -> Tokenizer:
+        """The tokenizer with these tokens, of one with others. ValueError where there is none, as the model has no tokens."""
+        if source is None:
+            raise ValueError(f"{self.where}: the model has no tokens before it is trained, by train() or train_from_iterator()")
         return source.with_added_tokens(self.checked.in_order(), self.model.as_spelled | self.checked.decoded)
 
 
