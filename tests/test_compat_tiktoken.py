@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import inspect
+import json
 import os
 import pickle
 import sys
@@ -29,6 +30,7 @@ from bitlex.compat import rank_files
 from bitlex.compat import tiktoken as ours
 from bitlex.compat.openai import FILES, MODELS, PREFIXES, URL
 from bitlex.vocabularies import read
+from bitlex.vocabularies.byte_alphabet import ALPHABET
 
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 LONGER = [
@@ -667,10 +669,92 @@ def test_the_cache_of_tiktoken(vocabularies: Path, nowhere: Path, monkeypatch: p
 def test_in_its_place_for_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     """As docs/compat.md says, for libraries that import tiktoken."""
     lines = (Path(__file__).parent.parent / "docs/compat.md").read_text(encoding="utf-8").split("```python\n")[2].split("```")[0]
-    for name in ("tiktoken", "tiktoken.core", "tiktoken.model", "tiktoken.registry"):
+    for name in ("tiktoken", "tiktoken.core", "tiktoken.load", "tiktoken.model", "tiktoken.registry"):
         monkeypatch.setitem(sys.modules, name, sys.modules[name])  # these come back
     exec(lines, {})
     found: dict[str, Any] = {}
     exec("import tiktoken\nfrom tiktoken.core import Encoding\nfrom tiktoken.model import MODEL_TO_ENCODING\nimport tiktoken.registry", found)
+    exec("from tiktoken.load import load_tiktoken_bpe", found)
+    assert found["load_tiktoken_bpe"] is ours.load.load_tiktoken_bpe
     assert found["tiktoken"] is ours and found["Encoding"] is ours.Encoding and found["MODEL_TO_ENCODING"] is ours.model.MODEL_TO_ENCODING
     assert "cl100k_base" in found["tiktoken"].registry.list_encoding_names()
+
+
+def loaded(module: Any, method: str, *arguments: Any) -> Any:
+    """What a function of a module `load` gives, or raises."""
+    return outcome(module.load, method, *arguments)
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
+
+
+CONTENTS = [
+    b"IQ== 0\nIg== 1\n", b"IQ== 0\r\n\r\nIg==  7", b"", b"IQ== 0\n IQ== 2 \n", b"IQ==\n", b"IQ== a\n", b"I 0\n", b"IQ== 0 1\n", b" \n", b"= 5\n",
+    b"IQ== 1_0\n",
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("own_cache")
+@pytest.mark.parametrize("content", CONTENTS)
+def test_loading_ranks(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "some.tiktoken"
+    path.write_bytes(content)
+    digest = hashlib.sha256(content).hexdigest()
+    for arguments in ((str(path),), (str(path), digest), (str(path), "0" * 64)):
+        assert loaded(ours, "load_tiktoken_bpe", *arguments) == loaded(tiktoken, "load_tiktoken_bpe", *arguments)
+        assert loaded(ours, "read_file_cached", *arguments) == loaded(tiktoken, "read_file_cached", *arguments)
+    assert ours.load.read_file(str(path)) == content and ours.load.check_hash(content, digest) and not ours.load.check_hash(content, "")
+    if content == b"IQ== a\n":
+        with pytest.raises(ValueError, match=r"some\.tiktoken: line 1 is b'IQ== a', not a token in base64 and its rank"):
+            ours.load.load_tiktoken_bpe(str(path))
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_dumping_ranks(tmp_path: Path) -> None:
+    path = str(tmp_path / "some.tiktoken")
+    ours.load.dump_tiktoken_bpe(RANKS, path)
+    assert ours.load.load_tiktoken_bpe(path) == tiktoken.load.load_tiktoken_bpe(path) == RANKS
+    ours.load.dump_tiktoken_bpe({b"b": 1, b"a": 0}, path)
+    assert ours.load.load_tiktoken_bpe(path) == {b"a": 0, b"b": 1}  # the file as it is now
+    with pytest.raises(ValueError, match="only files are written"):
+        ours.load.dump_tiktoken_bpe(RANKS, "az://there/some.tiktoken")
+
+
+@pytest.mark.usefixtures("own_cache")
+@pytest.mark.parametrize("change", [{}, {"he": 300}, {"\u4e2d": 300}, {"!": 255}, {"<|endoftext|>": 300, "<|startoftext|>": 301}])
+@pytest.mark.parametrize("clobbers", [False, True])
+def test_the_files_of_gpt2(change: dict[str, int], clobbers: bool, tmp_path: Path) -> None:
+    merges, tokens = tmp_path / "vocab.bpe", tmp_path / "encoder.json"
+    merges.write_text("#version: 0.2\nh e\n\u0120 \u00c3\n", encoding="utf-8")
+    alphabet = sorted(ALPHABET)
+    made = {token: number for number, token in enumerate([*alphabet, "he", "\u0120\u00c3"])} | change
+    tokens.write_text(json.dumps(made), encoding="utf-8")
+    arguments = (str(merges), str(tokens), None, None, clobbers)
+    found = loaded(ours, "data_gym_to_mergeable_bpe_ranks", *arguments)
+    assert found == loaded(tiktoken, "data_gym_to_mergeable_bpe_ranks", *arguments)
+
+
+def test_what_addresses_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is kept where tiktoken keeps it, and found there."""
+    address, data = "https://somewhere.invalid/some.tiktoken", b"IQ== 0\n"
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr("urllib.request.urlopen", lambda address, timeout: Answer(data))
+    with pytest.raises(ValueError, match="the SHA-256 is"):
+        ours.load.load_tiktoken_bpe(address, "0" * 64)
+    assert ours.load.load_tiktoken_bpe(address) == {b"!": 0}
+    monkeypatch.setattr("urllib.request.urlopen", offline)
+    monkeypatch.setattr(tiktoken.load, "read_file", offline)
+    for module in (ours, tiktoken):
+        assert module.load.load_tiktoken_bpe(address, hashlib.sha256(data).hexdigest()) == {b"!": 0}
+    with pytest.raises(ConnectionError, match=r"cannot be had .* Offline, set TIKTOKEN_CACHE_DIR"):
+        ours.load.load_tiktoken_bpe(address, "0" * 64)
+    monkeypatch.setitem(sys.modules, "blobfile", None)
+    with pytest.raises(ImportError, match="pip install blobfile"):
+        ours.load.read_file("az://somewhere/some.tiktoken")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr("urllib.request.urlopen", lambda address, timeout: Answer(data))
+    with pytest.raises(OSError):
+        ours.load.load_tiktoken_bpe(address)

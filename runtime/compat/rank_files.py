@@ -46,7 +46,7 @@ def on_disk(name: str) -> tuple[bytes, str] | None:
         path = Path(directory, f"{FILES[name]}.tiktoken")
         if path.exists():
             return read_published(name, path), str(path)
-    found = cached(name)
+    found = cached(URL.format(FILES[name]))
     if found is not None:
         with suppress(OSError):  # it is not there, or another user's
             data = found.read_bytes()
@@ -65,9 +65,9 @@ def read_published(name: str, path: str | os.PathLike[str]) -> bytes:
 def fetched(name: str) -> tuple[bytes, str]:
     """The content of the file of an encoding, downloaded and put in the cache, and its address."""
     address = URL.format(FILES[name])
-    data = download(address)
+    data = download(address, "put the file in a directory and name that in BITLEX_VOCABULARY, or ")
     check(data, name, address)
-    path = cached(name)
+    path = cached(address)
     if path is not None:
         with suppress(OSError):  # there is no need of a cache
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,16 +82,20 @@ def check(data: bytes, name: str, where: str) -> None:
         raise VocabularyError(f"{where}: not the published file of {name}, whose SHA-256 is {digest_of(name)}, but {digest}")
 
 
-def cached(name: str) -> Path | None:
-    """Where tiktoken keeps the file of an encoding; None if an empty variable says that it keeps none."""
-    default = str(Path(tempfile.gettempdir(), "data-gym-cache"))
-    directory = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", default))
-    key = hashlib.sha1(URL.format(FILES[name]).encode(), usedforsecurity=False).hexdigest()
-    return Path(directory, key) if directory else None
+def cached(address: str) -> Path | None:
+    """Where tiktoken keeps what is at an address; None if an empty variable says that it keeps nothing."""
+    chosen = chosen_cache()
+    directory = str(Path(tempfile.gettempdir(), "data-gym-cache")) if chosen is None else chosen
+    return Path(directory, hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()) if directory else None
 
 
-def download(address: str) -> bytes:
-    """What is at an address; ConnectionError, which is an OSError, if it cannot be had."""
+def chosen_cache() -> str | None:
+    """The directory that a variable names; None if none does."""
+    return os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+
+
+def download(address: str, offline: str = "") -> bytes:
+    """What is at an address; ConnectionError, which is an OSError, if it cannot be had. `offline`: what else helps where there is no net."""
     from http.client import HTTPException
     from urllib.request import urlopen
 
@@ -101,6 +105,5 @@ def download(address: str) -> bytes:
             return data
     except (OSError, HTTPException) as error:  # an answer that ends too soon is one of the latter
         raise ConnectionError(
-            f"{address} cannot be had ({error}). Offline, put the file in a directory and name that in BITLEX_VOCABULARY, or set "
-            "TIKTOKEN_CACHE_DIR to a directory where tiktoken has put it"
+            f"{address} cannot be had ({error}). Offline, {offline}set TIKTOKEN_CACHE_DIR to a directory where tiktoken has put it"
         ) from error

@@ -4,11 +4,12 @@
     encoding = tiktoken.encoding_for_model("gpt-4o")            # or get_encoding("cl100k_base")
     encoding.encode("hello world"); encoding.decode([24912, 2375])
 
-The modules are those of tiktoken that people import from: `core`, `model` and `registry`. Invariant: every public function is there, and an
+The modules are those of tiktoken that people import from: `core`, `load`, `model` and `registry`. Invariant: every public function is there, and an
 encoding is loaded once. Rejected: guessing the encoding of a model whose name is not known.
 """
 
 from . import core as core
+from . import load as load
 from . import model as model
 from . import registry as registry
 from .core import Encoding
