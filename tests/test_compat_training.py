@@ -62,6 +62,7 @@ def same(one: Any, other: Any) -> None:
     [
         {"initial_alphabet": ALPHABET}, {"initial_alphabet": ALPHABET, "min_frequency": 2, "max_token_length": 4},
         {"initial_alphabet": ALPHABET, "vocab_size": 270, "special_tokens": ["<a>", AddedToken("<b>", lstrip=True), "<a>"]},
+        {"special_tokens": ["<b>", "<a>"], "vocab_size": 60},
         {"initial_alphabet": ["\u0120", "\u00fe"], "special_tokens": [AddedToken("\u00e9!", normalized=True), "<a>"]},
     ],
 )  # fmt: skip
@@ -88,6 +89,12 @@ def test_drawn_texts() -> None:
 
 def test_without_a_trainer() -> None:
     one, other = both(lambda made: made.train_from_iterator(TEXTS))
+    assert one.to_str() == other.to_str()
+
+
+@pytest.mark.parametrize("special", [[], ["<a>"], ["<a>", AddedToken("<b>", rstrip=True)]])
+def test_without_texts(special: list[Any]) -> None:
+    one, other = both(lambda made: made.train_from_iterator([], trainer(special_tokens=special)))
     assert one.to_str() == other.to_str()
 
 

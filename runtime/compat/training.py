@@ -75,7 +75,7 @@ class Trainer:
 
     def first_tokens(self) -> dict[str, int]:
         """The tokens that are there whatever is learned."""
-        return {token: number for number, token in enumerate((*self.contents, *sorted(self.alphabet)))}
+        return first_ids((*self.contents, *sorted(self.alphabet)))
 
 
 def learned(fields: Fields, trainer: Trainer, texts: Iterable[str]) -> dict[str, Any]:
@@ -107,7 +107,11 @@ def learned(fields: Fields, trainer: Trainer, texts: Iterable[str]) -> dict[str,
     finally:
         display.clear()
     found = json.loads(huggingface(session.description()))["model"]
-    return {"vocab": found["vocab"], "merges": found["merges"]}
+    return {"vocab": first_ids(trainer.contents) | found["vocab"], "merges": found["merges"]}  # which may leave special tokens to others
+
+
+def first_ids(tokens: Iterable[str]) -> dict[str, int]:
+    return {token: number for number, token in enumerate(tokens)}
 
 
 def prepared(texts: Iterable[str], normalized: bool, prefix: bool) -> Iterator[str]:
