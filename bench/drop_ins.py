@@ -89,6 +89,7 @@ OF_TOKENIZERS: Calls = {
     "id_to_token": lambda t, m: [t.id_to_token(number) for ids in m.ids for number in ids],
     "get_vocab": lambda t, m: t.get_vocab(),
     "add_tokens, 50 one by one": lambda t, m: grown(t),
+    "train_from_iterator, each line, 8,000 tokens": lambda t, m: trained(t, m.lines),
 }
 
 
@@ -150,6 +151,15 @@ def material(text: str, theirs: Any) -> Material:
     ids = [list(getattr(one, "ids", one)) for one in encoded]
     name = theirs.id_to_token if hasattr(theirs, "id_to_token") else theirs.decode_single_token_bytes
     return Material("\n".join(lines), lines, [line.split() for line in lines], ids, [name(number) for one in ids for number in one])
+
+
+def trained(tokenizer: Any, lines: list[str]) -> str:
+    theirs = import_module("tokenizers")
+    made = type(tokenizer)(theirs.models.BPE())
+    made.pre_tokenizer = theirs.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.train_from_iterator(lines, theirs.trainers.BpeTrainer(vocab_size=8000, show_progress=False))
+    found: str = made.to_str()
+    return found
 
 
 def plain(found: Any) -> Any:

@@ -88,7 +88,7 @@ def learned(fields: Fields, trainer: Trainer, texts: Iterable[str]) -> dict[str,
     from ..training.progress import Display
     from ..training.rules import RULES
     from ..training.session import Session, Settings
-    from ..vocabularies.writing import huggingface
+    from ..vocabularies.writing import huggingface_fields
 
     split, prefix = byte_level(fields)
     normalized = normalizes(fields, "normalizer")
@@ -106,7 +106,7 @@ def learned(fields: Fields, trainer: Trainer, texts: Iterable[str]) -> dict[str,
         merge(session, None, display)
     finally:
         display.clear()
-    found = json.loads(huggingface(session.description()))["model"]
+    found = huggingface_fields(session.description())["model"]
     return {"vocab": first_ids(trainer.contents) | found["vocab"], "merges": found["merges"]}  # which may leave special tokens to others
 
 

@@ -28,7 +28,7 @@ from .minbpe import CHECKED, REGEX_UNICODE, VERSION, checksum_line, has_group, r
 from .processing import PLAIN
 from .ranks import check_ranks, merges_by_rank
 
-__all__ = ["FORMATS", "contents", "format_of", "huggingface", "minbpe", "names", "ranks", "write"]
+__all__ = ["FORMATS", "contents", "format_of", "huggingface", "huggingface_fields", "minbpe", "names", "ranks", "write"]
 
 FORMATS = ("tiktoken", "huggingface", "minbpe")
 BY_SUFFIX = {".tiktoken": "tiktoken", ".json": "huggingface", ".model": "minbpe"}
@@ -115,6 +115,11 @@ def pattern_for_minbpe(description: Description, any_text: bool) -> str:
 
 def huggingface(description: Description) -> bytes:
     """A tokenizer.json for Hugging Face tokenizers."""
+    return json.dumps(huggingface_fields(description), ensure_ascii=False, indent=2).encode()
+
+
+def huggingface_fields(description: Description) -> dict[str, Any]:
+    """What is in it."""
     vocabulary = description.vocabulary
     if description.prefix_space:
         raise VocabularyError(f"{description.name}: a space that is put before texts is not written")
@@ -127,7 +132,7 @@ def huggingface(description: Description) -> bytes:
         for token in description.added
     ]  # fmt: skip
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-    made = {
+    return {
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": added,
         "normalizer": None if description.normalizer is None else {"type": description.normalizer},
         "pre_tokenizer": split_for_huggingface(description, level), "post_processor": template(description), "decoder": level | {"use_regex": True},
@@ -137,7 +142,6 @@ def huggingface(description: Description) -> bytes:
             "merges": [[texts[left], texts[right]] for left, right in zip(flat[::3], flat[1::3], strict=True)],
         },
     }  # fmt: skip
-    return json.dumps(made, ensure_ascii=False, indent=2).encode()
 
 
 def model_tokens(description: Description, texts: Sequence[str]) -> dict[str, int]:
