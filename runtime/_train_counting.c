@@ -181,17 +181,17 @@ static size_t cut_text(bitlex_cursor *cursor, const Utf8 *u, const Window *windo
     return count + 1;
 }
 
-/* Count the pieces that lie across cuts. */
+/* Count the pieces that lie across cuts: what train_count_piece says of the first that fails. */
 static int count_between(train_counts *table, const Stretch *s, size_t count)
 {
     uint64_t last = 0;
-    for (size_t i = 0; i < count; i++, s++) {
+    int failed = 0;
+    for (size_t i = 0; i < count && failed == 0; i++, s++) {
         if (!s->begins_inside || s->counted > last) last = s->counted;
-        if (s->begins_inside && s->last > 0 && s->first > last &&
-            train_count_piece(table, s->text + last, s->first - last, s->place + last, 1) < 0) return -1;
+        if (s->begins_inside && s->last > 0 && s->first > last) failed = train_count_piece(table, s->text + last, s->first - last, s->place + last, 1);
         if (s->last > 0) last = s->last;
     }
-    return 0;
+    return failed;
 }
 
 /* The parts of all texts. */

@@ -29,7 +29,7 @@ void train_counts_free(train_counts *c);
 int train_count(train_counts *c, const uint8_t *text, uint64_t readable, uint64_t place, const uint32_t *starts, const uint32_t *ends,
                 size_t count);
 
-/* Count one piece of any length so many times. */
+/* Count one piece so many times: -1 if memory is short, 1 if it is as long as no length of 32 bits says. */
 int train_count_piece(train_counts *c, const uint8_t *piece, uint64_t length, uint64_t place, uint64_t times);
 
 /* To be called before the text of train_count goes away: -1 if memory is short. */

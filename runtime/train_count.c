@@ -229,6 +229,7 @@ int train_count_piece(train_counts *c, const uint8_t *piece, uint64_t length, ui
 {
     entry e = {(uintptr_t)piece, long_key(length), times, place};
     if (length == 0) return 0;
+    if (length >= UINT32_MAX) return 1; /* train_counts_write has 32 bits for it */
     if (length <= BPE_KEY) {
         const key k = key_at_end(piece, (size_t)length);
         e.low = key_low(k);

@@ -189,7 +189,7 @@ static int advance(run *one)
     if (left == 0) return 0;
     if (left < sizeof head) return -3;
     memcpy(head, one->at, sizeof head);
-    if (head[3] > left - sizeof head || head[3] == 0) return -3;
+    if (head[3] > left - sizeof head || head[3] == 0 || head[3] >= UINT32_MAX) return -3;
     one->at += sizeof head;
     one->top = (train_counted){head[0], head[1], head[2], head[3], one->at};
     one->at += head[3];

@@ -279,9 +279,22 @@ static void compare(uint64_t seed)
     bpe_close(&v);
 }
 
+/* A piece that is longer than its length can say is refused, before it is read: pieces of a text that is cut may be. */
+static void refuse_what_is_too_long(void)
+{
+    const uint64_t key[2] = {1, 2};
+    const uint8_t piece[] = "piece";
+    train_counts *c = train_counts_new(key);
+    expect(c != NULL, "memory");
+    expect(train_count_piece(c, piece, UINT32_MAX, 0, 1) == 1, "a piece of 4 GiB less a byte");
+    expect(train_count_piece(c, piece, (UINT64_C(1) << 32) + sizeof piece - 1, 0, 1) == 1, "a piece of more than 4 GiB");
+    train_counts_free(c);
+}
+
 int main(int count, char **arguments)
 {
     const unsigned long rounds = count > 1 ? strtoul(arguments[1], NULL, 10) : 100;
+    refuse_what_is_too_long();
     for (unsigned long seed = 1; seed <= rounds; seed++) {
         state = seed * 7919;
         compare(seed);
