@@ -84,6 +84,19 @@ int bitlex_py_next_pieces(Pieces *p, bitlex_cursor *cursor, int drops, uint64_t 
     } else if (length < UINT32_MAX) {
         uint32_t pairs[2 * WIDE];
         split_pairs(p, pairs, bitlex_next_pairs32(cursor, pairs, WIDE));
+    } else if (!drops) { /* ends, since of pairs the last of a part ends where the part does */
+        if (p->wide_at == p->wide_count) {
+            p->wide_count = bitlex_next(cursor, p->wide, WIDE);
+            p->wide_at = 0;
+        }
+        p->base += p->last;
+        p->ends = p->starts + 1;
+        p->starts[0] = 0;
+        for (p->count = 0; p->wide_at < p->wide_count && p->wide[p->wide_at] - p->base < UINT32_MAX; p->wide_at++, p->count++) {
+            p->starts[p->count + 1] = (uint32_t)(p->wide[p->wide_at] - p->base);
+        }
+        p->last = p->starts[p->count];
+        if (p->count == 0 && p->wide_count > 0) return -1;
     } else {
         if (p->wide_at == p->wide_count) {
             p->wide_count = bitlex_next_pairs(cursor, p->wide, WIDE);

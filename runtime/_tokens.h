@@ -223,11 +223,12 @@ void bitlex_py_destination_put(const Destination *d, const uint32_t *ids, size_t
 #define PIECES_READ 4096 /* at a time */
 #define WIDE 512    /* of pairs, or of a text of more than 4 GiB */
 
-/* Pieces of a text, as they are handed to bpe_encode and train_count: by 32-bit places behind `base`. Zeros but for the arrays, at first. */
+/* Pieces of a text, as they are handed to bpe_encode and train_count: by 32-bit places behind `base`. Zeros but for the arrays, at first; of a
+ * part of a text of more than 4 GiB, `base` is where it starts. */
 typedef struct {
     uint64_t base;
-    size_t count, wide_count, wide_at; /* of the pairs that were found and not handed out yet */
-    uint32_t last;                     /* where the last piece ended */
+    size_t count, wide_count, wide_at; /* of what was found and not handed out yet */
+    uint32_t last;                     /* where the last piece ended, unless the machine drops */
     const uint32_t *ends;              /* starts + 1 where pieces lie one behind the other, or others */
     uint32_t starts[PIECES_READ + 1], others[WIDE];
     uint64_t wide[2 * WIDE];

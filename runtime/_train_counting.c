@@ -80,6 +80,7 @@ static Outcome count_pieces(Worker *w, train_counts *table, Stretch *s)
     int first = s->begins_inside, failed = 0;
     if (outcome == GOES_ON) {
         memset(p, 0, offsetof(Pieces, starts));
+        if (s->begins_inside && s->length >= UINT32_MAX) p->base = s->from.block * BITLEX_BLOCK;
         bitlex_restart(w->cursor, s->text, s->length, BITLEX_UTF8, size > 0 ? scratch : scratch_behind(w->cursor));
         if (s->begins_inside || s->ends_inside) {
             bitlex_begin_part(w->cursor, s->begins_inside ? &s->from : NULL, s->ends_inside ? &s->to : NULL);

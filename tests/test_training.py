@@ -7,6 +7,7 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Iterator
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,23 @@ def random_texts(seed: int, count: int) -> Iterator[str]:
     for _ in range(count):
         letters = chance.choice(["a", "ab", "ab ", "abc ", "aé ", "the ino", "ab\u4e2d "])
         yield "".join(chance.choices(letters, k=chance.choice([0, 1, 2, 5, 30, 200, 700])))
+
+
+@pytest.mark.parametrize("at", [(1 << 32) + 12345, (1 << 32) - 2_000_000], ids=["behind 4 GiB", "across 4 GiB"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_window_of_a_text_of_more_than_4_gib(at: int, threads: int, tmp_path: Path) -> None:
+    """A piece that lies across a cut is counted once. Of the file, which has a hole, little is there, and little is read."""
+    lexer = bitlex.lexer("gpt2")
+    text = b"".join(b"the %d, inner\n" % (number % 997) for number in range(300_000))
+    with open(tmp_path / "long", "wb") as file:
+        file.seek(at)
+        file.write(b"\n" + text)
+    counter = native.Counter(lexer._machine, bytes(range(16)))
+    with open(tmp_path / "long", "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as mapped:
+        reached, size = at + 1, 2_000_000
+        while reached < len(mapped):
+            reached = counter.add_part(mapped, threads, 0, True, reached, size)
+    assert counter.finish() == counted(lexer, [text], "native")
 
 
 @pytest.mark.parametrize("kind", ["native", "pure"])
