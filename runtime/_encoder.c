@@ -152,7 +152,7 @@ static int encode_here(Encoder *self, Call *call)
         task->ids.room = SHORT + BPE_PADDING;
         task->ids.lent = 1;
     }
-    if (w == NULL || bitlex_py_reserve(&task->ids, (size_t)likely + BPE_PADDING) < 0) {
+    if (w == NULL || bitlex_py_reserve_likely(&task->ids, (size_t)likely) < 0) {
         outcome = NO_ROOM;
     } else if (task->length <= RELEASE) {
         outcome = bitlex_py_encode(w, task);

@@ -12,6 +12,16 @@ int bitlex_py_grow(Ids *ids, size_t more)
     if (more > SIZE_MAX / 8 - ids->used) return -1;
     room = ids->used + more;
     if (room < ids->room + ids->room / 2) room = ids->room + ids->room / 2;
+    if (ids->placed) { /* before ids->room says so: who finds that there is no memory may ask for less */
+        uint64_t *places = PyMem_RawRealloc(ids->places, room * 2 * sizeof *places);
+        if (places == NULL) return -1;
+        ids->places = places;
+    }
+    if (ids->numbered) {
+        uint64_t *pieces = PyMem_RawRealloc(ids->pieces, room * sizeof *pieces);
+        if (pieces == NULL) return -1;
+        ids->pieces = pieces;
+    }
     if (ids->lent) {
         grown = bitlex_py_take(FOR_IDS, room * sizeof *grown);
         if (grown != NULL) memcpy(grown, ids->data, ids->used * sizeof *grown);
@@ -22,16 +32,6 @@ int bitlex_py_grow(Ids *ids, size_t more)
     ids->lent = 0;
     ids->data = grown;
     ids->room = room;
-    if (ids->placed) {
-        uint64_t *places = PyMem_RawRealloc(ids->places, room * 2 * sizeof *places);
-        if (places == NULL) return -1;
-        ids->places = places;
-    }
-    if (ids->numbered) {
-        uint64_t *pieces = PyMem_RawRealloc(ids->pieces, room * sizeof *pieces);
-        if (pieces == NULL) return -1;
-        ids->pieces = pieces;
-    }
     return 0;
 }
 

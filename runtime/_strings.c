@@ -133,7 +133,7 @@ static Encoded encode_all(Reader *r)
         if (before == 0) {
             const double bytes = (double)r->filled / (double)r->at;
             const double each = r->width > 1 && bytes < LIKELY_BYTES ? LIKELY_BYTES : bytes;
-            if (bitlex_py_reserve(&task->ids, task->counting ? BPE_PADDING : (size_t)(each * (double)length / 2) + BPE_PADDING) < 0) return NO_ROOM;
+            if (bitlex_py_reserve_likely(&task->ids, task->counting ? 0 : (size_t)(each * (double)length / 2)) < 0) return NO_ROOM;
         }
         outcome = encode_part(r, r->at == length);
         if (outcome == ENCODED && !task->may_go_on(task->context)) outcome = STOPPED;

@@ -200,6 +200,10 @@ Offsets *bitlex_py_all_offsets(Reading *r, PyTypeObject *type, Form form, uint64
     Py_ssize_t n = -1;
     if (offsets != NULL || PyErr_Occurred()) return offsets;
     offsets = bitlex_py_offsets_new(type, room * size);
+    if (offsets == NULL && room > SLICE) { /* they may be few */
+        PyErr_Clear();
+        offsets = bitlex_py_offsets_new(type, (room = SLICE) * size);
+    }
     while (offsets != NULL && (n = bitlex_py_fetch(r, form, (char *)offsets->bytes + used * size, (size_t)(room - used))) > 0) {
         used += (uint64_t)n;
         if (used < room) continue;

@@ -175,6 +175,12 @@ int bitlex_py_utf8_make_together(Utf8 *u, const bitlex_machine *machine, Py_ssiz
 /* Make room for so many more: 0, or -1 if there is no memory. Touches no object. */
 int bitlex_py_grow(Ids *ids, size_t more);
 static inline int bitlex_py_reserve(Ids *ids, size_t more) { return more <= ids->room - ids->used ? 0 : bitlex_py_grow(ids, more); }
+
+/* Make room for the first of a text, and for as many as there may be, if there is memory for that: they may turn out to be few. */
+static inline int bitlex_py_reserve_likely(Ids *ids, size_t likely)
+{
+    return bitlex_py_reserve(ids, likely + BPE_PADDING) == 0 ? 0 : bitlex_py_reserve(ids, BPE_PADDING);
+}
 void bitlex_py_free_ids(Ids *ids);
 
 PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count);

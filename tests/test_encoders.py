@@ -972,3 +972,28 @@ def test_without_the_extension() -> None:
     environment = {**os.environ, "BITLEX_TIER": "pure"}
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment, cwd=Path(__file__).parent.parent)
     assert done.stdout == "[257, 32, 256, 260] the [257] Pure\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="how much memory is mapped, and so how much more may be, is told by Linux' /proc")
+def test_memory_for_what_comes_out_is_enough(tmp_path: Path) -> None:
+    """What is likely to come out of a long text may be several times what does: where there is no memory for that, less is taken."""
+    line = "a" * 64 + "\n"
+    bitlex.train(line, 262, pattern=r"[^\n]+|\n").save(tmp_path / "saved")
+    program = f"""
+import resource
+import bitlex
+tokenizer, lexer = bitlex.Tokenizer.from_file({str(tmp_path / "saved")!r}), bitlex.compile(r"[^\\n]+|\\n")
+latin, wide = 1_000_000 * {line!r}, 1_000_000 * {line.replace("a", "中", 1)!r}
+
+def within(megabytes, call, text):
+    call(text[:100])
+    mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + (megabytes << 20), resource.RLIM_INFINITY))
+    return call(text)
+
+assert len(within(300, tokenizer.encode_with_offsets, latin)[0]) == 2_000_000
+assert len(within(60, tokenizer.encode_to_numpy, latin)) == 2_000_000
+assert len(within(120, tokenizer.encode_to_numpy, wide)) == 1_000_000 * len(tokenizer.encode(wide[:65]))
+assert len(within(100, lexer.spans, latin)) == 2_000_000
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -58,11 +58,13 @@ def test_a_window_of_a_text_of_more_than_4_gib(at: int, threads: int, tmp_path: 
     """A piece that lies across a cut is counted once. Of the file, which has a hole, little is there, and little is read."""
     lexer = bitlex.lexer("gpt2")
     text = b"".join(b"the %d, inner\n" % (number % 997) for number in range(300_000))
-    with open(tmp_path / "long", "wb") as file:
+    counter = native.Counter(lexer._machine, bytes(range(16)))
+    with open(tmp_path / "long", "w+b") as file:
         file.seek(at)
         file.write(b"\n" + text)
-    counter = native.Counter(lexer._machine, bytes(range(16)))
-    with open(tmp_path / "long", "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as mapped:
+        file.flush()
+        mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
+    with mapped:
         reached, size = at + 1, 2_000_000
         while reached < len(mapped):
             reached = counter.add_part(mapped, threads, 0, True, reached, size)
