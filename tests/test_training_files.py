@@ -360,6 +360,9 @@ def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
     assert again.description.vocabulary == expected.vocabulary and again.description.digest == expected.digest
     smaller = bitlex.train("not read again", 300, special_tokens=["<|end|>"], checkpoint=path, resume=True)  # than what was merged
     assert smaller.description.digest == trained(size=300).description.digest
+    (tmp_path / "in.txt").write_text("not read again", encoding="utf-8")  # nothing is known of texts, which files may take the place of
+    from_a_file = bitlex.train(tmp_path / "in.txt", 300, special_tokens=["<|end|>"], checkpoint=path, resume=True)
+    assert from_a_file.description.digest == smaller.description.digest
     with pytest.raises(ValueError, match="was made with rule 'minbpe', not 'rustbpe'"):
         trained("rustbpe", checkpoint=path, resume=True)
     data = bytearray(path.read_bytes())
