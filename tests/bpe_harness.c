@@ -19,6 +19,7 @@
 #define LONGEST_TOKEN 70
 #define PIECE_MOST 900   /* bytes of a piece that is also done by definition */
 #define PIECES_MOST 400
+#define STRAY 'z'        /* a byte that no unit has: where it is no token, it is once in a text at most, and all else has ids */
 
 static uint64_t seed = 1;
 
@@ -199,7 +200,7 @@ static void make_merges(vocabulary *v, int listed, int ordered)
 static vocabulary *random_vocabulary(void)
 {
     vocabulary *v = exactly(sizeof *v);
-    const uint32_t kind = below(sizeof ALPHABETS / sizeof *ALPHABETS), missing = below(6) == 0;
+    const uint32_t kind = below(sizeof ALPHABETS / sizeof *ALPHABETS), missing = below(6) == 0, stray = below(3) == 0;
     const int trained = below(2) != 0, ordered = below(2) != 0;
     uint32_t b;
     memset(v, 0, sizeof *v);
@@ -207,7 +208,7 @@ static vocabulary *random_vocabulary(void)
     v->unit_count = ALPHABETS[kind].count;
     for (b = 0; b < 256; b++) {
         const uint8_t byte = (uint8_t)b;
-        if (missing && byte == (uint8_t)v->units[0][0] && v->unit_count > 1) continue;
+        if ((missing && byte == (uint8_t)v->units[0][0] && v->unit_count > 1) || (stray && byte == STRAY)) continue;
         add(v, &byte, 1);
         if (below(40) == 0 && !missing) v->count++; /* an id that is no token */
     }
@@ -315,6 +316,7 @@ static cut_text random_text(const vocabulary *v)
     }
     t.text = realloc(t.text, t.length ? t.length : 1); /* to the byte */
     t.ids = exactly(sizeof *t.ids * t.length);
+    if (t.length > 0 && v->byte_tokens[STRAY] == BPE_NONE && below(3) == 0) t.text[below((uint32_t)t.length)] = STRAY;
     for (size_t i = 0; i < t.count && t.id_count != BPE_NO_TOKEN; i++) {
         const size_t made = define(v, t.text + t.starts[i], t.ends[i] - t.starts[i], v->whole, ids);
         if (made != BPE_NO_TOKEN) memcpy(t.ids + t.id_count, ids, made * sizeof *ids);
@@ -397,6 +399,14 @@ static size_t define_token(const bpe_vocabulary *b, const bpe_other *others, uin
     return id >= b->token_count || b->starts[id] == b->starts[id + 1] ? SIZE_MAX : b->starts[id + 1] - b->starts[id];
 }
 
+/* An id among others that is no token; the one behind all of them, if there is none. */
+static uint32_t first_hole(const bpe_vocabulary *b)
+{
+    uint32_t id = 0;
+    while (id < b->token_count && b->starts[id] != b->starts[id + 1]) id++;
+    return id;
+}
+
 /* Ids of a text with others between; among them may be one that is none. All at once, and as much at a time as there is room for. */
 static void check_decoding(const bpe_vocabulary *b, const cut_text *t, int vectors, long round)
 {
@@ -416,7 +426,7 @@ static void check_decoding(const bpe_vocabulary *b, const cut_text *t, int vecto
     if (bpe_decoder_begin(&d, b, others, given) != 0) exit(2);
     d.vectors = vectors;
     for (i = 0; i < count; i++) ids[i] = given == 0 || below(20) ? t->ids[i] : others[below((uint32_t)given)].id;
-    if (count > 0 && below(4) == 0) ids[below((uint32_t)count)] = below(2) ? UINT32_MAX - below(3) : b->token_count + below(2000);
+    if (count > 0 && below(4) == 0) ids[below((uint32_t)count)] = below(2) ? first_hole(b) : below(2) ? UINT32_MAX - below(3) : b->token_count + below(2000);
     for (good = 0; good < count && (at = define_token(b, others, ids[good], skip, &bytes)) != SIZE_MAX; good++) size += at;
     expected = exactly(size);
     for (size = i = 0; i < good; i++) {
