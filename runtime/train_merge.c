@@ -41,6 +41,7 @@
 #define CHUNK ((size_t)1 << 18) /* places at a time */
 #define SKETCH_FROM ((size_t)1 << 24) /* cells from which on pairs are counted roughly first, so that fewer need be counted exactly */
 #define SKETCH_BITS 22
+#define CENSUS 4096            /* places of the table of pairs and their counts, at first: a power of two */
 #endif
 
 typedef struct {
@@ -521,7 +522,7 @@ static int take_census(train_merger *t, census *c)
 
 static int begin_round(train_merger *t)
 {
-    census c = {NULL, 64 - SKETCH_BITS, NULL, 4095, 0};
+    census c = {NULL, 64 - SKETCH_BITS, NULL, CENSUS - 1, 0};
     const int rough = t->cell_count > SKETCH_FROM;
     int failed = -1;
     free_places(t);
