@@ -200,20 +200,31 @@ typedef struct {
 
 static uint64_t room_of(const Stream *self) { return self->into.obj == NULL ? 0 : (uint64_t)self->into.shape[0]; }
 
-/* Room for so many more: -1 with an exception set. */
+/* Room for so many more: -1 with an exception set, and what is there stays. */
 static int reserve(Settled *o, PyTypeObject *type, uint64_t more)
 {
+    const uint64_t room = o->stored + o->stored / 2 + more;
     if (o->room - o->stored >= more) return 0;
-    o->room = o->stored + o->stored / 2 + more;
     if (o->found == NULL) {
-        o->found = bitlex_py_offsets_new(type, o->room * o->each * 8);
-        if (o->found != NULL) memcpy(o->found->bytes, o->at, o->stored * o->each * 8);
-    } else if (bitlex_py_offsets_resize(&o->found, o->room * o->each * 8) < 0) {
-        Py_CLEAR(o->found);
+        Offsets *made = bitlex_py_offsets_new(type, room * o->each * 8);
+        if (made == NULL) return -1;
+        memcpy(made->bytes, o->at, o->stored * o->each * 8);
+        o->found = made;
+    } else if (bitlex_py_offsets_resize(&o->found, room * o->each * 8) < 0) {
+        return -1;
     }
-    if (o->found == NULL) return -1;
+    o->room = room;
     o->at = o->found->bytes;
     return 0;
+}
+
+/* Room for what some units settle, and for what all that are left may, if there is memory for it: they may settle little. */
+static int reserve_likely(Settled *o, PyTypeObject *type, uint64_t left, uint64_t open)
+{
+    if (left < AT_ONCE) return reserve(o, type, left + open);
+    if (reserve(o, type, left / 3 + AT_ONCE + open) == 0) return 0;
+    PyErr_Clear();
+    return reserve(o, type, AT_ONCE + open);
 }
 
 static void settled_begin(Settled *o, const Stream *self)
@@ -300,7 +311,7 @@ static int feed(Stream *self, const Text *t, bitlex_cursor *cursor, PyTypeObject
     while (done < t->length) {
         const uint64_t left = t->length - done;
         PyThreadState *released;
-        if (reserve(o, type, (left < AT_ONCE ? left : left / 3 + AT_ONCE) + self->stream.count + BITLEX_STREAM_ROOM) < 0) return -1;
+        if (reserve_likely(o, type, left, self->stream.count + BITLEX_STREAM_ROOM) < 0) return -1;
         released = large ? PyEval_SaveThread() : NULL;
         done += read_slice(self, t, cursor, done, o);
         if (released != NULL) PyEval_RestoreThread(released);

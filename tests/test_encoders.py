@@ -995,5 +995,6 @@ assert len(within(300, tokenizer.encode_with_offsets, latin)[0]) == 2_000_000
 assert len(within(60, tokenizer.encode_to_numpy, latin)) == 2_000_000
 assert len(within(120, tokenizer.encode_to_numpy, wide)) == 1_000_000 * len(tokenizer.encode(wide[:65]))
 assert len(within(100, lexer.spans, latin)) == 2_000_000
+assert len(within(100, lambda text: lexer.stream(spans=True).feed(text), latin)) == 1_999_999
 """
     subprocess.run([sys.executable, "-c", program], check=True)
