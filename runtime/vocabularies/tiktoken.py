@@ -126,7 +126,7 @@ def special_tokens(special: Mapping[str, int], where: str) -> tuple[AddedToken, 
         if not content or not isinstance(content, str):
             raise VocabularyError(f"{where}: special token {content!r} is no text")
         if type(number) is not int or not 0 <= number < MOST_IDS:
-            raise VocabularyError(f"{where}: special token {content!r} has the id {number!r}")
+            raise VocabularyError(f"{where}: special token {content!r} has the id {number!r}, which is not an id below {MOST_IDS}")
         try:
             content.encode()
         except UnicodeEncodeError:
