@@ -98,12 +98,16 @@ def compile_pattern(
 
 def refuse_others(plan: Plan, machine: Bimachine, cells: Partition, view: Partition, limits: Limits) -> None:
     """PatternError for a pattern that its engine may read in another way, if that splits otherwise."""
-    if plan.other is None:
-        return
-    other = split(plan.other, build(plan.other.tree, view, plan.pattern, limits), cells, view.count, limits)
-    if other != machine:
+
+    def differs(other: Plan) -> bool:
+        return split(other, build(other.tree, view, plan.pattern, limits), cells, view.count, limits) != machine
+
+    if plan.other is not None and differs(plan.other):
         raise PatternError("these alternatives begin alike, and this engine may take that out of them, which changes what matches",
                            plan.pattern, plan.other_span, "write what they begin with once, before a group of the rest: a?(?:b|c)")  # fmt: skip
+    if plan.stopped is not None and differs(plan.stopped):
+        raise PatternError("this engine may end a loop early whose body prefers nothing to something", plan.pattern, plan.stopped_span,
+                           "repeat something that cannot be empty, or put what may be last")  # fmt: skip
 
 
 def split(plan: Plan, nfa: Nfa, cells: Partition, symbols: int, limits: Limits) -> Bimachine:

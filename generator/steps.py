@@ -19,7 +19,7 @@ from .limits import Limits
 from .properties import load, special_class
 from .resolve import Resolver, resolve
 from .syntax import parse
-from .tree import Chars, Concat, Node
+from .tree import Chars, Concat, Node, unsettled
 
 __all__ = ["Plan", "plan", "plans"]
 
@@ -42,6 +42,8 @@ class Plan:
     bytewise: bool = False
     other: Plan | None = None  # what the engine may read instead, from `other_span` of the pattern on; see `lifted`
     other_span: tuple[int, int] = (0, 0)
+    stopped: Plan | None = None  # the same, its loops ending at an empty iteration; the loop is at `stopped_span`
+    stopped_span: tuple[int, int] = (0, 0)
 
 
 def plans(steps: Sequence[Step], dialect_name: str, unicode: str, limits: Limits | None = None) -> tuple[Plan, ...]:
@@ -63,8 +65,14 @@ def plan(step: Step, dialect_name: str, unicode: str, limits: Limits | None = No
 
     def expression(pattern: str, behavior: str, invert: bool = False, prefix: bool = False) -> Plan:
         tree = parse(pattern, rules, limits)
+        read = Resolver(properties, rules, pattern, False, limits or Limits()).read
+
         found = Plan(resolve(tree, properties, rules, pattern, limits), pattern, behavior, invert, rules.empty, prefix)
-        again = lifted(tree, Resolver(properties, rules, pattern, False, limits or Limits()).read) if rules.lifts else None
+        # What an iteration left out comes before or after the next one, by whether the regex crate was there before.
+        if (loop := unsettled(found.tree)) is not None:
+            stopped = resolve(tree, properties, replace(rules, passes_empty=False), pattern, limits)
+            found = replace(found, stopped=replace(found, tree=stopped), stopped_span=loop)
+        again = lifted(tree, read) if rules.lifts else None
         if again is None:
             return found
         return replace(found, other=replace(found, tree=resolve(again[0], properties, rules, pattern, limits)), other_span=again[1])

@@ -14,6 +14,7 @@ from .codeset import CodeSet
 
 __all__ = [
     "Alternate", "Anchor", "Atomic", "Chars", "Concat", "Leaf", "Look", "Node", "Repeat", "SearchStart", "backtracks", "empty_last", "nullable",
+    "unsettled",
 ]  # fmt: skip
 
 Span = tuple[int, int]
@@ -122,6 +123,31 @@ def empty_last(node: Node) -> bool:
             return mode != "lazy" and empty_last(item)
         case Atomic(item):
             return empty_last(item)
+    return True
+
+
+def unsettled(node: Node) -> Span | None:
+    """Where a resolved tree has a loop that passes over empty iterations and whose body does not settle."""
+    match node:
+        case Repeat(item, _, _, _, span, True) if not settles(item):
+            return span
+        case Concat(items) | Alternate(items):
+            return next((found for item in items if (found := unsettled(item)) is not None), None)
+        case Repeat(item) | Atomic(item) | Look(item):
+            return unsettled(item)
+    return None
+
+
+def settles(node: Node) -> bool:
+    """Whether in a resolved tree, wherever a character was taken, anything that can follow it is preferred to nothing."""
+    match node:
+        case Concat(items):
+            rests = (items[at:] for at in range(1, len(items)))
+            return all(settles(item) for item in items) and all(empty_last(Concat(rest, node.span)) for rest in rests)
+        case Alternate(branches):
+            return all(settles(branch) for branch in branches)
+        case Repeat(item, _, high, mode):
+            return settles(item) and (high == 1 or (mode != "lazy" and (high is None or empty_last(item))))
     return True
 
 

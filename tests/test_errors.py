@@ -68,6 +68,7 @@ CASES: dict[str, tuple[str, str, Limits | None]] = {
     "folded_class": ("(?i:[\u00dfx])", "oniguruma", None),
     "mixed_operators": ("[a-z&&b--c]", "fancy", None),
     "loop_over_nothing": ("(?:b||a)+(?!x)", "fancy", None),
+    "loop_stopped_early": ("x(?:b?a??)+", "fancy", None),
     "dash_before_class": ("[a-[bc]]", "oniguruma", None),
     "empty_behind_a_match": ('a|(?<=a)|"', "python", None),
     "class_of_another_dialect": ("[[:upper:]]", "oniguruma", None),

@@ -8,6 +8,7 @@ by default these are the first and last code point of every run of every cell, a
 from __future__ import annotations
 
 import dataclasses
+import random
 from collections.abc import Sequence
 
 import pytest
@@ -113,7 +114,7 @@ PATTERNS = (
     "(?<!a)b", r"\ba", r"a\b", r"a\B", "^a", "a$", "(?m)^a", "(?m:a$)", r"\Aa", r"a\z", r"a\Z", r"\Ga", r"(?!\G)[ab]", "a(?:|b)*1", "(?:a*)*b", "(?:a|b*)*1",
     "(?:(?=a).|b)+", "(?i:[a-b])+", "[a-c&&[^b]]", "[a[b1]]+", "[a-c--b]+", "[a~~b]+", "a{,}b", "a{,}+b", r"\<a", r"a\>", r"(\<a|1)+", r"\<?b",
     "b(?:1||a)+", "b(?:a*?|1)+", "(?:b(?:1||a)+)+", "b(?:1||a){2,}", "b(?:1||a)*\n|b", "b(?:1||a)*?\n|b", "b(?:|a)*", "b(?:|a)+", "^b(?:1||a)+", "b(?:(?:a||1)*|b)+",
-    "b(?:(?:1|)+|a)+\n?", "(?:a(?:(?:b||1)+?|\n)*)+1", "a(?:b?1?|(?:1|)\n)*", r"\h+", "(?s:.)+", ".+", r"[^\n]+\n?", "(?:a{1,2}){2}", "(?:a??)*?b", r"[a\n]+?\Z",
+    "b(?:(?:1|)+|a)+\n?", "(?:a(?:(?:b||1)+|\n)*)+1", "a(?:b?1?|(?:1|)\n)*", r"\h+", "(?s:.)+", ".+", r"[^\n]+\n?", "(?:a{1,2}){2}", "(?:a??)*?b", r"[a\n]+?\Z",
 )  # fmt: skip
 
 
@@ -215,6 +216,30 @@ def test_what_the_engine_refuses(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", REPEATED)
 def test_what_it_takes_that_looks_alike(pattern: str) -> None:
     cut(compile_pattern(pattern, behavior="removed", invert=True), [*tuples("ab1", 4), *random_texts("ab[]:^-&!", 100, seed=4)])
+
+
+def test_loops_over_what_may_be_empty() -> None:
+    """Those that are taken are read as the engine reads them, which comes by what one iteration left out before the next, or after it."""
+    source, texts = random.Random(1), ["c" + text for text in tuples("ab", 5)]
+
+    def body(depth: int) -> str:
+        if depth == 2 or source.random() < 0.5:
+            return source.choice(("a", "b", "a?", "b?", "a??", "b??", "a*", "b*?", "a+?", "b+", "[ab]?"))
+        branches = ("".join(body(depth + 1) for _ in range(source.randint(0, 2))) for _ in range(source.randint(1, 3)))
+        return "(?:" + "|".join(branches) + ")" + source.choice(("", "?", "??", "*", "+"))
+
+    taken = refused = 0
+    for _ in range(150):
+        pattern = f"c(?:{body(0)}{body(0)}){source.choice('+*')}"
+        try:
+            engine = fastest(compile_pattern(pattern, behavior="removed", invert=True))
+        except PatternError:
+            refused += 1
+            continue
+        reference = Tiktoken(pattern, texts)
+        assert [[text[a:b] for a, b in engine(text)] for text in texts] == [reference(text) for text in texts], pattern
+        taken += 1
+    assert taken > 50 and refused > 20, (taken, refused)
 
 
 def test_the_largest_count() -> None:
