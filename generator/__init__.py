@@ -108,6 +108,11 @@ def refuse_others(plan: Plan, machine: Bimachine, cells: Partition, view: Partit
     if plan.stopped is not None and differs(plan.stopped):
         raise PatternError("this engine may end a loop early whose body prefers nothing to something", plan.pattern, plan.stopped_span,
                            "repeat something that cannot be empty, or put what may be last")  # fmt: skip
+    if plan.optimized is not None and differs(plan.optimized):
+        raise PatternError("these loops are over the same thing, and this engine may join them, which changes what matches",
+                           plan.pattern, plan.optimized_span, "write one of them out: aa* for a+, (?:aa*)? for a*")  # fmt: skip
+    if plan.optimized is not None:
+        refuse_others(plan.optimized, machine, cells, view, limits)
 
 
 def split(plan: Plan, nfa: Nfa, cells: Partition, symbols: int, limits: Limits) -> Bimachine:

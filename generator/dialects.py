@@ -57,6 +57,7 @@ class Dialect:
     fold_starts: bool  # a match starts only where, by case, one of the sets that it may start with has a character (`by_case`)
     fold_strings: bool  # (?i:ss) matches U+00DF: several characters fold to one
     lifts: bool  # in places, alternatives that begin alike have their beginning taken out: refused where it matters (`lifted`)
+    optimizes: bool  # loops over the same thing, with what may be missing between them, are joined: refused where it matters (`optimized`)
     empty: str  # after an accepted empty match: "retry" at the same place, "advance" one character, or "refuse" to compile
     refuses: tuple[str, ...]  # what else is refused here alone, since the engine does so or reads it in a way of its own; see `PECULIAR`
 
@@ -74,7 +75,7 @@ DIALECTS = {
         h="hex", group_names=("(?P<", "(?<", "(?'"), flag_groups=False, stacks=False,
         unrepeated=("look", "start", "nothing"), multiline_flag="anchors", dotall_flag=True, unicode_flag=True, posix="ascii",
         word_joiners=True, word_latin1_numbers=False, fold_properties="closed", fold_escaped=False, fold_dots=False, fold_members=True,
-        fold_starts=False, fold_strings=False, lifts=True, empty="advance", refuses=(),
+        fold_starts=False, fold_strings=False, lifts=True, optimizes=True, empty="advance", refuses=(),
     ),
     "oniguruma": Dialect(
         name="oniguruma", possessive_counts=False, lazy_exact=False, counted_empty=False, passes_empty=False, class_sets=True,
@@ -83,7 +84,7 @@ DIALECTS = {
         property_values=False, missing=("hrkt", "katakanaorhiragana"), unknown="", h="hex", group_names=("(?<", "(?'"), flag_groups=True, stacks=True,
         unrepeated=("look", "anchor", "branches"), multiline_flag="dot", dotall_flag=False, unicode_flag=False, posix="unicode",
         word_joiners=False, word_latin1_numbers=True, fold_properties="same", fold_escaped=True, fold_dots=False, fold_members=False,
-        fold_starts=False, fold_strings=True, lifts=False, empty="retry",
+        fold_starts=False, fold_strings=True, lifts=False, optimizes=False, empty="retry",
         refuses=("nameless classes", "ranges from classes", "groups behind (?<!", "(?<! in (?<=", "large counts"),
     ),
     "python": Dialect(
@@ -93,7 +94,7 @@ DIALECTS = {
         property_values=True, missing=(), unknown="He", h="horizontal", group_names=("(?P<", "(?<"), flag_groups=False, stacks=False, unrepeated=(),
         multiline_flag="anchors", dotall_flag=True, unicode_flag=True, posix="compatible", word_joiners=True, word_latin1_numbers=False,
         fold_properties="cased", fold_escaped=True, fold_dots=True, fold_members=True, fold_starts=True, fold_strings=False,
-        lifts=False, empty="refuse", refuses=("small properties", "qualified classes", "approximate matches"),
+        lifts=False, optimizes=False, empty="refuse", refuses=("small properties", "qualified classes", "approximate matches"),
     ),
 }  # fmt: skip
 

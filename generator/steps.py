@@ -16,6 +16,7 @@ from .dialects import dialect
 from .families import Step, byte_level_regex
 from .lifted import lifted
 from .limits import Limits
+from .optimized import optimized
 from .properties import load, special_class
 from .resolve import Resolver, resolve
 from .syntax import parse
@@ -44,6 +45,8 @@ class Plan:
     other_span: tuple[int, int] = (0, 0)
     stopped: Plan | None = None  # the same, its loops ending at an empty iteration; the loop is at `stopped_span`
     stopped_span: tuple[int, int] = (0, 0)
+    optimized: Plan | None = None  # the same, from `optimized_span` on; see `optimized`
+    optimized_span: tuple[int, int] = (0, 0)
 
 
 def plans(steps: Sequence[Step], dialect_name: str, unicode: str, limits: Limits | None = None) -> tuple[Plan, ...]:
@@ -67,15 +70,19 @@ def plan(step: Step, dialect_name: str, unicode: str, limits: Limits | None = No
         tree = parse(pattern, rules, limits)
         read = Resolver(properties, rules, pattern, False, limits or Limits()).read
 
-        found = Plan(resolve(tree, properties, rules, pattern, limits), pattern, behavior, invert, rules.empty, prefix)
-        # What an iteration left out comes before or after the next one, by whether the regex crate was there before.
-        if (loop := unsettled(found.tree)) is not None:
-            stopped = resolve(tree, properties, replace(rules, passes_empty=False), pattern, limits)
-            found = replace(found, stopped=replace(found, tree=stopped), stopped_span=loop)
-        again = lifted(tree, read) if rules.lifts else None
-        if again is None:
-            return found
-        return replace(found, other=replace(found, tree=resolve(again[0], properties, rules, pattern, limits)), other_span=again[1])
+        def made(tree: Node) -> Plan:
+            found = Plan(resolve(tree, properties, rules, pattern, limits), pattern, behavior, invert, rules.empty, prefix)
+            # What an iteration left out comes before or after the next one, by whether the regex crate was there before.
+            if (loop := unsettled(found.tree)) is not None:
+                stopped = resolve(tree, properties, replace(rules, passes_empty=False), pattern, limits)
+                found = replace(found, stopped=replace(found, tree=stopped), stopped_span=loop)
+            again = lifted(tree, read) if rules.lifts else None
+            if again is None:
+                return found
+            return replace(found, other=replace(found, tree=resolve(again[0], properties, rules, pattern, limits)), other_span=again[1])
+
+        joined = optimized(tree, read) if rules.optimizes else None
+        return made(tree) if joined is None else replace(made(tree), optimized=made(joined[0]), optimized_span=joined[1])
 
     def one_of(points: CodeSet, shown: str, behavior: str) -> Plan:
         return Plan(Chars(points, (0, len(shown))), shown, behavior, False, rules.empty)

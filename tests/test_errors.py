@@ -69,6 +69,7 @@ CASES: dict[str, tuple[str, str, Limits | None]] = {
     "mixed_operators": ("[a-z&&b--c]", "fancy", None),
     "loop_over_nothing": ("(?:b||a)+(?!x)", "fancy", None),
     "loop_stopped_early": ("x(?:b?a??)+", "fancy", None),
+    "loops_joined": (r"\d|#\w+-*\w+", "fancy", None),
     "dash_before_class": ("[a-[bc]]", "oniguruma", None),
     "empty_behind_a_match": ('a|(?<=a)|"', "python", None),
     "class_of_another_dialect": ("[[:upper:]]", "oniguruma", None),

@@ -104,7 +104,7 @@ WITNESSES = {
     "word_edges": (r"\<a|a\>", "a <a>"), "class_leading": ("[]-k]", "]-k"), "class_ends": ("[+--]|[!-&&]", "+,-%"), "fold_starts": (r"(?i:t)a|\P{L}", "\u0345\u0345"),
     "hex_code_points": (r"\xE9", "\u00e9"), "long_escape": (r"\U00000041", "A"), "property_values": (r"\p{gc=Lu}", "aA"), "surrogates": (r"\uD83D|a", "a"), "unicode_flag": ("(?u:a)", "a"),
     "group_names": ("(?P<a>x)(?<b>y)", "xy"), "unrepeated": ("(?=a)*^*a", "aa"),
-    "lifts": ("[ab]?a|[ab]?b", "ab"),
+    "lifts": ("[ab]?a|[ab]?b", "ab"), "optimizes": ("a+b?a+", "a ab"),
 }  # fmt: skip
 OTHERS: dict[str, tuple[object, ...]] = {
     "caret": ("line",), "dollar": ("end", "line"), "capital_z": ("final", "finals"), "h": ("hex",), "multiline_flag": ("dot",), "fold_properties": ("same", "closed"),

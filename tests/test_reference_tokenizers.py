@@ -241,7 +241,7 @@ WITNESSES = {
     "fold_properties": (r"(?i:\p{Lu})", "aa"), "fold_escaped": (r"(?i:\é)a", "x\u00c9a"), "fold_dots": ("(?i:i)", "iI\u0130\u0131"), "fold_members": ("(?i:[a&&A])", "aA"), "empty": (r"\Ga|(?=a)", "xab"),
     "long_escape": (r"\U00000041", "A U00000041"), "surrogates": (r"\x{D83D}|a", "ab"), "unknown": (r"\ea|\H", "\x1baz"), "group_names": ("(?<b>y)(?'c'z)", "xyz"), "flag_groups": ("(?i:(?=a))*a", "xaa"),
     "stacks": ("a{2}{3}", "xaaaaaaa"), "unrepeated": ("(?:)*a", "aab"),
-    "lifts": ("[ab]?a|[ab]?b", "ab"),
+    "lifts": ("[ab]?a|[ab]?b", "ab"), "optimizes": ("a+b?a+", "a ab"),
 }  # fmt: skip
 OTHERS: dict[str, tuple[object, ...]] = {
     "caret": ("start",), "dollar": ("end", "final"), "capital_z": ("end", "finals"), "h": ("horizontal",), "multiline_flag": ("anchors",), "fold_properties": ("closed", "cased"),
