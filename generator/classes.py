@@ -54,9 +54,9 @@ OCTAL = re.compile(r"0[0-7]{0,2}|[1-7][0-7]{2}")
 POSIX = re.compile(r"\[:\^?([^\W\d_]+):\]")
 QUALIFIED = re.compile(r"\[:\^?[\w &.-]*(?:[:=][\w &./-]*)?:\]", re.ASCII)  # what the regex module looks up as a property
 REFUSED = {
-    "R": "a line break of one or two characters is not supported as an escape",
-    "X": "grapheme clusters are not supported",
-    "K": "resetting the start of a match is not supported",
+    "R": ("a line break of one or two characters is not supported as an escape", r"write (?>\r\n|[\n\x0B\f\r\u0085\u2028\u2029])"),
+    "X": ("grapheme clusters are not supported", r"write what is to stay together, such as \P{M}\p{M}*"),
+    "K": ("resetting the start of a match is not supported", "ask for the character that stands before: (?<=...)"),
 }
 
 
@@ -105,7 +105,8 @@ def escape(pattern: str, at: int, dialect: Dialect, in_class: bool) -> tuple[Exp
     if c == "U" and not dialect.long_escape:
         return literal(ord(c)), at + 2
     if c in "xu" and c not in dialect.braced and pattern[at + 2 : at + 3] == "{":
-        fail(f"this engine knows no \\{c}{{...}}", pattern, at, at + 3, "write \\x41 or \\u0041")
+        others = ["\\u0041", *(["\\x{41}"] if "x" in dialect.braced else []), *(["\\U00000041"] if dialect.long_escape else [])]
+        fail(f"this engine knows no \\{c}{{...}}", pattern, at, at + 3, f"write {' or '.join(others)}")
     if c in "xuU":
         return hexadecimal(pattern, at, c, dialect)
     if c == "b" and in_class:
@@ -117,7 +118,8 @@ def escape(pattern: str, at: int, dialect: Dialect, in_class: bool) -> tuple[Exp
     if c == "k" or c == "g":
         fail("a named reference is not a regular expression", pattern, at, at + 2, "a lexer has no memory of what a group matched; write it out")
     if c in REFUSED:
-        fail(REFUSED[c], pattern, at, at + 2)
+        reason, advice = REFUSED[c]
+        fail(reason, pattern, at, at + 2, advice)
     if c.isascii() and c.isalnum():
         fail(f"the escape \\{c} is not known", pattern, at, at + 2, f"write {c} for the character")
     return literal(ord(c)), at + 2

@@ -232,8 +232,9 @@ class Resolver:
         points = self.properties.property(name)
         if points is None:
             raise PatternError(
-                f"Unicode {self.properties.version} has no property {name!r}", self.pattern, span,
-                "general categories (L, Lu, ...), scripts (Han, Latin, ...), White_Space, Alphabetic and Any are known",
+                f"a property {name!r} is not known", self.pattern, span,
+                "general categories (L, Lu, ...), scripts (Han, Latin, ...), White_Space, Alphabetic and Any are; "
+                "write the characters of another as a class",
             )  # fmt: skip
         return points
 
