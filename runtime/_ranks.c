@@ -18,14 +18,21 @@ typedef struct {
 
 enum { NO_DIGIT = 64 };
 
-static uint8_t digit_of[256];
-
-static void set_digits(void)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    memset(digit_of, NO_DIGIT, sizeof digit_of);
-    for (uint8_t i = 0; i < 64; i++) digit_of[(uint8_t)digits[i]] = i;
-}
+/* By character. A constant: several interpreters may read at once. */
+#define N NO_DIGIT
+#define NONE N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N
+static const uint8_t digit_of[256] = {
+    NONE, NONE,
+    N, N, N, N, N, N, N, N, N, N, N, 62, N, N, N, 63,
+    52, 53, 54, 55, 56, 57, 58, 59, 60, 61, N, N, N, N, N, N,
+    N, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+    15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, N, N, N, N, N,
+    N, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40,
+    41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, N, N, N, N, N,
+    NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE,
+};
+#undef N
+#undef NONE
 
 /* The bytes of the base64 at *p, which is moved behind it: their number, 0 if there are none or it is malformed. May write four more. */
 static size_t decode_base64(const uint8_t **p, const uint8_t *end, uint8_t *out)
@@ -124,7 +131,6 @@ PyObject *bitlex_py_parse_ranks(PyObject *module, PyObject *data)
         PyBuffer_Release(&view);
         Py_RETURN_NONE;
     }
-    set_digits();
     blob = PyBytes_FromStringAndSize(NULL, view.len + 4);
     starts = PyBytes_FromStringAndSize(NULL, ((Py_ssize_t)BPE_TOKENS + 1) * 4); /* nothing is written to most of it */
     if (blob != NULL && starts != NULL) {

@@ -35,7 +35,7 @@ from bitlex.vocabularies.byte_alphabet import ALPHABET, to_bytes
 from bitlex.vocabularies.matching import ALIKE, COMPLETE, family_of, matches_of
 from bitlex.vocabularies.minbpe import checksum_line
 from bitlex.vocabularies.published import KNOWN, published
-from bitlex.vocabularies.tiktoken import looks_like_ranks
+from bitlex.vocabularies.tiktoken import BASE64, fast_vocabulary, looks_like_ranks
 from bitlex.vocabularies.writing import contents
 from bitlex.vocabulary import Vocabulary
 from generator import families
@@ -103,6 +103,17 @@ def test_files_that_tiktoken_reads_but_would_not_write() -> None:
     assert read(b"\n".join(lines), "x", family="gpt2").vocabulary == plain
     assert read(b"\r\n".join(lines), "x", family="gpt2").vocabulary == plain
     assert read(b"\n\n".join(line.replace(b" ", b"\t ") for line in lines), "x", family="gpt2").vocabulary == plain
+
+
+def test_every_byte_as_a_digit() -> None:
+    pytest.importorskip("bitlex._native", reason="the C extension was not built")
+    data = rank_file(ranks())
+    for at in range(4):
+        for byte in range(256):
+            digits = b"qrst"[:at] + bytes([byte]) + b"qrst"[at + 1 :]
+            found = fast_vocabulary(data + digits + b" 999\n")
+            assert (found is not None) == (re.fullmatch(BASE64, digits) is not None), digits
+            assert found is None or found.tokens()[-1] == base64.b64decode(digits)
 
 
 def test_the_empty_token() -> None:
