@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
-from itertools import accumulate
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -58,6 +57,7 @@ __all__ = ["Tokenizer"]
 
 STREAMED_FROM = 512  # characters or bytes of a text that is not in NFC, for which making a stream pays,
 MOST_STREAMED = 1 << 26  # and of which a stream may hold all, whatever they become
+INSIDE = bytes(range(0x80, 0xC0))  # a character of UTF-8 starts with another byte
 
 
 def direct(method: Method) -> Method:
@@ -524,8 +524,11 @@ class Tokenizer:
         starts = [0, *ends[:-1]] if ends else []
         if len(text) == len(data):
             return text, starts
-        begun = [0, *accumulate((byte & 0xC0) != 0x80 for byte in data)]  # characters that start before a byte
-        return text, [begun[at] - (at < len(data) and (data[at] & 0xC0) == 0x80) for at in starts]
+        begun, done = 0, 0  # characters that start before a byte, and which
+        for number, at in enumerate(starts):
+            begun, done = begun + len(data[done:at].translate(None, INSIDE)), at
+            starts[number] = begun - (at < len(data) and data[at] in INSIDE)
+        return text, starts
 
     def token_bytes(self, id: int) -> bytes:
         """The bytes of one id; KeyError if it is none."""
