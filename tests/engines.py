@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
+
+import generator
 from generator import Program
 from generator.bimachine import Bimachine
 from generator.bytelevel import byte_view
@@ -21,6 +25,7 @@ from generator.nfa import Nfa
 from generator.pack import Tables, pack
 from generator.resolve import sets
 from generator.split import DROP, START, Split
+from generator.steps import Plan
 from oracle import Span, apply, find_iter
 
 Engine = Callable[[str], list[Span]]
@@ -55,6 +60,13 @@ def fastest(program: Program) -> Engine:
     """The native engine where it is installed, else the pure one."""
     native = load_native() or load_scan()
     return reading(native.Machine(**arguments(pack(program))), program)
+
+
+def compiled_alone(one: Plan, monkeypatch: pytest.MonkeyPatch) -> Program:
+    """The machine of a plan, whatever else the engine may read its pattern as."""
+    with monkeypatch.context() as patch:
+        patch.setattr(generator, "plans", lambda *_: (replace(one, other=None, optimized=None),))
+        return generator.compile_pattern(one.pattern)
 
 
 def load_scan() -> ModuleType:
