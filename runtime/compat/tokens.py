@@ -24,7 +24,7 @@ from .added_token import AddedToken, token_of
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
-__all__ = ["Tokens"]
+__all__ = ["FLAGS", "Tokens"]
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 

@@ -24,10 +24,9 @@ from ..vocabularies.matching import UNICODE, family_of
 from ..vocabulary import VocabularyError
 from .added_token import AddedToken
 from .arguments import sequential, text
+from .tokens import FLAGS
 
 __all__ = ["Trainer", "in_files", "in_iterator", "learned"]
-
-FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
 @dataclass(frozen=True, slots=True)
