@@ -33,7 +33,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-__all__ = ["ROOM", "SOURCES", "main", "pinned"]
+__all__ = ["BINARY", "ROOM", "SOURCES", "main", "pinned"]
 
 ROOM = Path(__file__).resolve().parent.parent / "tables" / "unicode"
 
@@ -46,7 +46,17 @@ SOURCES = {
     "17.0": ("regex==2025.10.22", "unicodedata2==17.0.0"),
     "18.0": ("regex==2026.9.29", "unicodedata2==18.0.0"),
 }
-BINARY = {"whitespace": "space wspace", "alphabetic": "alpha", "joincontrol": "joinc"}
+# The binary properties of UTS #18, RL1.2, and of RL2.7 those by which text is cut, with their other names. Two of these, IDC and VS, are
+# blocks to `regex`, and are left out.
+BINARY = {
+    "alphabetic": "alpha", "asciihexdigit": "ahex", "cased": "", "dash": "", "defaultignorablecodepoint": "di", "diacritic": "dia", "emoji": "",
+    "emojicomponent": "ecomp", "emojimodifier": "emod", "emojimodifierbase": "ebase", "emojipresentation": "epres",
+    "extendedpictographic": "extpict", "extender": "ext", "graphemeextend": "grext", "hexdigit": "hex", "idcontinue": "", "ideographic": "ideo",
+    "idstart": "ids", "joincontrol": "joinc", "lowercase": "lower", "math": "", "noncharactercodepoint": "nchar", "patternsyntax": "patsyn",
+    "patternwhitespace": "patws", "quotationmark": "qmark", "regionalindicator": "ri", "sentenceterminal": "sterm", "softdotted": "sd",
+    "terminalpunctuation": "term", "unifiedideograph": "uideo", "uppercase": "upper", "variationselector": "", "whitespace": "space wspace",
+    "xidcontinue": "xidc", "xidstart": "xids",
+}  # fmt: skip
 TURKIC = "\u0130\u0131"
 EVERY = 0x110000
 
@@ -147,7 +157,7 @@ def describe(version: str, folder: str) -> str:
     for names, found in sorted(categories.items()):
         lines += section("gc " + " ".join(names), map(range_text, found))
     for name, aliases in BINARY.items():
-        lines += section(f"binary {name} {aliases}", map(range_text, ranges(name)))
+        lines += section(f"binary {name} {aliases}".strip(), map(range_text, ranges(name)))
     lines += section("fold", ("/".join(f"{ord(c):04X}" for c in orbit) for orbit in fold_orbits(text)))
     for names, found in sorted(scripts.items()):
         lines += section("script " + " ".join(names), map(range_text, found))

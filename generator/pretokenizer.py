@@ -5,8 +5,8 @@ In: the object as `json.load` gives it, in the spelling of Hugging Face tokenize
     steps_from_pre_tokenizer({"type": "Split", "pattern": {"Regex": "\\\\s+"}, "behavior": "Removed", "invert": False})
     # (Step(kind="Split", regex="\\\\s+", behavior="removed"),)
 
-Sequences are flattened. CharDelimiterSplit and BertPreTokenizer become the steps that they are made of. A ByteLevel that stands
-last, has no regex and adds no space is left out: it changes no piece.
+Sequences are flattened. CharDelimiterSplit, FixedLength and BertPreTokenizer become the steps that they are made of. A ByteLevel that
+stands last, has no regex and adds no space is left out: it changes no piece.
 
 Invariant: what is not understood is refused. A pattern given as a String is a literal and is never taken for a regex, even where
 its author meant one: that is what the reference does, too. Rejected: Metaspace and UnicodeScripts, which are no split at a pattern
@@ -50,8 +50,13 @@ def flatten(obj: object, digits_unicode: str, where: str) -> list[Step]:
         return [Step("WhitespaceSplit"), Step("Punctuation")]
     if kind == "CharDelimiterSplit":
         return [step({"type": "Split", "string": obj.get("delimiter"), "behavior": "removed"}, where)]
+    if kind == "FixedLength":
+        length = obj.get("length", 5)
+        if type(length) is not int or length < 1:
+            raise mistake(where, "length", f"{length!r} is not a number of characters, 1 or more")
+        return [step({"type": "Split", "regex": rf"[\s\S]{{1,{length}}}", "behavior": "isolated"}, where)]
     if not isinstance(kind, str) or kind not in KEYS:
-        supported = ", ".join([*KEYS, "Sequence", "BertPreTokenizer", "CharDelimiterSplit"])
+        supported = ", ".join([*KEYS, "Sequence", "BertPreTokenizer", "CharDelimiterSplit", "FixedLength"])
         raise mistake(where, "type", f"{kind!r} is not supported; supported are {supported}")
     fields = {key: value for key, value in obj.items() if key != "trim_offsets"}  # moves offsets, never a cut
     if kind == "Split":

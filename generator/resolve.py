@@ -224,8 +224,10 @@ class Resolver:
     def fold_property(self, points: CodeSet) -> CodeSet:
         if self.dialect.fold_properties == "closed":
             return self.close(points)
-        if self.dialect.fold_properties == "cased" and points in (self.properties.property(name) for name in ("Lu", "Ll", "Lt")):
-            return self.property("LC", (0, 0))
+        if self.dialect.fold_properties == "cased":
+            for names, all_of_them in ((("Lu", "Ll", "Lt"), "LC"), (("Uppercase", "Lowercase"), "Cased")):
+                if points in (self.properties.property(name) for name in names):
+                    return self.property(all_of_them, (0, 0))
         return points
 
     def property(self, name: str, span: Span) -> CodeSet:
@@ -233,8 +235,8 @@ class Resolver:
         if points is None:
             raise PatternError(
                 f"a property {name!r} is not known", self.pattern, span,
-                "general categories (L, Lu, ...), scripts (Han, Latin, ...), White_Space, Alphabetic and Any are; "
-                "write the characters of another as a class",
+                "general categories (L, Lu, ...), scripts (Han, Latin, ...), Any, and what is yes or no (Alphabetic, Uppercase, Emoji, "
+                "ID_Start, ...) are, by Unicode's names; write the characters of another as a class",
             )  # fmt: skip
         return points
 
@@ -272,10 +274,8 @@ class Resolver:
             "alpha": get("Alphabetic"), "digit": digit, "alnum": get("Alphabetic") | digit, "space": get("White_Space"),
             "blank": get("Zs") | CodeSet.of("\t"), "cntrl": get("Cc"), "punct": get("P") | symbols, "graph": graph,
             "print": graph | get("Zs"), "xdigit": CodeSet([(0x30, 0x39), (0x41, 0x46), (0x61, 0x66)]), "word": self.word(bare=False),
-            "ascii": CodeSet([(0, 0x7F)]),
+            "ascii": CodeSet([(0, 0x7F)]), "upper": get("Uppercase"), "lower": get("Lowercase"),
         }  # fmt: skip
-        if self.dialect.posix == "ascii":
-            known |= {"upper": CodeSet([(0x41, 0x5A)]), "lower": CodeSet([(0x61, 0x7A)])}
         if name not in known:
             raise PatternError(f"[:{name}:] is not supported", self.pattern, span, f"{', '.join(known)} are")
         if self.dialect.posix != "ascii":

@@ -72,7 +72,7 @@ CASES: dict[str, tuple[str, str, Limits | None]] = {
     "loops_joined": (r"\d|#\w+-*\w+", "fancy", None),
     "dash_before_class": ("[a-[bc]]", "oniguruma", None),
     "empty_behind_a_match": ('a|(?<=a)|"', "python", None),
-    "class_of_another_dialect": ("[[:upper:]]", "oniguruma", None),
+    "class_of_another_dialect": ("[[:greek:]]", "oniguruma", None),
     "read_in_two_ways": (r"(?i:x|\p{Lu})", "python", None),
     "empty_match_in_python": ("a|(?=b)", "python", None),
     "control_characters": ("a\n\t(", "fancy", None),

@@ -185,6 +185,8 @@ def test_small_pre_tokenizers() -> None:
     assert steps_from_pre_tokenizer({"type": "CharDelimiterSplit", "delimiter": "|"}) == (
         Step("Split", string="|", behavior="removed"),
     )
+    assert steps_from_pre_tokenizer({"type": "FixedLength", "length": 3}) == (Step("Split", regex=r"[\s\S]{1,3}"),)
+    assert steps_from_pre_tokenizer({"type": "FixedLength"}) == (Step("Split", regex=r"[\s\S]{1,5}"),)
     assert steps_from_pre_tokenizer(split({"String": r"\s+"})) == (Step("Split", string=r"\s+"),)
     assert steps_from_pre_tokenizer({"type": "Digits", "individual_digits": True}, "16.0")[0].unicode == "16.0"
 
@@ -206,6 +208,8 @@ def test_small_pre_tokenizers() -> None:
         ({"type": "Digits"}, "key 'individual_digits': missing"),
         ({"type": "Digits", "individual_digits": 1}, "key 'individual_digits': 1 is not a bool"),
         ({"type": "CharDelimiterSplit"}, "key 'string': None is not a str"),
+        ({"type": "FixedLength", "length": 0}, "key 'length': 0 is not a number of characters, 1 or more"),
+        ({"type": "FixedLength", "length": "3"}, "key 'length': '3' is not a number"),
         ({"type": "Whitespace", "lang": "en"}, "key 'lang': Whitespace has no such key"),
     ],
 )
@@ -214,7 +218,7 @@ def test_what_is_not_understood_is_refused(given: Any, message: str) -> None:
         steps_from_pre_tokenizer(given)
 
 
-@pytest.mark.parametrize("name", ["Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "Digits"])
+@pytest.mark.parametrize("name", ["Whitespace", "WhitespaceSplit", "BertPreTokenizer", "FixedLength", "Punctuation", "Digits"])
 def test_the_reference_writes_what_we_read(name: str) -> None:
     tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())

@@ -54,13 +54,15 @@ def drawn_text(source: random.Random, more: Sequence[str]) -> str:
 
 def drawn_step(source: random.Random) -> dict[str, Any]:
     behavior = {"behavior": named(source.choice(BEHAVIORS))}
-    kind = source.choice(("Split", "Split", "Split", "Text", "Digits", "Punctuation", "WhitespaceSplit"))
+    kind = source.choice(("Split", "Split", "Split", "Text", "Digits", "Punctuation", "WhitespaceSplit", "FixedLength"))
     if kind == "Split":
         return {"type": "Split", "pattern": {"Regex": source.choice(PATTERNS)}, **behavior, "invert": source.random() < 0.3}
     if kind == "Text":
         return {"type": "Split", "pattern": {"String": source.choice(LETTERS)}, **behavior, "invert": source.random() < 0.2}
     if kind == "Digits":
         return {"type": "Digits", "individual_digits": source.random() < 0.5}
+    if kind == "FixedLength":
+        return {"type": kind, "length": source.randint(1, 6)}
     return {"type": kind, **(behavior if kind == "Punctuation" else {})}
 
 

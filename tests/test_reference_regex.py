@@ -9,6 +9,7 @@ import pytest
 from engines import fastest
 from generator import LimitError, PatternError, compile_family, compile_pattern, families
 from generator.dialects import DIALECTS, dialect
+from generator.pin_unicode import BINARY
 from generator.properties import load
 from generator.resolve import resolve
 from generator.syntax import parse
@@ -85,6 +86,8 @@ CLASSES = (
                               "Alphabetic", "White_Space", "^L")), r"\P{L}", r"\pL", r"(?i:\p{Lu})", r"(?i:\P{Lu})", r"(?i:[\p{Lu}])", r"(?i:[^\p{Lt}])", r"(?i:\p{Greek})",
     r"(?i:[\p{Greek}a])", r"(?i:[\p{Lt}I])", r"(?i:[\P{Lu}x])", r"(?i:[^\p{^Lu}x])", r"(?i:[x\P{L}])", r"(?i:[^x\P{L}])", r"(?i:[\P{L}\d])", r"(?i:[i\P{Lu}])", r"[^\w\W]",
     r"[^\p{L}b\P{L}]", "[[:alpha:][:^alpha:]]", r"[^\d\p{Lu}\D]", "[[:ascii:]]", r"(?i:[\p{Lu}\P{Lu}])", "[--/]", "[--[:alpha:] k]", "[K[:^alpha:]--[:punct:]]", "(?i:i)", "(?i:I)", "(?i:\u0131)", "(?i:\u0130)", "(?i:[h-j])", "(?i:[^H-J])", "(?i:k)", "(?i:s)", "(?i:\u00df)", "[]a]", "[a-]", r"\x41",
+    *(rf"\p{{{n}}}" for n in BINARY), *(rf"(?i:\p{{{n}}})" for n in BINARY), r"\p{Upper}", r"\P{ID_Start}", r"\p{Extended_Pictographic}", "[[:upper:]]", "[[:^lower:]]", "(?i:[[:upper:]])",
+    r"(?i:\P{Uppercase})", r"(?i:[^\p{Lowercase}])", r"(?i:[\P{Uppercase}a])", r"(?i:[\p{Lowercase}1])", r"(?i:[[:^lower:]x])", r"\p{ID_Continue}",
 )  # fmt: skip
 
 

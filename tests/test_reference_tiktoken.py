@@ -17,6 +17,7 @@ from engines import fastest
 from generator import LimitError, PatternError, Program, compile_family, compile_pattern, families
 from generator.codeset import CodeSet
 from generator.dialects import DIALECTS, dialect
+from generator.pin_unicode import BINARY
 from generator.properties import load
 from generator.resolve import resolve
 from generator.syntax import parse
@@ -147,6 +148,8 @@ CLASSES = (
     r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]", r"[^\s\p{L}\p{N}]", r"[^\r\n\p{L}\p{N}]", "[]a]", "[a-]", "[-a]", "[]-k]", "[^]-k]", "[--a]", "[^--a]", "[---]", "[--/]", "[--]", "[]~~a]", "[a--]", "[^a&&]", "[^&&a]", "[^&&]", r"[\w~~\d]", r"[\w~~\d~~a]",
     r"[a-c~~[b-d]]", "[[:upper:]]", "[[:^lower:]]", "[[:ascii:]]", "(?i:[[:alpha:]])", "(?i:[[:^alpha:]])", "(?i:[^[:alpha:]])", "(?i:[[:word:]])", "(?i:[[:upper:]])",
     "(?i:[[:^upper:]1])", "(?i:[a-k~~[:lower:]])", r"\x{41}", r"\u0041", r"\U00000041",
+    *(rf"\p{{{n}}}" for n in BINARY), *(rf"(?i:\p{{{n}}})" for n in BINARY), r"\p{Upper}", r"\P{ID_Start}", r"\p{Extended_Pictographic}", "[[:upper:]]", "[[:^lower:]]", "(?i:[[:upper:]])",
+    r"(?i:[^\p{Lowercase}])", r"(?i:[\P{Uppercase}a])", r"[\p{ID_Continue}--\p{Han}]",
 )  # fmt: skip
 
 
