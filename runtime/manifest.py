@@ -7,10 +7,11 @@
 
 It is a file of JSON lines: what the run was asked for, then a line for each output, added when that is in place. Disks take milliseconds
 for whatever is brought to them, which for small files is all of the time; so names of outputs, and then the lines of these, are brought to
-the disk together, once a second and at the end. Invariant: an output is skipped only if it was made by the same tokenizer and settings from
-a file that has not changed since (its size and time), and still has the size that it had; a line is written when its output is on the disk.
-A last line that is torn counts for nothing. Rejected: one JSON object (written again for every output); reading outputs to see whether they
-are right (that takes as long as making them).
+the disk together, once a second and at the end. Of several runs that share the inputs out, each has a manifest of its own, and goes by those
+of the others, too. Invariant: an output is skipped only if it was made by the same tokenizer and settings from a file that has not changed
+since, and has not changed itself (size and time, both); a line is written when its output is on the disk. A last line that is torn counts
+for nothing. Rejected: one JSON object (written again for every output); reading outputs to see whether they are right (that takes as long
+as making them); one manifest for all runs (a cluster's file system may not lock).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     from .vocabulary import Description
 
-__all__ = ["Manifest", "about", "fingerprint"]
+__all__ = ["Manifest", "about", "fingerprint", "is_manifest", "manifest_of"]
 
 EVERY = 1.0  # seconds: what is lost of a run that is killed, at most
 
@@ -46,20 +48,21 @@ class Manifest:
         self.settled = monotonic()
 
     @classmethod
-    def begin(cls, folder: str, settings: Mapping[str, Any], *, resume: bool) -> Manifest:
+    def begin(cls, folder: str, settings: Mapping[str, Any], *, resume: bool, part: tuple[int, int] | None = None) -> Manifest:
         """The manifest of a folder, or a new one. ValueError if a run would go on that was asked for something else."""
-        path = Path(folder, MANIFEST)
+        path = Path(folder, manifest_of(part))
         settings = json.loads(json.dumps(settings))
-        head, done = read(path) if resume else (None, {})
-        if head is not None:
-            changed = [name for name in {**settings, **head} if head.get(name) != settings.get(name)]
-            if changed:
-                was, now = (json.dumps(one.get(changed[0])) for one in (head, settings))
-                raise ValueError(f"{path}: this run had another {changed[0]} ({was}, not {now}); leave --resume out to start again")
+        mine: dict[str, dict[str, Any]] = {}
+        done: dict[str, dict[str, Any]] = {}
+        if resume:
+            mine = asked_for(path, settings, "leave --resume out to start again")
+            for other in path.parent.glob(f"{Path(MANIFEST).stem}*"):
+                if other.name != path.name and is_manifest(other.name):
+                    done |= asked_for(other, settings, "to start again, remove it and leave --resume out")
         with whole_files(path) as (file,):
-            for line in (settings, *done.values()):
+            for line in (settings, *mine.values()):
                 file.write(json.dumps(line).encode() + b"\n")
-        return cls(Path(folder), open(path, "ab"), settings, done)
+        return cls(Path(folder), open(path, "ab"), settings, {**done, **mine})
 
     def __enter__(self) -> Manifest:
         return self
@@ -72,13 +75,13 @@ class Manifest:
         """Whether an output of that input is complete."""
         line = self.done.get(output)
         try:
-            return line is not None and line["input"] == about(source) and line["sizes"] == self.sizes(output)
+            return line is not None and line["input"] == about(source) and line["files"] == self.files(output)
         except (OSError, KeyError):
             return False
 
     def add(self, output: str, was: dict[str, Any], *, documents: int, tokens: int) -> None:
         """Say that an output is complete, but maybe not its name on the disk. `was`: what `about` said of its input before it was read."""
-        line = {"output": output, "input": was, "sizes": self.sizes(output), "documents": documents, "tokens": tokens}
+        line = {"output": output, "input": was, "files": self.files(output), "documents": documents, "tokens": tokens}
         self.done[output] = line
         self.waiting.append(json.dumps(line).encode() + b"\n")
         self.folders.update(Path(real_path(path)).parent for path in written(str(self.folder / output), self.settings["format"]))
@@ -101,14 +104,39 @@ class Manifest:
         self.waiting.clear()
         self.settled = monotonic()
 
-    def sizes(self, output: str) -> list[int]:
-        return [os.path.getsize(path) for path in written(str(self.folder / output), self.settings["format"])]
+    def files(self, output: str) -> list[dict[str, Any]]:
+        return [size_and_time(path) for path in written(str(self.folder / output), self.settings["format"])]
 
 
 def about(source: str) -> dict[str, Any]:
     """What tells whether an input has changed."""
-    found = os.stat(source)
-    return {"path": os.path.abspath(source), "size": found.st_size, "mtime_ns": found.st_mtime_ns}
+    return {"path": os.path.abspath(source), **size_and_time(source)}
+
+
+def size_and_time(path: str) -> dict[str, Any]:
+    found = os.stat(path)
+    return {"size": found.st_size, "mtime_ns": found.st_mtime_ns}
+
+
+def manifest_of(part: tuple[int, int] | None) -> str:
+    """The name of a manifest; `part`: which of how many, from 1 on."""
+    return MANIFEST if part is None else f"{Path(MANIFEST).stem}-{part[0]}-of-{part[1]}.jsonl"
+
+
+def is_manifest(name: str) -> bool:
+    return re.fullmatch(re.escape(Path(MANIFEST).stem) + r"(-\d+-of-\d+)?\.jsonl", name) is not None
+
+
+def asked_for(path: Path, settings: Mapping[str, Any], otherwise: str) -> dict[str, dict[str, Any]]:
+    """The lines of a manifest; ValueError if that run was asked for something else."""
+    head, done = read(path)
+    if head is None:
+        return {}
+    for name in {**settings, **head}:
+        if head.get(name) != settings.get(name):
+            was, now = (json.dumps(one.get(name)) for one in (head, settings))
+            raise ValueError(f"{path}: this run had another {name} ({was}, not {now}); {otherwise}")
+    return done
 
 
 def read(path: Path) -> tuple[dict[str, Any] | None, dict[str, dict[str, Any]]]:

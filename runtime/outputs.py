@@ -38,7 +38,7 @@ __all__ = ["FORMATS", "MANIFEST", "NUMBERS", "Output", "index_of", "keep", "plac
 
 FORMATS = ("npy", "bin", "jsonl", "txt")
 NUMBERS = {"u16": "<u2", "u32": "<u4"}
-MANIFEST = "bitlex-manifest.jsonl"  # of a folder of outputs, see manifest.py
+MANIFEST = "bitlex-manifest.jsonl"  # of a folder of outputs, see manifest.py; where a run does one of several parts, its name says which
 HEADER = 128  # bytes of a .npy file before its numbers
 AT_ONCE = 1 << 18  # ids converted at a time
 SHORT = 140  # bytes of a name, which every file system takes

@@ -256,6 +256,51 @@ def test_resume(folder: Path, ranks: tuple[str, ...], template: tuple[str, str])
     assert not set(state().values()) & set(second.values())
 
 
+def test_an_output_that_was_written_over_is_made_again(folder: Path, ranks: tuple[str, ...]) -> None:
+    """Also by as many bytes: of another run, they are other ids."""
+    (folder / "a.txt").write_text("hello")
+    encode = ("encode", *ranks, "a.txt", "-o", "out/", "--format", "txt")
+    output(*encode)
+    made = folder / "out/a.txt.txt"
+    before = made.read_bytes()
+    made.write_bytes(bytes(reversed(before)))
+    os.utime(made, ns=(0, 0))
+    output(*encode, "--resume")
+    assert made.read_bytes() == before
+
+
+def test_parts(folder: Path, ranks: tuple[str, ...], by_ranks: Tokenizer) -> None:
+    """Jobs that share the inputs of one folder of outputs out among them, in any order, and a run that does what is left."""
+    for number in range(7):
+        (folder / f"{number}.txt").write_text(f"hello {number}")
+    encode = ("encode", *ranks, "*.txt", "-o", "out/", "--resume", "--format", "txt")
+
+    def there() -> str:
+        return "".join(name[0] for name in left(folder / "out") if name.endswith(".txt"))
+
+    output(*encode, "--part", "3/3")
+    assert there() == "25"
+    output(*encode, "--part", "1/3")
+    assert there() == "02356"
+    assert [name for name in left(folder / "out") if "manifest" in name] == ["bitlex-manifest-1-of-3.jsonl", "bitlex-manifest-3-of-3.jsonl"]
+    times = {path: path.stat().st_mtime_ns for path in (folder / "out").glob("*.txt")}
+    output(*encode, "--part", "2/9")  # whoever has more jobs now goes on from there
+    output(*encode, "--part", "9/9")  # and one may have nothing to do
+    assert there() == "012356"
+    refused = refusal(*encode, "--part", "2/3", "--ordinary")
+    assert re.match(r"out/bitlex-manifest-\d-of-\d\.jsonl: this run had another ordinary .*; to start again, remove it and leave --resume out$", refused)
+    output(*encode)
+    assert there() == "0123456"
+    assert times.items() <= {path: path.stat().st_mtime_ns for path in (folder / "out").glob("*.txt")}.items()
+    assert (folder / "out/4.txt.txt").read_text().split() == [str(one) for one in by_ranks.encode("hello 4")]
+    assert refusal("encode", *ranks, "0.txt", "./0.txt", "1.txt", "-o", "out/", "--part", "3/3").endswith(" would both go to 0.txt.idx.npy")
+    (folder / "bitlex-manifest-1-of-2").write_text("hello")
+    refused = refusal("encode", *ranks, "bitlex-manifest-1-of-2", "-o", "out/", "--format", "jsonl")
+    assert refused == "the manifest and bitlex-manifest-1-of-2 would both go to bitlex-manifest-1-of-2.jsonl"
+    for wrong in ("0/3", "4/3", "1", "1/", "/2", "-1/2", "1/0", "a/b", "1/9999999999", "\u0661/2"):
+        assert f"argument --part: {wrong!r} is not I/N" in refusal(*encode, f"--part={wrong}", code=2)
+
+
 @POSIX
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_what_is_complete(folder: Path, ranks: tuple[str, ...], number: signal.Signals) -> None:
@@ -707,7 +752,7 @@ def test_help_has_examples_that_parse(command: str) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["encode"], ["encode", "-t", "x", "--resume"], ["encode", "-t", "x", "--resume", "-o", "a.npy"], ["encode", "-t", "x", "--format", "npy"],
+        ["encode"], ["encode", "-t", "x", "--resume"], ["encode", "-t", "x", "--part", "1/2"], ["encode", "-t", "x", "--part", "1/2", "-o", "a.npy"], ["encode", "-t", "x", "--resume", "-o", "a.npy"], ["encode", "-t", "x", "--format", "npy"],
         ["encode", "-t", "x", "-o", "ids"], ["encode", "-t", "x", "-o", "a.csv"], ["encode", "-t", "x", "-o", "a.npy", "--format", "jsonl"], ["encode", "-t", "x", "--special", "a"],
         ["encode", "-t", "x", "--special", "=1"], ["encode", "-t", "x", "--allow-special", "a", "--ordinary"], ["encode", "-t", "x", "--dtype", "u8"],
         ["encode", "-t", "x", "--family", "a", "--pattern", "b"], ["decode"], ["count", "--json"], ["show", "-t"], ["vocab"], ["vocab", "x", "--id", "y"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
@@ -31,7 +32,9 @@ outputs (-o):
   a folder      (which is there, or whose name ends in /) a file for each input, FOLDER/INPUT.npy; what a glob found in folders lies in
                 folders there, too. If inputs are several and large, a process for each core takes one at a time (--threads says how
                 many). An input that cannot be read is reported, and the others are done. {MANIFEST} says which outputs
-                are complete; --resume does the others, and refuses another tokenizer or other settings
+                are complete; --resume does the others, and refuses another tokenizer or other settings. On a cluster, or wherever jobs
+                share the work, each takes a --part of the same inputs to the same folder (such as $SLURM_ARRAY_TASK_ID/64); --resume
+                goes by what all of them have done, also with another N, or without --part
 
 formats (--format, else what the name of the file says):
   npy           the ids of all documents as a numpy array of uint32, or uint16 with --dtype u16
@@ -45,6 +48,7 @@ examples:
   echo "hello world" | bitlex encode -t cl100k_base.tiktoken
   bitlex encode -t Qwen/Qwen3-8B book.txt -o book.npy
   bitlex encode -t tokenizer.json 'shards/**/*.jsonl.zst' --field content --append '<|endoftext|>' -o tokens/ --resume
+  bitlex encode -t tokenizer.json 'shards/**/*.jsonl.zst' -o tokens/ --resume --part 3/64
   cat *.txt | bitlex encode -t cl100k_base.tiktoken -o all.bin
   tail -f log | bitlex encode -t cl100k_base.tiktoken --input lines
 """
@@ -60,14 +64,24 @@ def add(commands: Commands) -> None:
     out.add_argument("--format", choices=FORMATS, help="see below")
     out.add_argument("--dtype", choices=list(NUMBERS), default="u32", help="numbers of npy and bin (default: %(default)s)")
     out.add_argument("--resume", action="store_true", help="pass over the outputs in the folder that are complete")
+    out.add_argument("--part", type=part, metavar="I/N", help="only every Nth input, from the Ith on, for the Ith of N jobs with one folder")
     out.add_argument("--quiet", action="store_true", help="show no progress on the terminal")
+
+
+def part(given: str) -> tuple[int, int]:
+    """Which of how many, for argparse."""
+    found = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", given)
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise argparse.ArgumentTypeError(f"{given!r} is not I/N, as 1/4 is the first of four parts and 4/4 the last")
+    return int(found[1]), int(found[2])
 
 
 def run_encode(options: argparse.Namespace) -> int:
     output = options.output
     folder = output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
-    if options.resume and not folder:
-        options.misused("--resume goes with a folder: -o FOLDER/")
+    for name in ("resume", "part"):
+        if getattr(options, name) and not folder:
+            options.misused(f"--{name} goes with a folder: -o FOLDER/")
     says = None if output is None or folder else PurePath(output).suffix[1:]
     format = options.format or ("npy" if folder else "txt" if says is None else says)
     if format not in FORMATS:
@@ -83,6 +97,11 @@ def run_encode(options: argparse.Namespace) -> int:
     highest = max((chosen.vocabulary_size - 1, *before, *behind))  # a template may have ids that the vocabulary has not
     if options.dtype == "u16" and format in ("npy", "bin") and highest >= 1 << 16:
         raise ValueError(f"--dtype u16: {chosen.name} has ids up to {highest}, which do not fit 16 bits")
+    if folder:
+        refuse_collisions(found, format)
+    if options.part:
+        first, step = options.part
+        found = found[first - 1 :: step]
     run = Encoding(options, chosen, choosing.sources(options, found))
     with run.progress:
         if folder:
@@ -183,17 +202,16 @@ class Encoding:
         return self.ended(0)
 
     def to_folder(self, folder: str, format: str, found: list[Found]) -> int:
-        from ..manifest import Manifest
+        from ..manifest import Manifest, manifest_of
 
         outputs = [f"{one.name}.{format}" for one in found]
-        refuse_collisions(found, outputs, format)
-        names = [MANIFEST, *(name for output in outputs for name in written(output, format))]
+        names = [manifest_of(self.options.part), *(name for output in outputs for name in written(output, format))]
         choosing.refuse_outputs(self.read, [os.path.join(folder, name) for name in names])
         for output in outputs:
             refuse_twin(os.path.join(folder, output), format)
         os.makedirs(folder, exist_ok=True)
         code = 0
-        with Manifest.begin(folder, self.settings(format), resume=self.options.resume) as manifest:
+        with Manifest.begin(folder, self.settings(format), resume=self.options.resume, part=self.options.part) as manifest:
             left = [number for number, source in enumerate(self.inputs) if not manifest.has(outputs[number], source.path)]
             sources = [self.inputs[number] for number in left]
             tasks = [(self.inputs[number], os.path.join(folder, outputs[number])) for number in left]
@@ -237,15 +255,17 @@ class Encoding:
         return code
 
 
-def refuse_collisions(found: list[Found], outputs: list[str], format: str) -> None:
-    """No two inputs may go to the same file."""
-    taken = {MANIFEST: "the manifest"}
-    for one, output in zip(found, outputs, strict=True):
+def refuse_collisions(found: list[Found], format: str) -> None:
+    """No two inputs may go to the same file, whichever part they are in."""
+    from ..manifest import is_manifest
+
+    taken: dict[str, str] = {}
+    for one in found:
         if one.path == STANDARD_INPUT:
             raise ValueError("standard input goes to a file: -o FILE")
-        for path in map(os.path.normpath, written(output, format)):
-            if path in taken:
-                raise ValueError(f"{taken[path]} and {one.path} would both go to {path}")
+        for path in map(os.path.normpath, written(f"{one.name}.{format}", format)):
+            if path in taken or is_manifest(path):
+                raise ValueError(f"{taken.get(path, 'the manifest')} and {one.path} would both go to {path}")
             taken[path] = one.path
 
 
