@@ -48,7 +48,7 @@ PyObject *bitlex_py_raise_counting(const Counter *self, int failed)
         errno = self->error;
         return PyErr_SetFromErrno(PyExc_OSError);
     }
-    PyErr_SetString(PyExc_ValueError, failed == 1 ? "a piece has 4 GiB or more" : "these are no runs as they were written");
+    PyErr_SetString(PyExc_ValueError, failed == 1 ? "a piece has 4 GiB or more" : "these are no runs, or pieces, as they were written");
     return NULL;
 }
 
@@ -310,6 +310,7 @@ static PyMethodDef counter_methods[] = {
     {"add", (PyCFunction)(void (*)(void))counter_add, METH_FASTCALL, "add(texts, threads=1, blocks=0): count their pieces"},
     {"add_part", (PyCFunction)counter_add_part, METH_VARARGS,
      "add_part(text, threads, blocks, mapped, start, size) -> where the last piece ends that was counted"},
+    {"add_counted", (PyCFunction)bitlex_py_add_counted, METH_VARARGS, "add_counted(pieces, lengths, counts): what finish gave elsewhere"},
     {"spill", (PyCFunction)counter_spill, METH_O, "spill(by_place): write all that was counted to the file"},
     {"open", (PyCFunction)bitlex_py_open_runs, METH_VARARGS, "open(runs, ends, mapped)"},
     {"read", (PyCFunction)bitlex_py_read_runs, METH_O, "read(limit) -> whether there is more: count what runs have, up to so many bytes of memory"},

@@ -1,4 +1,5 @@
-/* _train_reading.c - runs that a Counter wrote down in; out, the same pieces in a table again, or all of them in order. See train_runs.c. */
+/* _train_reading.c - what a Counter wrote down in, runs or what it gave in the end; out, the same pieces in a table again, or all in order.
+ * See train_runs.c. */
 #include "_training.h"
 
 #define PIECES_AT_ONCE ((size_t)1 << 16) /* between two looks at signals */
@@ -140,4 +141,67 @@ PyObject *bitlex_py_take_runs(Counter *self, PyObject *given)
     self->busy = result == NULL;
     if (result == NULL && !PyErr_Occurred()) bitlex_py_raise_counting(self, failed);
     return result;
+}
+
+/* --- what `finish` gave --------------------------------------------------------------------------------------------------------------- */
+
+/* Pieces side by side, their lengths and counts, and how many were added. */
+typedef struct {
+    Py_buffer pieces, lengths, counts;
+    size_t count, added;
+    uint64_t at;
+} Counted;
+
+/* Add some of the pieces: -3 if they do not end where the bytes do. What comes first here was met first, behind all that was counted before. */
+static int add_some(Counter *self, Counted *from)
+{
+    const size_t stop = from->count - from->added > PIECES_AT_ONCE ? from->added + PIECES_AT_ONCE : from->count;
+    size_t memory = 0;
+    for (; from->added < stop; from->added++) {
+        uint32_t length;
+        uint64_t times;
+        memcpy(&length, (const char *)from->lengths.buf + from->added * sizeof length, sizeof length);
+        memcpy(&times, (const char *)from->counts.buf + from->added * sizeof times, sizeof times);
+        if (length == 0 || length > (uint64_t)from->pieces.len - from->at) return -3;
+        if (train_count_piece(self->tables[0], (const uint8_t *)from->pieces.buf + from->at, length, self->place + from->at, times) < 0) return -1;
+        from->at += length;
+    }
+    if (stop == from->count && from->at != (uint64_t)from->pieces.len) return -3;
+    for (Py_ssize_t i = 0; i < self->table_count; i++) memory += train_counts_memory(self->tables[i]);
+    for (Py_ssize_t i = 0; self->limit > 0 && memory > self->limit && i < self->table_count; i++) {
+        const int failed = bitlex_py_spill_table(self, self->tables[i], TRAIN_BY_HASH);
+        if (failed != 0) return failed;
+    }
+    return 0;
+}
+
+PyObject *bitlex_py_add_counted(Counter *self, PyObject *arguments)
+{
+    Counted from;
+    int failed;
+    memset(&from, 0, sizeof from);
+    if (!PyArg_ParseTuple(arguments, "y*y*y*:add_counted", &from.pieces, &from.lengths, &from.counts)) return NULL;
+    from.count = (size_t)from.lengths.len / sizeof(uint32_t);
+    failed = bitlex_py_begin_call((PyObject *)self, &self->busy, "this counter is in use, or has ended") < 0;
+    if (!failed) {
+        failed = from.lengths.len % 4 != 0 || (uint64_t)from.counts.len != (uint64_t)from.count * 8 || (from.count == 0 && from.pieces.len > 0) ? -3 : 0;
+        if (failed == 0) failed = bitlex_py_make_tables(self, 1);
+        while (failed == 0 && from.added < from.count) {
+            Py_BEGIN_ALLOW_THREADS
+            failed = add_some(self, &from);
+            Py_END_ALLOW_THREADS
+            if (PyErr_CheckSignals() < 0) break; /* which ends counting */
+        }
+        if (failed == 0 && !PyErr_Occurred()) {
+            self->place += from.at;
+            self->busy = 0;
+        } else if (!PyErr_Occurred()) {
+            bitlex_py_raise_counting(self, failed);
+        }
+    }
+    PyBuffer_Release(&from.pieces);
+    PyBuffer_Release(&from.lengths);
+    PyBuffer_Release(&from.counts);
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
 }

@@ -66,6 +66,7 @@ void bitlex_py_let_pages_go(const uint8_t *from, const uint8_t *to);
 PyObject *bitlex_py_open_runs(Counter *self, PyObject *arguments);
 PyObject *bitlex_py_read_runs(Counter *self, PyObject *limit);
 PyObject *bitlex_py_take_runs(Counter *self, PyObject *most);
+PyObject *bitlex_py_add_counted(Counter *self, PyObject *arguments);
 void bitlex_py_close_runs(Counter *self);
 
 #if defined(__GNUC__)

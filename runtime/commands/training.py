@@ -1,4 +1,4 @@
-"""`bitlex train`: files in, the tokenizer that is learned from them out, and a report on it."""
+"""`bitlex train`: files in, the tokenizer that is learned from them out, and a report on it. `bitlex count-pieces`: the first half of that."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import errno
 import os
 import sys
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from .console import complain, print_table
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
+    from ..training.progress import Display
 
 __all__ = ["add"]
 
@@ -40,68 +42,76 @@ examples:
   bitlex train 'shards/**/*.jsonl.zst' --field content --vocab-size 50000 --pattern o200k -o my.bitlex
   bitlex train corpus.txt --vocab-size 32000 --tie-break huggingface --special '<s>' --special '</s>' -o tokenizer.json --held-out test.txt
   bitlex train more.txt --extend cl100k_base.tiktoken --vocab-size 101000 -o extended.bitlex
+  bitlex train 'counted/*.pieces' --vocab-size 50000 --pattern o200k -o my.bitlex
+"""
+COUNTED = """\
+output (-o):
+  a file for 'bitlex train', which takes such files like texts, or beside them, with the same --pattern or --extend, and learns what it would
+  learn from the texts, one file after the other. Each job of a cluster counts what lies near it; the pieces of a terabyte are some
+  gigabytes. It appears when it is whole. Until then, OUTPUT.checkpoint and OUTPUT.checkpoint.runs hold what is done, every minute; --resume
+  goes on from there. --tie-break says which trainer's reading of a regular expression is meant, as there; of families all read the same
+"""
+COUNTED_EXAMPLES = """\
+examples:
+  bitlex count-pieces 'shards/00*.jsonl.zst' --field content --pattern o200k -o counted/00.pieces --resume
+  bitlex count-pieces book.txt -o book.pieces
+  bitlex count-pieces - --pattern cl100k -o all.pieces < all.txt
+
+  bitlex train 'counted/*.pieces' --vocab-size 50000 --pattern o200k -o my.bitlex
 """
 SUFFIX = ".checkpoint"
 
 
 def add(commands: Commands) -> None:
     mine = commands.add("train", run_train, "learn a tokenizer from files", INPUTS, OUTPUT, EXAMPLES)
-    mine.add_argument("files", nargs="*", metavar="FILE", help="see below; '-', or none at all, is standard input")
     mine.add_argument("--vocab-size", type=int, required=True, metavar="N", help="how many ids: bytes, merges and special tokens")
     mine.add_argument("-o", "--output", required=True, metavar="FILE", help="the tokenizer; see below")
+    which_texts(mine)
+    mine.add_argument("--special", action="append", default=[], metavar="NAME", help="a special token; may be given several times")
+    mine.add_argument("--min-frequency", type=int, default=0, metavar="N", help="merge no pair that occurs less often")
+    mine.add_argument("--max-token-length", type=int, metavar="N", help="make no token of more bytes")
+    mine.add_argument("--limit-alphabet", type=int, metavar="N", help="with huggingface: keep only the most frequent bytes")
+    mine.add_argument("--seen-bytes", action="store_true", help="with huggingface: only bytes that occur are tokens")
+    mine.add_argument("--held-out", action="append", default=[], metavar="FILE", help="report compression on this; as often as needed")
+    mine.add_argument("--plots", metavar="FOLDER", help="draw token lengths and compression there (needs matplotlib)")
+    mine.add_argument("--verbose", action="store_true", help="show the pair just merged")
+    mine.add_argument("--quiet", action="store_true", help="show no progress on the terminal, and print no report")
+    mine = commands.add("count-pieces", run_count_pieces, "count the pieces of files, for train", INPUTS, COUNTED, COUNTED_EXAMPLES)
+    mine.add_argument("-o", "--output", required=True, metavar="FILE", help="the pieces and their counts; see below")
+    which_texts(mine)
+    mine.add_argument("--quiet", action="store_true", help="show no progress on the terminal, and say nothing")
+
+
+def which_texts(mine: argparse.ArgumentParser) -> None:
+    """What is counted, how it is cut, and with what."""
+    mine.add_argument("files", nargs="*", metavar="FILE", help="see below; '-', or none at all, is standard input")
     mine.add_argument("--input", choices=FORMS, help="what the files are (default: what their names say)")
     mine.add_argument("--field", default="text", metavar="NAME.NAME", help="where a document is in jsonl and parquet")
     which = mine.add_mutually_exclusive_group()
     which.add_argument("--pattern", help="a family, as 'bitlex families' lists them, or a regular expression (default: gpt2)")
     which.add_argument("--extend", metavar="TOKENIZER", help="go on from this tokenizer, whose ids stay")
-    mine.add_argument("--special", action="append", default=[], metavar="NAME", help="a special token; may be given several times")
     mine.add_argument("--tie-break", choices=("minbpe", "rustbpe", "huggingface"), default="minbpe", help="see below")
-    mine.add_argument("--min-frequency", type=int, default=0, metavar="N", help="merge no pair that occurs less often")
-    mine.add_argument("--max-token-length", type=int, metavar="N", help="make no token of more bytes")
-    mine.add_argument("--limit-alphabet", type=int, metavar="N", help="with huggingface: keep only the most frequent bytes")
-    mine.add_argument("--seen-bytes", action="store_true", help="with huggingface: only bytes that occur are tokens")
     mine.add_argument("--threads", type=int, default=0, metavar="N", help="how many count; 0, the default: as many as there are cores")
     mine.add_argument("--memory", metavar="SIZE", help="of counted pieces, such as '2 GB', before they go to the disk (default: half of all)")
     mine.add_argument("--spill", metavar="FOLDER", help="where they go then (default: beside the output)")
     mine.add_argument("--resume", action="store_true", help="go on from OUTPUT.checkpoint, if it is there")
-    mine.add_argument("--held-out", action="append", default=[], metavar="FILE", help="report compression on this; as often as needed")
-    mine.add_argument("--plots", metavar="FOLDER", help="draw token lengths and compression there (needs matplotlib)")
-    mine.add_argument("--verbose", action="store_true", help="show the pair just merged")
-    mine.add_argument("--quiet", action="store_true", help="show no progress on the terminal, and print no report")
 
 
 def run_train(options: argparse.Namespace) -> int:
     from ..training import train
     from ..training.progress import Display
 
-    checkpoint = options.output + SUFFIX
     display = Display(None if options.quiet else sys.stderr, options.verbose)
-
-    def say(message: Warning | str, *about: object, **more: object) -> None:
-        display.clear()
-        complain(str(message))
-
     refuse_places(options)
     asked = arguments(options)
     refuse_format(options, asked)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = say
-            made = train(
-                paths(options.files or [STANDARD_INPUT]), options.vocab_size, min_frequency=options.min_frequency,
-                max_token_length=options.max_token_length, threads=options.threads, input=options.input, field=options.field,
-                memory=options.memory, spill=options.spill, checkpoint=checkpoint, resume=options.resume, progress=display, **asked,
-            )  # fmt: skip
-    except BaseException as error:
+    with interruptible(options, display) as how:
+        made = train(
+            paths(options.files or [STANDARD_INPUT]), options.vocab_size, min_frequency=options.min_frequency,
+            max_token_length=options.max_token_length, **how, **asked,
+        )  # fmt: skip
         display.clear()
-        if not isinstance(error, Exception) and os.path.exists(checkpoint):
-            complain(f"interrupted; --resume goes on from {checkpoint}")
-        raise
-    display.clear()
-    write(made, options.output)
-    with suppress(FileNotFoundError):  # of another run with the same output, which was done before
-        os.unlink(checkpoint)
+        write(made, options.output)
     if not options.quiet:
         report(made, options)
     if options.plots is not None:
@@ -109,6 +119,52 @@ def run_train(options: argparse.Namespace) -> int:
 
         draw(made, paths(options.held_out), options.plots, input=options.input, field=options.field)
     return 0
+
+
+def run_count_pieces(options: argparse.Namespace) -> int:
+    from ..training import count_pieces
+    from ..training.progress import Display
+
+    display = Display(None if options.quiet else sys.stderr)
+    folder = os.path.dirname(options.output) or os.curdir
+    if not os.path.isdir(folder):
+        raise ValueError(f"{options.output}: the folder {folder} is not there")
+    read = [one.path for one in find(options.files)]
+    more = () if options.extend is None else tokenizer_files(options.extend)
+    refuse_outputs([*read, *more], [options.output, options.output + SUFFIX, options.output + SUFFIX + ".runs"])
+    cut = {"pattern": options.pattern} if options.extend is None else {"extend": tokenizer_of(options.extend)}
+    with interruptible(options, display) as how:
+        count = count_pieces(paths(options.files or [STANDARD_INPUT]), options.output, tie_break=options.tie_break, **how, **cut)
+    if not options.quiet:
+        print(f"{count:,} distinct pieces")
+    return 0
+
+
+@contextmanager
+def interruptible(options: argparse.Namespace, display: Display) -> Iterator[dict[str, Any]]:
+    """The arguments that all counting has, with a checkpoint beside the output, which is removed at the end of the block."""
+    checkpoint = options.output + SUFFIX
+
+    def say(message: Warning | str, *about: object, **more: object) -> None:
+        display.clear()
+        complain(str(message))
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = say
+            yield {
+                "threads": options.threads, "input": options.input, "field": options.field, "memory": options.memory, "spill": options.spill,
+                "checkpoint": checkpoint, "resume": options.resume, "progress": display,
+            }  # fmt: skip
+    except BaseException as error:
+        display.clear()
+        if not isinstance(error, Exception) and os.path.exists(checkpoint):
+            complain(f"interrupted; --resume goes on from {checkpoint}")
+        raise
+    display.clear()
+    with suppress(FileNotFoundError):  # of another run with the same output, which was done before
+        os.unlink(checkpoint)
 
 
 def paths(files: list[str]) -> list[Path]:

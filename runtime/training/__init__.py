@@ -23,9 +23,19 @@ if TYPE_CHECKING:
     from ..lexers import Lexer
     from ..tokenizer import Tokenizer
     from .checkpoint import Keeper
+    from .pieces import count_pieces
     from .session import Session
 
-__all__ = ["Progress", "TieBreak", "train"]
+__all__ = ["Progress", "TieBreak", "count_pieces", "train"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "count_pieces":
+        from .pieces import count_pieces
+
+        return count_pieces
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 def train(
     source: Any, vocab_size: int, *, pattern: str | Lexer | None = None, special_tokens: Sequence[str] = (), min_frequency: int = 0,
@@ -38,7 +48,8 @@ def train(
     """Learn a tokenizer of `vocab_size` ids from texts, or of fewer, with a warning, where no pair is left that is frequent enough.
 
     source      a text (str, or UTF-8 in anything bytes-like), a path (pathlib.Path: a file, or a glob), or an iterable of these; `input`
-                and `field` as in `Tokenizer.encode_files`. Texts are read as they are needed, and each is cut by itself
+                and `field` as in `Tokenizer.encode_files`. Texts are read as they are needed, and each is cut by itself. Where `input` is
+                not given, a file that `count_pieces` wrote stands for the texts that were counted
     vocab_size  of all ids: the bytes, the merges and the special tokens
     pattern     what cuts a text: a family ("gpt2", which is the default, "cl100k", "o200k", ...), a regular expression, read as the trainer
                 that `tie_break` names reads it, a Lexer, or "" for nothing: each text is one piece
@@ -65,11 +76,10 @@ def train(
     from ..lexers import workers_of
     from ..tokenizer import Tokenizer
     from ..vocabulary import VocabularyError
-    from .checkpoint import Keeper, check_place, read
     from .cutting import cutting, may_be_family
     from .memory import bytes_of
+    from .pieces import counted, folder_of, origin_to_keep
     from .session import Session, Settings
-    from .source import origin_of
 
     rule = rule_of(tie_break)
     if not hasattr(vocab_size, "__index__"):
@@ -110,29 +120,8 @@ def train(
         max_token_length=max_token_length, initial_alphabet=bytes(range(256)) if initial_alphabet is None else initial_alphabet,
         limit_alphabet=limit_alphabet, base=None if extend is None else extend.description, name=name,
     )  # fmt: skip
-    folder = None if spill is None else os.fspath(spill)
-    if folder is not None and not os.path.isdir(folder):
-        raise ValueError(f"{folder}: spill is no folder")
-    if checkpoint is not None:
-        check_place(checkpoint)
-    origin = None if checkpoint is None else origin_of(source, input, field)
-    session = Session(settings, cut, workers, bytes_of(memory), folder, origin=origin)
-    keeper = None if checkpoint is None else Keeper(checkpoint, folder)
-    found = None
-    if resume and keeper is not None and os.path.exists(keeper.path):
-        found = read(keeper.path)
-        session.resume(found, keeper.path)
-    if found is None or found.counting is not None:
-        session.count(source, input=input, field=field, report=progress, keeper=keeper, begun=found)
-        if keeper is not None:
-            try:
-                keeper.write(session.checkpoint)
-            except BaseException:
-                if not keeper.written and found is None:  # no checkpoint needs them
-                    keeper.remove_runs()
-                raise
-    if keeper is not None:
-        keeper.remove_runs()
+    session = Session(settings, cut, workers, bytes_of(memory), folder_of(spill), origin=origin_to_keep(source, input, field, checkpoint))
+    keeper = counted(session, source, input=input, field=field, checkpoint=checkpoint, resume=resume, progress=progress)
     merge(session, keeper, progress)
     try:
         description = session.description()

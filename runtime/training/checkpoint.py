@@ -6,10 +6,11 @@
     header    JSON: the settings of the training, the sizes of what follows, and checksums
     rest      distinct pieces, their lengths and counts, merges and how often each pair was there, each filled with zeros to 8 bytes
 
-While counting goes on, the rest is empty, and the header says which file of runs has what was counted (counting.py), how much of it, and from
-which place on the sources are to be read. A training that goes on from it ends as if it had never stopped, because a merge depends on
-nothing but what was counted and merged before. Invariants: the file under its name is whole, the one before or the new one, whatever ends the
-process; one that was changed, or belongs to other settings or files, is refused, and says which.
+While counting goes on, the rest is empty, and the header says which file of runs has what was counted (counting.py), how much of it, and
+from which place on the sources are to be read. A training that goes on from it ends as if it had never stopped, because a merge depends on
+nothing but what was counted and merged before. So others may have counted: what `count_pieces` writes is the same, without merges.
+Invariants: the file under its name is whole, the one before or the new one, whatever ends the process; one that was changed, or belongs to
+other settings or files, is refused, and says which.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = ["Checkpoint", "CheckpointError", "Keeper", "check_origin", "check_place", "read", "write"]
+__all__ = ["Checkpoint", "CheckpointError", "Keeper", "check_origin", "check_place", "is_checkpoint", "read", "write"]
 
 KIND = b"BITLEXT"
 MAGIC = KIND + {"little": b"<", "big": b">"}[sys.byteorder]
@@ -76,7 +77,7 @@ def write(path: str | os.PathLike[str], made: Checkpoint) -> None:
 
 def read(path: str | os.PathLike[str]) -> Checkpoint:
     """The checkpoint, of which pieces are mapped. A checksum does not tell zeros at the end from none, so lengths are compared, too."""
-    wrong = CheckpointError(f"{os.fspath(path)}: no checkpoint of this version and kind of machine, or not as it was written")
+    wrong = CheckpointError(f"{os.fspath(path)}: no checkpoint or pieces of this version and kind of machine, or not as it was written")
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size < BEGINNING:
             raise wrong
@@ -97,6 +98,14 @@ def read(path: str | os.PathLike[str]) -> Checkpoint:
     if at != len(data):
         raise wrong
     return Checkpoint(about["settings"], about["counting"], *parts[:3], *map(bytes, parts[3:]))
+
+
+def is_checkpoint(path: str) -> bool:
+    """Whether a file begins as one, which no text does."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) in (KIND + b"<", KIND + b">")
 
 
 def check_origin(known: dict[str, Any] | None, origin: dict[str, Any] | None, where: str) -> None:

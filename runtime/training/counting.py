@@ -111,6 +111,10 @@ class Counting:
 
     def add(self, batch: Batch) -> Iterator[tuple[Place, int]]:
         """Count texts. Now and then the place up to which all is counted, and how much that was since."""
+        if batch.counted is not None:
+            self.guarded(self.counter.add_counted, *batch.counted[2:5])
+            yield batch.next, batch.counted.settings["length"]
+            return
         if not batch.mapped or self.file < 0:
             self.guarded(self.counter.add, batch.texts, self.threads)
             yield batch.next, sum(map(len, batch.texts))

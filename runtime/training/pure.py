@@ -47,6 +47,12 @@ class PureCounter:
             data = as_bytes(text)
             self.counts.update(data[start:end] for start, end in self.machine.iterate(data) if start < end)
 
+    def add_counted(self, pieces: Buffer, lengths: Buffer, counts: Buffer) -> None:
+        data = bytes(pieces)
+        ends = accumulate(memoryview(lengths).cast("B").cast("I"), initial=0)
+        for (start, end), count in zip(pairwise(ends), memoryview(counts).cast("B").cast("Q"), strict=True):
+            self.counts[data[start:end]] += count
+
     def memory(self) -> int:
         return 200 * len(self.counts)
 

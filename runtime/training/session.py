@@ -132,13 +132,31 @@ class Session:
             counting.close()
 
     def prepared(self, batch: Batch) -> Batch:
-        """With texts as the vocabulary that is extended cuts them."""
+        """With texts as the vocabulary that is extended cuts them. Pieces that were counted before must have been cut so."""
+        if batch.counted is not None:
+            self.check_cut(batch.counted, batch.path)
         if self.settings.base is None:
             return batch
         texts = [prepared(self.settings.base, text) for text in batch.texts]
         if all(ours is theirs for ours, theirs in zip(texts, batch.texts, strict=True)):
             return batch
         return batch._replace(texts=texts, mapped=False, position=batch.position + (len(batch.texts[0]) if batch.mapped else 0))
+
+    def check_cut(self, found: Checkpoint, where: str) -> None:
+        if found.counting is not None:
+            raise CheckpointError(f"{where}: counting was interrupted there, and has to go on to its end before")
+        for key, wanted in self.cut().items():
+            if found.settings.get(key) != wanted:
+                was = f"{key} {found.settings.get(key)!r:.300}, not {wanted!r:.300}"
+                raise CheckpointError(f"{where}: its pieces were cut in another way, with {was}; ask for the same pattern")
+
+    def cut(self) -> dict[str, Any]:
+        """All that decides how texts are cut."""
+        return {key: value for key, value in self.settings.as_json(self.cutting).items() if key in ("dialect", "unicode", "steps", "base")}
+
+    def counted(self) -> Checkpoint:
+        """What was counted, for any training that cuts as this one."""
+        return Checkpoint(self.cut() | {"length": self.length}, None, self.pieces, self.lengths, self.counts)
 
     def counting_checkpoint(self, counting: Counting, place: Place) -> Checkpoint:
         runs = counting.keep()

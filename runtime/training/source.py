@@ -3,9 +3,10 @@
     for batch in batches("one text"): ...
     for batch in batches([Path("shards/**/*.jsonl.gz"), "and a text"], field="content"): ...
 
-A str or anything bytes-like is a text. A path (os.PathLike) is a file, or a glob of files, read as inputs.py says. An iterable has such
-things, one after the other. Files can be read again from a Place on. Invariant: texts keep their order, and none is cut; no more than one
-batch, or one text, is held at a time. Rejected: a str as a path (a short text would be one, too).
+A str or anything bytes-like is a text. A path (os.PathLike) is a file, or a glob of files, read as inputs.py says; one that `count_pieces`
+wrote has pieces that were counted before. An iterable has such things, one after the other. Files can be read again from a Place on.
+Invariant: texts keep their order, and none is cut; no more than one batch, or one text, is held at a time. Rejected: a str as a path (a
+short text would be one, too).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 
 from ..inputs import Found, Source, find
 from ..lexers import is_one, readable
+from .checkpoint import Checkpoint, is_checkpoint, read
 
 __all__ = ["Batch", "Place", "batches", "origin_of"]
 
@@ -35,7 +37,7 @@ class Place(NamedTuple):
 class Batch(NamedTuple):
     """Some texts, how many bytes of files lie before them, of how many (0 where that is not known), and where they begin and end.
 
-    `mapped`: it is one, which is a map of a file.
+    `mapped`: it is one, which is a map of a file. `counted`: there are none, but the pieces of some, and this is the file that has them.
     """
 
     texts: list[Any]
@@ -44,6 +46,8 @@ class Batch(NamedTuple):
     mapped: bool = False
     here: Place = Place()
     next: Place = Place()
+    counted: Checkpoint | None = None
+    path: str = ""
 
 
 def batches(source: Any, *, input: str | None = None, field: str = "text", start: Place | None = None) -> Iterator[Batch]:
@@ -99,7 +103,10 @@ def of_files(found: Iterable[Found], input: str | None, field: str, start: Place
     for number, source in enumerate(sources):
         if number >= start.file:
             here = start if number == start.file else Place(number)
-            yield from of_file(source, here, before, total)
+            if input is None and is_checkpoint(source.path):
+                yield Batch([], before + source.size, total, False, here, Place(number + 1), read(source.path), source.path)
+            else:
+                yield from of_file(source, here, before, total)
         before += source.size
 
 

@@ -1,0 +1,182 @@
+"""Counting by itself: what trainings go on from, in whatever parts it was done, is what they would have counted."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bitlex
+from bitlex.training import checkpoint, count_pieces
+from bitlex.training.progress import Progress
+from bitlex.training.source import batches
+from tokenizing import tokenizer_json
+
+HERE = Path(__file__).resolve().parent
+PROSE = "\n".join((HERE.parent / name).read_text(encoding="utf-8") for name in ("README.md", "docs/lanes.md", "tests/test_lexer.py"))
+
+
+def drawn_texts(chance: random.Random) -> list[str]:
+    """Of few letters, so that many pairs are equally frequent, and some pieces of more than 15 bytes."""
+    letters = chance.choice(["ab  \n", "abc", "é中\U0001f600 a\n", "0123456789 "])
+    return ["".join(chance.choices(letters, k=chance.choice([0, 1, 50, 400, 3000]))) + "x" * chance.choice([0, 40]) for _ in range(9)]
+
+
+@pytest.mark.parametrize("tier", ["", "pure"])
+@pytest.mark.parametrize("rule", ["minbpe", "rustbpe", "huggingface"])
+def test_parts_are_as_the_whole(rule: Any, tier: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts, some of them counted before, in memory that has room for all of them and for none."""
+    if tier:
+        monkeypatch.setenv("BITLEX_TIER", tier)
+    chance = random.Random(20261129)
+    for number in range(12):
+        texts = drawn_texts(chance)
+        whole = bitlex.train(texts, 300, tie_break=rule, pattern="cl100k").description.digest
+        first, second = sorted(chance.sample(range(10), 2))
+        source: list[Any] = []
+        for at, part in enumerate((texts[:first], texts[first:second], texts[second:])):
+            if chance.random() < 0.7:
+                path = tmp_path / f"{number}.{at}.pieces"
+                distinct = count_pieces(part, path, pattern="cl100k", memory=chance.choice([None, 1]), threads=chance.choice([1, 2]))
+                assert distinct == len({piece for text in part for piece in bitlex.lexer("cl100k").split(text)})
+                source.append(path)
+            else:
+                source += part
+        found = bitlex.train(source, 300, tie_break=rule, pattern="cl100k", memory=chance.choice([None, 1]), threads=chance.choice([1, 2]))
+        assert found.description.digest == whole, (texts, first, second)
+
+
+@pytest.mark.filterwarnings("ignore:vocab_size is")
+def test_parts_of_parts(tmp_path: Path) -> None:
+    """They are put together to the same file, byte for byte, and bytes that are chosen by the text are those of all parts."""
+    lines = PROSE.split("\n")
+    for number in range(3):
+        count_pieces(lines[number * 1000 : (number + 1) * 1000 if number < 2 else None], tmp_path / f"{number}.pieces")
+    count_pieces(lines, tmp_path / "all.pieces")
+    count_pieces(tmp_path / "[0-2].pieces", tmp_path / "together.pieces")
+    assert (tmp_path / "all.pieces").read_bytes() == (tmp_path / "together.pieces").read_bytes()
+    options: dict[str, Any] = {"tie_break": "huggingface", "initial_alphabet": b"", "limit_alphabet": 60}
+    seen: list[Progress] = []
+    found = bitlex.train(tmp_path / "[0-2].pieces", 400, progress=seen.append, **options)
+    assert found.description.digest == bitlex.train(lines, 400, **options).description.digest
+    sizes = [os.path.getsize(tmp_path / f"{number}.pieces") for number in range(3)]
+    counting = [one for one in seen if one.phase == "counting"]
+    assert [one.done for one in counting] == [sizes[0], sizes[0] + sizes[1], sum(sizes)] and {one.total for one in counting} == {sum(sizes)}
+    assert counting[-1].length == sum(map(len, lines))
+
+
+def test_what_is_extended(tmp_path: Path) -> None:
+    """Pieces are those of texts as the tokenizer cuts them, which here puts them in NFC."""
+    (tmp_path / "base.json").write_text(json.dumps(tokenizer_json(normalizer={"type": "NFC"})))
+    base = bitlex.Tokenizer.from_file(tmp_path / "base.json")
+    texts = ["cafe\u0301 cafe\u0301s", "caf\u00e9 ", "e\u0301" * 20]
+    count_pieces(texts, tmp_path / "a.pieces", extend=base)
+    found = bitlex.train(tmp_path / "a.pieces", base.vocabulary_size + 4, extend=base)
+    assert found.description.digest == bitlex.train(texts, base.vocabulary_size + 4, extend=base).description.digest
+    with pytest.raises(ValueError, match=r"a\.pieces: its pieces were cut in another way, with base '\w+', not None; ask for the same pattern"):
+        bitlex.train(tmp_path / "a.pieces", 300, pattern=base.lexer)
+
+
+def test_checkpoints(tmp_path: Path) -> None:
+    """A training of counted pieces goes on as one of texts does; and its checkpoint, once all is counted, has them, too."""
+    for number in range(3):
+        count_pieces(PROSE[number * 5000 : (number + 1) * 5000], tmp_path / f"{number}.pieces")
+    source = [tmp_path / f"{number}.pieces" for number in range(3)]
+    whole = bitlex.train(source, 400).description.digest
+
+    def stop(now: Progress) -> None:
+        if now.phase == "merging" and now.done >= 20:
+            raise KeyboardInterrupt
+
+    kept = tmp_path / "a.checkpoint"
+    with pytest.raises(KeyboardInterrupt):
+        bitlex.train(source, 400, checkpoint=kept, progress=stop)
+    assert bitlex.train(kept, 400).description.digest == whole
+    assert bitlex.train(source, 400, checkpoint=kept, resume=True).description.digest == whole
+    found = checkpoint.read(kept)
+    checkpoint.write(kept, found._replace(counting={"place": [0, 0, 0]}))
+    with pytest.raises(ValueError, match=r"a\.checkpoint: counting was interrupted there, and has to go on to its end before"):
+        bitlex.train(kept, 400)
+
+
+def test_what_is_not_as_it_was_written(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.pieces", tmp_path / "b.pieces"
+    count_pieces("some text, some more", path)
+    good = path.read_bytes()
+    with pytest.raises(ValueError, match=r"a\.pieces: its pieces were cut in another way, with .*; ask for the same pattern"):
+        bitlex.train(path, 300, pattern="o200k")
+    for at in range(8, len(good)):
+        for wrong in (good[:at], good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :]):
+            other.write_bytes(wrong)
+            with pytest.raises(ValueError, match=r"b\.pieces: no checkpoint or pieces of this version"):
+                list(batches(other))
+    other.write_bytes(good[:7] + good[7:8].translate(bytes.maketrans(b"<>", b"><")) + good[8:])  # of a machine with another order of bytes
+    with pytest.raises(ValueError, match=r"b\.pieces: no checkpoint or pieces of this version and kind of machine"):
+        bitlex.train(other, 300)
+    other.write_bytes(good[:7])  # no such file begins so
+    assert bitlex.train(other, 258, pattern="").token_bytes(256) == b"BI"
+    with pytest.warns(UserWarning, match="no pair is left"):
+        assert bitlex.train(path, 10_000, input="text", pattern="").vocabulary_size > 300  # who says that it is a text gets what is asked for
+
+
+@pytest.mark.parametrize(
+    ("pieces", "lengths", "counts"),
+    [(b"abc", [1, 1], [1, 1]), (b"abc", [1, 3], [1, 1]), (b"abc", [3, 0], [1, 1]), (b"abc", [], []), (b"abc", [3], []), (b"", [1], [1]), (b"abc", [3], [1, 1])],
+)
+def test_pieces_that_are_malformed(pieces: bytes, lengths: list[int], counts: list[int]) -> None:
+    native = pytest.importorskip("bitlex._native")
+    from array import array
+
+    counter = native.Counter(bitlex.lexer("gpt2")._machine, bytes(16))
+    with pytest.raises(ValueError, match="these are no runs, or pieces, as they were written"):
+        counter.add_counted(pieces, array("I", lengths), array("Q", counts))
+    with pytest.raises(RuntimeError, match="has ended"):
+        counter.finish()
+
+
+def test_arguments(tmp_path: Path) -> None:
+    tokenizer = bitlex.train("", 256)
+    for message, arguments in {
+        "pattern goes without extend": {"extend": tokenizer, "pattern": "gpt2"}, "spill is no folder": {"spill": tmp_path / "no"},
+        "tie_break": {"tie_break": "none"},
+    }.items():  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            count_pieces("a", tmp_path / "a.pieces", **arguments)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="extend is 'gpt2'; it may be a Tokenizer"):
+        count_pieces("a", tmp_path / "a.pieces", extend="gpt2")  # type: ignore[arg-type]
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(ValueError, match="is there, and no checkpoint; move it away, or choose another output"):
+        count_pieces("a", tmp_path / "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
+
+
+def test_the_command(tmp_path: Path) -> None:
+    def run(*arguments: str, code: int = 0) -> str:
+        done = subprocess.run([sys.executable, "-m", "bitlex", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        return done.stdout if code == 0 else done.stderr
+
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_text(PROSE[number * 9000 : (number + 1) * 9000], encoding="utf-8")
+    count = ("count-pieces", "--pattern", "cl100k", "-o")
+    assert run(*count, "a.pieces", "0.txt", "1.txt", "--resume").endswith(" distinct pieces\n")
+    assert run(*count, "b.pieces", "2.txt", "--quiet") == ""
+    train = ("train", "--vocab-size", "400", "--pattern", "cl100k", "--quiet", "-o")
+    run(*train, "ours.tiktoken", "*.pieces")
+    run(*train, "theirs.tiktoken", "?.txt")
+    assert (tmp_path / "ours.tiktoken").read_bytes() == (tmp_path / "theirs.tiktoken").read_bytes()
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["0.txt", "1.txt", "2.txt", "a.pieces", "b.pieces", "ours.tiktoken", "theirs.tiktoken"]
+    bitlex.Tokenizer.from_file(tmp_path / "ours.tiktoken", family="cl100k").save(tmp_path / "ours.bitlex")
+    run("count-pieces", "2.txt", "--extend", "ours.bitlex", "-o", "c.pieces")
+    run("train", "c.pieces", "--extend", "ours.bitlex", "--vocab-size", "420", "--quiet", "-o", "more.bitlex")
+    assert run("count-pieces", "0.txt", "-o", "./0.txt", code=1) == "bitlex: 0.txt: this is an input and an output\n"
+    assert run("count-pieces", "0.txt", "-o", "no/a", code=1) == "bitlex: no/a: the folder no is not there\n"
+    assert run("count-pieces", "0.txt", "-o", "1.txt", code=1).endswith("1.txt: is there, and no checkpoint; move it away, or choose another output\n")
+    assert "its pieces were cut in another way" in run("train", "a.pieces", "--vocab-size", "300", "-o", "x", code=1)
