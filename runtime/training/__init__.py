@@ -76,7 +76,7 @@ def train(
     from ..lexers import workers_of
     from ..tokenizer import Tokenizer
     from ..vocabulary import VocabularyError
-    from .cutting import cutting, may_be_family
+    from .cutting import cutting_of
     from .memory import bytes_of
     from .pieces import counted, folder_of, origin_to_keep
     from .session import Session, Settings
@@ -94,10 +94,7 @@ def train(
             raise ValueError(f"{argument} is {number}; it may be 0 or more")
     if not isinstance(initial_alphabet, bytes | bytearray | None):
         raise TypeError(f"initial_alphabet is {initial_alphabet!r:.80}; it may be bytes")
-    if not isinstance(extend, Tokenizer | None):
-        raise TypeError(f"extend is {extend!r:.80}; it may be a Tokenizer, which Tokenizer.from_file reads")
-    if extend is not None and pattern is not None:
-        raise ValueError("pattern goes without extend, which has its own")
+    cut = cutting_of(pattern, extend, rule)
     if extend is not None and (initial_alphabet is not None or limit_alphabet is not None):
         raise ValueError("initial_alphabet and limit_alphabet go without extend, which has its bytes")
     if isinstance(special_tokens, (str, Mapping, set, frozenset)) or not isinstance(special_tokens, Iterable):  # which have ids, or no order
@@ -111,10 +108,6 @@ def train(
     if len(set(special_tokens)) != len(special_tokens) or not all(special_tokens):
         raise ValueError(f"special_tokens are not distinct, or one is empty: {list(special_tokens)}")
     workers = workers_of(threads)
-    misspelled = may_be_family(pattern)
-    if misspelled is not None:
-        warnings.warn(f"pattern {pattern!r} is read as a regular expression: {misspelled}", stacklevel=2)
-    cut = cutting(extend.lexer if extend is not None else "gpt2" if pattern is None else pattern or None, rule)
     settings = Settings(
         rule=rule, vocabulary_size=vocab_size, special=tuple(special_tokens), min_frequency=min_frequency,
         max_token_length=max_token_length, initial_alphabet=bytes(range(256)) if initial_alphabet is None else initial_alphabet,

@@ -11,6 +11,7 @@ Invariant: the tokenizer that is trained cuts as the text was cut. A str that is
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,9 +22,10 @@ from ..lexers import Lexer
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ..tokenizer import Tokenizer
     from .rules import Rule
 
-__all__ = ["Cutting", "cutting", "for_minbpe", "pre_tokenizer_of"]
+__all__ = ["Cutting", "cutting", "cutting_of", "for_minbpe", "pre_tokenizer_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,22 @@ def cutting(pattern: str | Lexer | None, rule: Rule) -> Cutting:
         split |= {"behavior": "Isolated", "invert": False}
     made = compile(split, dialect=rule.dialect, unicode=rule.unicode)
     return Cutting(made, None, split, rule.dialect, rule.unicode)
+
+
+def cutting_of(pattern: str | Lexer | None, extend: Tokenizer | None, rule: Rule) -> Cutting:
+    """What a training is asked for by these two, of which one goes without the other; GPT-2's by neither, nothing by "". With a warning, if a
+    regular expression may have been meant as the name of a family."""
+    from ..tokenizer import Tokenizer
+
+    if not isinstance(extend, Tokenizer | None):
+        raise TypeError(f"extend is {extend!r:.80}; it may be a Tokenizer, which Tokenizer.from_file reads")
+    if extend is None:
+        if (misspelled := may_be_family(pattern)) is not None:
+            warnings.warn(f"pattern {pattern!r} is read as a regular expression: {misspelled}", stacklevel=3)
+        return cutting("gpt2" if pattern is None else pattern or None, rule)
+    if pattern is not None:
+        raise ValueError("pattern goes without extend, which has its own")
+    return cutting(extend.lexer, rule)
 
 
 def for_minbpe(pattern: str) -> Lexer | str:

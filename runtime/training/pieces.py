@@ -15,8 +15,9 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..lexers import workers_of
 from .checkpoint import Keeper, check_place, read, write
-from .cutting import cutting
+from .cutting import cutting_of
 from .memory import bytes_of
 from .rules import TieBreak, rule_of
 from .session import IDS, Session, Settings
@@ -44,15 +45,8 @@ def count_pieces(
     All others are as there. Time is that of reading the text; memory and the file, of its distinct pieces. ValueError for arguments that
     contradict each other, and for files that cannot be read (InputError).
     """
-    from ..lexers import workers_of
-    from ..tokenizer import Tokenizer
-
-    if not isinstance(extend, Tokenizer | None):
-        raise TypeError(f"extend is {extend!r:.80}; it may be a Tokenizer, which Tokenizer.from_file reads")
-    if extend is not None and pattern is not None:
-        raise ValueError("pattern goes without extend, which has its own")
     rule = rule_of(tie_break)
-    cut = cutting(extend.lexer if extend is not None else "gpt2" if pattern is None else pattern or None, rule)
+    cut = cutting_of(pattern, extend, rule)
     check_place(output)
     settings = Settings(rule, IDS, base=None if extend is None else extend.description)
     origin = origin_to_keep(source, input, field, checkpoint)
