@@ -27,14 +27,18 @@ static int is_alike(const Py_buffer *view, int is_other, int is_signed, uint32_t
     return 0;
 }
 
+static int refuse_object(PyObject *given, const char *what)
+{
+    PyErr_Format(PyExc_TypeError, "expected an array of %s, got %.200s%s", what, Py_TYPE(given)->tp_name,
+                 PyObject_HasAttrString(given, "numpy") ? "; its .numpy() may be one" : "");
+    return -1;
+}
+
 int bitlex_py_destination_begin(Destination *d, PyObject *given, uint32_t highest)
 {
     int is_signed, is_other;
     memset(d, 0, sizeof *d);
-    if (!PyObject_CheckBuffer(given)) {
-        PyErr_Format(PyExc_TypeError, "expected an array of integers to write token ids to, got %.200s", Py_TYPE(given)->tp_name);
-        return -1;
-    }
+    if (!PyObject_CheckBuffer(given)) return refuse_object(given, "integers to write token ids to");
     if (bitlex_py_buffer(given, &d->view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) return -1; /* writable or not: who is told why may be helped */
     if (bitlex_py_read_format(&d->view, &is_signed, &is_other) < 0 || !is_alike(&d->view, is_other, is_signed, highest)) {
         bitlex_py_destination_end(d);
@@ -93,10 +97,7 @@ int bitlex_py_hold_offsets(Py_buffer *view, PyObject *given, int pairs)
 {
     const char *format;
     int fits;
-    if (!PyObject_CheckBuffer(given)) {
-        PyErr_Format(PyExc_TypeError, "expected an array of int64 to write offsets to, got %.200s", Py_TYPE(given)->tp_name);
-        return -1;
-    }
+    if (!PyObject_CheckBuffer(given)) return refuse_object(given, "int64 to write offsets to");
     if (bitlex_py_buffer(given, view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) return -1;
     format = view->format ? view->format : "B";
     if (*format == '@' || *format == '=' || *format == (PY_LITTLE_ENDIAN ? '<' : '>')) format++;

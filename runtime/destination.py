@@ -89,7 +89,8 @@ def view_of(given: Any, what: str) -> memoryview:
     try:
         return memoryview(given)
     except (TypeError, ValueError):  # the latter of an array of dates
-        raise TypeError(f"expected an array of {what}, got {type(given).__name__}") from None
+        of_tensor = "; its .numpy() may be one" if hasattr(given, "numpy") else ""
+        raise TypeError(f"expected an array of {what}, got {type(given).__name__}{of_tensor}") from None
 
 
 def refuse_constant(view: memoryview) -> None:

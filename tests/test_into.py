@@ -70,6 +70,12 @@ def test_nothing_but_what_it_needs(tokenizer: Tokenizer) -> None:
         tokenizer.encode_into(3, out)  # type: ignore[arg-type]
 
 
+class Tensor:
+    """As torch's, which has no buffer."""
+
+    def numpy(self) -> None: ...
+
+
 WRONG: list[tuple[Any, type[Exception], str]] = [
     (np.zeros(9, "f4"), TypeError, r"^expected an array of integers, got one of format 'f'$"),
     (np.zeros(9, "?"), TypeError, r"^expected an array of integers, got one of format '\?'$"),
@@ -81,6 +87,7 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
     (bytearray(9), ValueError, r"^ids up to 301 do not fit numbers of 1 bytes, of format 'B'$"),
     (np.zeros(9, "i1"), ValueError, r"^ids up to 301 do not fit numbers of 1 bytes, of format 'b'$"),
     ([0] * 9, TypeError, r"^expected an array of integers to write token ids to, got list$"),
+    (Tensor(), TypeError, r"^expected an array of integers to write token ids to, got Tensor; its \.numpy\(\) may be one$"),
     (None, TypeError, r"^expected an array of integers to write token ids to, got NoneType$"),
 ]
 
@@ -209,6 +216,7 @@ OFFSETS: list[tuple[str, Any, str]] = [
     ("cl100k", np.zeros((9, 2), "i8"), r"^expected an array of one dimension: this lexer gives the end of each piece$"),
     ("clip", np.zeros(9, "i8"), r"^expected an array of two columns: this lexer drops text, and gives starts and ends$"),
     ("clip", np.zeros((9, 3), "i8"), r"^expected an array of two columns: this lexer drops text, and gives starts and ends$"),
+    ("cl100k", Tensor(), r"^expected an array of int64 to write offsets to, got Tensor; its \.numpy\(\) may be one$"),
     ("cl100k", [1, 2], r"^expected an array of int64 to write offsets to, got list$"),
 ]
 
