@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import hypothesis.strategies as st
 import numpy as np
@@ -559,6 +560,17 @@ def test_a_cache_that_cannot_be_looked_into(nowhere: Path, monkeypatch: pytest.M
     monkeypatch.setattr("urllib.request.urlopen", lambda address, timeout: Answer(ranks))
     monkeypatch.setattr(rank_files, "digest_of", lambda name: hashlib.sha256(ranks).hexdigest())
     assert rank_files.on_disk("cl100k_base") is None and rank_files.fetched("cl100k_base")[0] == ranks
+
+
+def test_no_folder_to_keep_anything_in(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a disk that is read-only everywhere: what is fetched is not kept."""
+    monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
+    monkeypatch.setattr("tempfile.gettempdir", Mock(side_effect=FileNotFoundError))
+    ranks = b"".join(b64encode(bytes([byte])) + b" %d\n" % byte for byte in range(256))
+    monkeypatch.setattr("urllib.request.urlopen", lambda address, timeout: Answer(ranks))
+    monkeypatch.setattr(rank_files, "digest_of", lambda name: hashlib.sha256(ranks).hexdigest())
+    assert rank_files.on_disk("cl100k_base") is None and rank_files.fetched("cl100k_base")[0] == ranks
+    assert ours.load.read_file_cached("https://a.place/ranks") == ranks
 
 
 def test_encodings_of_plugins(monkeypatch: pytest.MonkeyPatch) -> None:

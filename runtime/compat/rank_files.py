@@ -83,9 +83,13 @@ def check(data: bytes, name: str, where: str) -> None:
 
 
 def cached(address: str) -> Path | None:
-    """Where tiktoken keeps what is at an address; None if an empty variable says that it keeps nothing."""
-    chosen = chosen_cache()
-    directory = str(Path(tempfile.gettempdir(), "data-gym-cache")) if chosen is None else chosen
+    """Where tiktoken keeps what is at an address; None if an empty variable says that it keeps nothing, or nothing can be written anywhere."""
+    directory = chosen_cache()
+    if directory is None:
+        try:
+            directory = str(Path(tempfile.gettempdir(), "data-gym-cache"))
+        except FileNotFoundError:  # all that it tries is read-only
+            return None
     return Path(directory, hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()) if directory else None
 
 
