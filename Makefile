@@ -13,7 +13,7 @@ CLANG ?= clang
 PY = $(VENV)/bin/python
 
 # An editable install links to files by name and compiles C: it is done again when either changes, and not otherwise.
-NAMES = ls runtime runtime/commands runtime/compat runtime/compat/tiktoken runtime/training runtime/vocabularies generator generator/templates generated generated/python generated/c tables tables/unicode | grep -v -e __pycache__ -e '\.so$$'
+NAMES = ls runtime runtime/bundling runtime/commands runtime/compat runtime/compat/tiktoken runtime/training runtime/vocabularies generator generator/templates generated generated/python generated/c tables tables/unicode | grep -v -e __pycache__ -e '\.so$$'
 STATE := $(shell { $(NAMES); cat pyproject.toml setup.py runtime/*.[ch] generated/c/bitlex*; } | cksum | cut -d ' ' -f 1)
 CORE = $(VENV)/installed-core-$(STATE)
 DEV = $(VENV)/installed-dev-$(STATE)

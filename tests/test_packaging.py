@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import metadata, version
+from importlib.metadata import distribution, metadata, version
 from importlib.resources import files
 from pathlib import Path
 
@@ -117,6 +118,18 @@ def test_every_file_for_the_wheel_is_installed() -> None:
     for family in bitlex.families():
         for name in (f"generated/python/{family}.py", f"generated/c/{family}.c", f"generated/c/{family}.h"):
             assert package.joinpath(name).is_file(), name
+
+
+def test_programs_made_by_pyinstaller_have_all_that_is_read_or_imported_by_name() -> None:
+    (point,) = distribution("bitlex").entry_points.select(group="pyinstaller40")
+    (folder,) = point.load()()
+    hook = runpy.run_path(f"{folder}/hook-bitlex.py")
+    assert sorted(hook["hiddenimports"]) == sorted(f"bitlex.generated.python.{family}" for family in bitlex.families())
+    package = str(files("bitlex"))
+    assert all(source == str(Path(package).parent / place) and Path(source).is_dir() for source, place in hook["datas"])
+    within = tuple(f"{source}/" for source, _ in hook["datas"])
+    data = [path for path in Path(package).rglob("*") if path.suffix in (".txt", ".toml", ".h", ".c", ".jinja")]
+    assert data and all(str(path).startswith(within) for path in data)
 
 
 def test_licences_are_installed() -> None:
