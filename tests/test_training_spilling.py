@@ -251,3 +251,29 @@ def test_killed_while_counting(number: signal.Signals, tmp_path: Path) -> None:
     assert bitlex.Tokenizer.from_file(tmp_path / "out.bitlex").description.digest == expected
     left = {one.name for one in tmp_path.iterdir()} - {"in", "out.bitlex"}
     assert all(name.startswith(".") for name in left) and (number == signal.SIGKILL or not left)
+
+
+def test_without_a_folder_for_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a read-only disk with one folder for the output: all goes beside the checkpoint, and without one, no folder is missed but for what is written."""
+
+    def none_is_usable() -> str:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    path = tmp_path / "text.txt"
+    path.write_text(PROSE, encoding="utf-8")
+    lines = PROSE.split("\n")
+    expected = [bitlex.train(source, 300).description.digest for source in (lines, path)]
+    monkeypatch.setenv("TMPDIR", "/nowhere/at/all")
+    monkeypatch.setattr(tempfile, "gettempdir", none_is_usable)
+    assert [bitlex.train(source, 300, memory=1, checkpoint=tmp_path / "c").description.digest for source in (lines, path)] == expected
+    assert bitlex.train(lines, 300).description.digest == expected[0]
+    with pytest.raises(FileNotFoundError, match="No usable"):
+        bitlex.train(lines, 300, memory=1)
+
+
+def test_a_full_disk_is_named(full_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(counting, "nameless", lambda folder: os.open(full_disk, os.O_RDWR))
+    with pytest.raises(OSError, match="counted pieces could not be written") as caught:
+        bitlex.train(PROSE, 300, memory=1)
+    assert caught.value.filename == str(tmp_path)

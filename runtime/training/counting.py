@@ -23,7 +23,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..saving import checksum
-from .memory import nameless
+from .memory import nameless, place_of_files
 from .pure import PureCounter
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class Counting:
         self.limit = max(int(memory * SHARE), 1)
         self.before = Runs(path or "", os.urandom(16), [], [], 0) if before is None else before
         self.file = -1
+        self.nowhere: FileNotFoundError | None = None
         self.counter: Any
         if lexer.tier == "pure":
             self.counter = PureCounter(lexer._machine)
@@ -77,7 +78,12 @@ class Counting:
 
         assert isinstance(lexer._machine, _native.Machine)
         self.make = partial(_native.Counter, lexer._machine, self.before.key)
-        self.file = nameless(folder) if path is None else claimed(path)
+        try:
+            self.file = nameless(folder) if path is None else claimed(path)
+        except FileNotFoundError as error:
+            if folder is not None or path is not None:
+                raise
+            self.nowhere = error  # which is an error when there is something to write
         try:
             if path is not None:
                 self.take_over()
@@ -135,7 +141,9 @@ class Counting:
         try:
             return call(*arguments)
         except OSError as error:
-            where = self.path or self.folder or "the folder for temporary files"
+            if self.nowhere is not None:
+                raise self.nowhere from None
+            where = self.path or place_of_files(self.folder)
             raise OSError(error.errno, f"counted pieces could not be written: {os.strerror(error.errno or 0)}", where) from None
 
     @property

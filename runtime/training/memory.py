@@ -12,7 +12,7 @@ import os
 import re
 from decimal import Decimal
 
-__all__ = ["bytes_of", "mapped", "nameless"]
+__all__ = ["bytes_of", "mapped", "nameless", "place_of_files"]
 
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 MOST = 1 << 62  # what is more is the same
@@ -52,11 +52,15 @@ def half_of_the_machine() -> int:
     return found // 2
 
 
+def place_of_files(folder: str | os.PathLike[str] | None) -> str:
+    """The folder itself; None: that of temporary files."""
+    return os.fspath(folder or os.environ.get("TMPDIR") or ("/tmp" if os.name == "posix" else "the folder for temporary files"))
+
+
 def nameless(folder: str | os.PathLike[str] | None) -> int:
     """An open file of the system without a name, in a folder; None: where temporary files go."""
-    where = folder or os.environ.get("TMPDIR") or "/tmp"
     try:
-        return os.open(where, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        return os.open(place_of_files(folder), os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except (AttributeError, OSError):  # another system, or another kind of folder
         import tempfile
 
@@ -74,7 +78,7 @@ def mapped(size: int, folder: str | None) -> mmap.mmap:
             os.ftruncate(file, size)
         return mmap.mmap(file, size)
     except OSError as error:
-        where = folder or "the folder for temporary files"
-        raise OSError(error.errno, f"merging needs {size:,} bytes there: {os.strerror(error.errno or 0)}", where) from None
+        what = f"merging needs {size:,} bytes there: {os.strerror(error.errno or 0)}"
+        raise OSError(error.errno, what, place_of_files(folder)) from None
     finally:
         os.close(file)

@@ -62,6 +62,8 @@ def counted(
 ) -> Keeper | None:  # fmt: skip
     """Have a session count all texts, or take what a checkpoint says was counted; what keeps checkpoints from there on."""
     keeper = None if checkpoint is None else Keeper(checkpoint, session.spill)
+    if keeper is not None and session.spill is None:
+        session.spill = os.path.dirname(keeper.path)
     found = None
     if resume and keeper is not None and os.path.exists(keeper.path):
         found = read(keeper.path)
