@@ -235,10 +235,14 @@ def real_path(path: str | os.PathLike[str]) -> str:
 
 
 def keep(folder: Path) -> None:
-    """Have the names in a folder written to the disk, where that is something to ask for."""
+    """Have the names in a folder written to the disk, where that can be asked for: not on every file system, nor where it may not be read."""
     if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EINVAL, errno.ENOTSUP):
+                raise

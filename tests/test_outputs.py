@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,22 @@ def test_all_are_on_the_disk_before_any_has_its_name(tmp_path: Path, monkeypatch
     with whole_files(tmp_path / "a", tmp_path / "b"):
         pass
     assert seen == ["fsync", "fsync", "replace", "replace", "fsync"]  # the last one is of the folder
+
+
+@pytest.mark.parametrize(("call", "number"), [("open", errno.EACCES), ("fsync", errno.EINVAL), ("fsync", errno.EIO)])
+def test_a_folder_that_cannot_be_synchronized(tmp_path: Path, call: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As some file systems have it, and folders that may be written to but not read. That a disk is broken is said."""
+    original = getattr(os, call)
+
+    def refused(what: Any, *arguments: Any) -> Any:
+        if os.path.isdir(what):
+            raise OSError(number, os.strerror(number))
+        return original(what, *arguments)
+
+    monkeypatch.setattr(os, call, refused)
+    with pytest.raises(OSError, match=r"error") if number == errno.EIO else nullcontext(), whole_files(tmp_path / "a") as (file,):
+        file.write(b"a")
+    assert (tmp_path / "a").read_bytes() == b"a" and left(tmp_path) == ["a"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are otherwise there")

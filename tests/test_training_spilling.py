@@ -254,7 +254,7 @@ def test_killed_while_counting(number: signal.Signals, tmp_path: Path) -> None:
 
 
 def test_without_a_folder_for_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a read-only disk with one folder for the output: all goes beside the checkpoint, and without one, no folder is missed but for what is written."""
+    """All goes beside the checkpoint; without one, a folder for temporary files is missed when there is something to write."""
 
     def none_is_usable() -> str:
         raise FileNotFoundError("No usable temporary directory found")
