@@ -49,6 +49,18 @@ void bitlex_py_text_end(Text *t)
     PyBuffer_Release(&t->view); /* does nothing when there is none */
 }
 
+/* Whether it is an array of numpy's StringDType: str of any length. */
+static int is_array_of_str(PyObject *given)
+{
+    PyObject *dtype = PyObject_GetAttrString(given, "dtype");
+    PyObject *kind = dtype == NULL ? NULL : PyObject_GetAttrString(dtype, "kind");
+    const int found = kind != NULL && PyUnicode_Check(kind) && PyUnicode_CompareWithASCIIString(kind, "T") == 0;
+    Py_XDECREF(kind);
+    Py_XDECREF(dtype);
+    PyErr_Clear();
+    return found;
+}
+
 int bitlex_py_batch_begin(PyObject *given)
 {
     int one = PyUnicode_Check(given) || PyObject_CheckBuffer(given);
@@ -58,8 +70,9 @@ int bitlex_py_batch_begin(PyObject *given)
             const size_t length = view.format == NULL ? 0 : strlen(view.format);
             one = length == 0 || strchr("Ow", view.format[length - 1]) == NULL;
             PyBuffer_Release(&view);
-        } else if (PyErr_ExceptionMatches(PyExc_ValueError)) { /* of an array of dates */
+        } else if (PyErr_ExceptionMatches(PyExc_ValueError)) { /* numpy gives no buffer of str of any length, nor of dates */
             PyErr_Clear();
+            one = !is_array_of_str(given);
         } else {
             return -1;
         }

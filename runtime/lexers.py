@@ -343,8 +343,8 @@ def is_one(given: Any) -> bool:
         view = memoryview(given)
     except TypeError:
         return False
-    except ValueError:  # an array of dates, which are no texts
-        return True
+    except ValueError:  # numpy gives no buffer of str of any length, nor of dates, which are no texts
+        return getattr(getattr(given, "dtype", None), "kind", "") != "T"
     return view.format[-1:] not in ("O", "w")
 
 

@@ -126,15 +126,16 @@ def test_what_was_closed_is_told_as_that(tier: str) -> None:
 
 
 def test_arrays_of_str_are_many_texts(tier: str) -> None:
-    """As datasets and pandas give them: of objects, or of dtype U. One of bytes or numbers is none, whatever it has."""
+    """As datasets and pandas give them: of objects, of dtype U, or of numpy 2's StringDType. One of bytes or numbers is none, whatever it has."""
     tokenizer, texts = bitlex.train(["aa", "é"], 257), ["aa", "", "é中"]
     lexer = tokenizer.lexer
     methods: list[Any] = [
         tokenizer.encode_batch, tokenizer.count_batch, lambda batch: tokenizer.encode_batch_flat(batch)[0].tolist(), lexer.split_batch,
         lexer.count_batch, lambda batch: [ends.tolist() for ends in lexer.spans_batch(batch)], lambda batch: bitlex.train(batch, 257).encode("aa"),
     ]  # fmt: skip
+    kinds: list[Any] = [object, "U", *(["T"] if numpy.lib.NumpyVersion(numpy.__version__) >= "2.0.0" else [])]
     for method in methods:
-        for kind in (object, "U"):
+        for kind in kinds:
             assert method(numpy.array(texts, kind)) == method(texts)
         with pytest.raises(TypeError, match=r"(texts\[1\]: )?expected .*, got NoneType$"):
             method(numpy.array(["a", None], object))
