@@ -16,11 +16,13 @@ from .bimachine import Bimachine, canonical
 from .bytelevel import Widened, byte_view, leading
 from .cells import Partition, partition
 from .codeset import CodeSet
+from .dialects import dialect as dialect_named
 from .errors import LimitError, PatternError
 from .families import Family, Step, families, family
 from .limits import Limits
 from .nfa import Nfa, build
 from .pretokenizer import steps_from_pre_tokenizer
+from .properties import check_version
 from .resolve import sets
 from .sequence import Prefixed, chain
 from .split import Split
@@ -66,6 +68,8 @@ def compile_steps(steps: Sequence[Step], dialect: str, unicode: str, name: str =
 
 def compiled(steps: Sequence[Step], dialect: str, unicode: str, name: str, limits: Limits) -> Program:
     """`compile_steps`, with the clock started."""
+    dialect_named(dialect)  # both are checked also where no step needs them
+    check_version(unicode)
     for step in steps:
         limits.check("characters", len(step.regex or step.string or ""))
     planned = plans(steps, dialect, unicode, limits)

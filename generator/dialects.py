@@ -101,7 +101,6 @@ DIALECTS = {
 
 def dialect(name: str) -> Dialect:
     """The dialect of that name, or ValueError naming those there are."""
-    try:
-        return DIALECTS[name]
-    except KeyError:
-        raise ValueError(f"no dialect {name!r}; there are {', '.join(DIALECTS)}") from None
+    if not isinstance(name, str) or name not in DIALECTS:
+        raise ValueError(f"no dialect {name!r}; there are {', '.join(DIALECTS)}")
+    return DIALECTS[name]

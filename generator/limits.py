@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from numbers import Real
 
 from .errors import LimitError
 
@@ -31,6 +32,13 @@ class Limits:
     work: int = 50_000_000
     seconds: float = 60.0
     _started: float = field(default_factory=time.monotonic, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for what in ("characters", "instructions", "states", "cells", "work"):
+            if not hasattr(getattr(self, what), "__index__"):
+                raise TypeError(f"{what} is {getattr(self, what)!r:.80}; it may be an int")
+        if not isinstance(self.seconds, Real):
+            raise TypeError(f"seconds is {self.seconds!r:.80}; it may be a number")
 
     def started(self) -> Limits:
         """These limits, with the clock at zero: a compile begins, and the same limits may serve for many."""

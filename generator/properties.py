@@ -109,11 +109,16 @@ class Properties:
         return codeset | CodeSet(added)
 
 
+def check_version(version: str) -> None:
+    """ValueError for a Unicode version that is none of `VERSIONS`."""
+    if version not in VERSIONS:
+        raise ValueError(f"no tables for Unicode {version!r}; there are {', '.join(VERSIONS)}")
+
+
 @cache
 def load(version: str = DEFAULT_VERSION) -> Properties:
     """The properties of a Unicode version, one of `VERSIONS`."""
-    if version not in VERSIONS:
-        raise ValueError(f"no tables for Unicode {version!r}; there are {', '.join(VERSIONS)}")
+    check_version(version)
     return Properties(version, (TABLES / "unicode" / f"{version}.txt").read_text(encoding="ascii"))
 
 

@@ -363,6 +363,7 @@ PyObject *bitlex_py_decode_batch(Encoder *self, PyObject *const *arguments, Py_s
     if (how.skip < 0 || (how.errors = PyUnicode_AsUTF8(arguments[1])) == NULL) return NULL;
     threads = PyNumber_AsSsize_t(arguments[2], PyExc_OverflowError);
     if (threads == -1 && PyErr_Occurred()) return NULL;
+    if (bitlex_py_iterable(arguments[0], "sequences of ids") < 0) return NULL;
     if ((tuple = PySequence_Tuple(arguments[0])) == NULL) return NULL;
     useful = useful_threads(tuple, threads > 0 ? threads : 1);
     list = useful <= 1 ? decode_each(&how, tuple) : decode_together(&how, tuple, useful);

@@ -108,8 +108,11 @@ const char *bitlex_py_tier_name(const Machine *self);
 
 /* --- _text.c --- */
 
-/* -1 with a TypeError for one text where many are expected: a str, or what has a buffer, but for an array of str. */
+/* -1 with a TypeError for one text where many are expected: a str, or what has a buffer, but for an array of str; and for what is no batch. */
 int bitlex_py_batch_begin(PyObject *given);
+
+/* -1 with a TypeError for what cannot be a list of these. */
+int bitlex_py_iterable(PyObject *given, const char *what);
 
 /* PyObject_GetBuffer, but that what has no buffer of numbers or bytes is a TypeError, whatever its type raises. */
 int bitlex_py_buffer(PyObject *given, Py_buffer *view, int flags);

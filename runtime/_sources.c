@@ -24,7 +24,11 @@ static int read_number(PyObject *item, size_t at, uint32_t *id)
         return -1;
     }
     value = PyLong_Check(item) ? PyLong_AsLongLongAndOverflow(item, &overflow) : PyNumber_AsSsize_t(item, NULL);
-    if (value == -1 && PyErr_Occurred()) return -1;
+    if (value == -1 && PyErr_Occurred()) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError)) /* an array of several, which has __index__ and is no int */
+            PyErr_Format(PyExc_TypeError, "ids[%zu] is %.100R, which is no int", at, item);
+        return -1;
+    }
     *id = overflow || value < 0 || value >= BPE_NONE ? BPE_NONE : (uint32_t)value;
     return 0;
 }

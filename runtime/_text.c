@@ -78,7 +78,14 @@ int bitlex_py_batch_begin(PyObject *given)
         }
     }
     if (one) PyErr_Format(PyExc_TypeError, "expected a list of texts, got one %.200s", Py_TYPE(given)->tp_name);
-    return one ? -1 : 0;
+    return one ? -1 : bitlex_py_iterable(given, "texts");
+}
+
+int bitlex_py_iterable(PyObject *given, const char *what)
+{
+    if (Py_TYPE(given)->tp_iter != NULL || PySequence_Check(given)) return 0;
+    PyErr_Format(PyExc_TypeError, "expected a list of %s, got %.200s", what, Py_TYPE(given)->tp_name);
+    return -1;
 }
 
 int bitlex_py_buffer(PyObject *given, Py_buffer *view, int flags)

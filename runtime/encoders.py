@@ -16,6 +16,7 @@ from itertools import accumulate
 from operator import index
 from typing import TYPE_CHECKING, Any, Protocol
 
+from .lexers import is_iterable, texts_of
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -181,8 +182,6 @@ class Pure:
         return len(self.placed(text, allowed, disallowed)[1])
 
     def batch(self, each: Any, texts: Iterable[Any], allowed: Any, disallowed: Any) -> list[Any]:
-        from .lexers import texts_of
-
         done: list[Any] = []
         for at, text in enumerate(texts_of(texts)):
             try:
@@ -212,6 +211,8 @@ class Pure:
         return self.decode(ids, skip).decode("utf-8", errors)
 
     def decode_batch(self, batch: Iterable[Any], errors: str, threads: int, skip: bool, /) -> list[str]:
+        if not is_iterable(batch):
+            raise TypeError(f"expected a list of sequences of ids, got {type(batch).__name__}")
         done: list[str] = []
         for at, ids in enumerate(batch):
             try:
@@ -269,7 +270,7 @@ def side_by_side(found: Iterable[Sequence[int]], before: tuple[int, ...], behind
     return numpy.concatenate([numpy.empty(0, numpy.uint32), *parts]), ends[::3].copy()
 
 
-def ids_of(source: Any) -> Iterable[int]:
+def ids_of(source: Any) -> list[int]:
     """Token ids from a sequence of ints, or from an array of integers."""
     if isinstance(source, (str, bytes, bytearray)):
         raise TypeError(f"expected token ids, got {type(source).__name__}")
@@ -289,9 +290,11 @@ def ids_of(source: Any) -> Iterable[int]:
     except TypeError:
         raise TypeError("expected a sequence of ints or an array of integers") from None
     for at, item in enumerate(items):
-        if not hasattr(item, "__index__"):
-            raise TypeError(f"ids[{at}] is {item!r:.100}, which is no int")
-    return map(index, items)
+        try:
+            items[at] = index(item)
+        except TypeError:
+            raise TypeError(f"ids[{at}] is {item!r:.100}, which is no int") from None
+    return items
 
 
 def in_characters(text: str, data: bytes) -> tuple[list[int], list[int]]:

@@ -24,6 +24,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .decompression import COMPRESSED, decompressed
+from .lexers import is_iterable
 from .opening import STANDARD_INPUT, mapped, may_wait, nothing_is_there, opened
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def find(arguments: Iterable[str | os.PathLike[str]]) -> list[Found]:
     """
     if isinstance(arguments, (str, bytes, os.PathLike)):
         raise TypeError(f"expected a list of paths, got one {type(arguments).__name__}")
+    if not is_iterable(arguments):
+        raise TypeError(f"expected a list of paths, got {type(arguments).__name__}")
     found = []
     for argument in map(os.fsdecode, arguments):
         if argument == STANDARD_INPUT:

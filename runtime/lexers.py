@@ -184,12 +184,11 @@ class Lexer:
         `into`: an array of int64 in which `spans` are put, from its start on, so that nothing is allocated for each part. What is given is
         how many there are; where that is as many as there is room for, `stream.more()` puts those there that follow.
         """
-        from .streams import HOLD, IntoStream, PieceStream, SpanStream, make_stream
+        from .streams import IntoStream, PieceStream, SpanStream, hold_of, make_stream
 
         if into is not None and not spans:
             raise ValueError("pieces cannot be put in an array: into= goes with spans=True")
-        most = HOLD if hold is None else index(hold)
-        made = make_stream(self, most, not spans, into)
+        made = make_stream(self, hold_of(hold), not spans, into)
         if into is not None:
             return IntoStream(made, into)
         return SpanStream(made) if spans else PieceStream(made)
@@ -332,7 +331,13 @@ def texts_of(texts: Iterable[Any]) -> Iterable[Any]:
     """A batch; one text is none, though one can iterate over it."""
     if is_one(texts):
         raise TypeError(f"expected a list of texts, got one {type(texts).__name__}")
+    if not is_iterable(texts):
+        raise TypeError(f"expected a list of texts, got {type(texts).__name__}")
     return texts
+
+
+def is_iterable(given: Any) -> bool:
+    return hasattr(type(given), "__iter__") or hasattr(type(given), "__getitem__")
 
 
 def is_one(given: Any) -> bool:

@@ -18,6 +18,7 @@ Rejected: an object for each piece with its offsets, as in `lexers.py`.
 from __future__ import annotations
 
 from abc import abstractmethod
+from operator import index
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .pure_stream import Copyable, Stream, User, too_much
@@ -69,10 +70,19 @@ class Fed(Copyable, Generic[Part, Given]):
             yield found
 
 
+def hold_of(hold: int | None) -> int:
+    """How much a stream may hold."""
+    try:
+        most = HOLD if hold is None else index(hold)
+    except TypeError:
+        raise TypeError(f"hold is {hold!r:.80}; it may be an int") from None
+    if most < 0:
+        raise ValueError(f"hold is {most}; it must be 0 or more")
+    return most
+
+
 def make_stream(lexer: Lexer, hold: int, pieces: bool, into: Any = None) -> Any:
     """The stream of the pieces or offsets of a lexer, which are put in an array if there is one: native where the machine allows that."""
-    if hold < 0:
-        raise ValueError(f"hold is {hold}; it must be 0 or more")
     if has_native_stream(lexer):
         from ._native import Stream as Native
 

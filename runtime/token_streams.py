@@ -104,8 +104,6 @@ def make_token_stream(
     if has_native_stream(lexer):
         found, wrong = (encoder.specials(dict(tokens)) if tokens else None for tokens in (allowed, disallowed))
         return native_token_stream(encoder, found, wrong, hold, result)
-    if hold < 0:
-        raise ValueError(f"hold is {hold}; it must be 0 or more")
     return Adapted(PureTokenStream(pure_machine(lexer), PieceEncoder(tokenizer), allowed, disallowed, hold), result)
 
 
@@ -114,8 +112,6 @@ def native_token_stream(encoder: Any, found: Any, wrong: Any, hold: int, result:
     with an array."""
     from ._native import TokenStream as Native
 
-    if hold < 0:
-        raise ValueError(f"hold is {hold}; it must be 0 or more")
     return Native(encoder, found, wrong, min(hold, (1 << 30) - 1), result, normalize, into)
 
 

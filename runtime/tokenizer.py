@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
-from operator import index
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from .encoders import Encoder, Pure, as_text, ids_of, make_encoder, side_by_side, tokens_in_place
@@ -413,16 +412,16 @@ class Tokenizer:
         It takes some 25 KB, and what the piece at hand has that is not final: docs/streams.md.
         """
         from .normalized_streams import make_nfc_stream, make_normalized_stream
-        from .streams import HOLD, IntoStream, has_native_stream
+        from .streams import IntoStream, has_native_stream, hold_of
         from .token_streams import INTO, NativeTokenStream, TokenStream, make_token_stream, native_token_stream
 
         kinds = {"list": 0, "numpy": 1, "offsets": 2}
         if result is not None and into is not None:
             raise ValueError(f"result is {result!r}; with into=, how many ids are in the array is what is given")
-        if result is not None and result not in kinds:
+        if result is not None and (not isinstance(result, str) or result not in kinds):
             raise ValueError(f"result is {result!r}; it may be 'list', 'numpy' or 'offsets'")
         kind = kinds[result or "list"]
-        most = HOLD if hold is None else index(hold)
+        most = hold_of(hold)
         in_nfc = self._streams_in_nfc()
         if in_nfc or (not self._slow and has_native_stream(self._lexer)):  # what finds the special tokens is there
             known, unwanted = self._policy(allowed_special, disallowed_special)
@@ -517,7 +516,7 @@ class Tokenizer:
 
     def decode_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """The text of ids, and the character in which each token starts. Bytes that are not UTF-8 are a UnicodeDecodeError."""
-        known = list(ids_of(ids))  # an iterator can be read once
+        known = ids_of(ids)  # an iterator can be read once
         ends = self._encoder.ends(known)
         data = self._encoder.decode(known)
         text = data.decode("utf-8")
@@ -733,6 +732,11 @@ def known_errors(errors: str) -> str:
         raise TypeError(f"errors is {errors!r}; it may be a str, such as 'replace', 'strict' or 'ignore'")
     if "\0" in errors:
         raise ValueError(f"errors is {errors!r}, which has a null character")
+    if not errors.isascii():
+        try:
+            errors.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"errors is {errors!r}, which has a lone surrogate") from None
     return errors
 
 
@@ -750,9 +754,11 @@ def refuse_name(path: Any) -> None:
 
 def as_key(special: Special | None, what: str) -> Any:
     """What tells a choice of special tokens from another."""
-    if special is None or isinstance(special, (str, tuple, frozenset)):
-        return special
+    if special is None:
+        return None
     try:
-        return frozenset(special)
-    except TypeError:
+        key = special if isinstance(special, (str, tuple, frozenset)) else frozenset(special)
+        hash(key)
+        return key
+    except TypeError:  # none, or one of things that cannot be looked up
         raise TypeError(f"{what} is {special!r}; it may be 'all', or a collection of special tokens") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import mmap
+import os
 import pickle
 import sys
 import warnings
@@ -11,7 +12,7 @@ from importlib.machinery import ModuleSpec
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy
 import pytest
@@ -21,6 +22,8 @@ from bitlex import Tokenizer
 from bitlex.cli import main
 from bitlex.commands.console import complain
 from bitlex.terminal import Line
+from bitlex.vocabularies import read
+from bitlex.vocabularies.writing import write
 
 
 @pytest.fixture(autouse=True)
@@ -72,14 +75,102 @@ def test_what_is_of_another_type(tmp_path: Path) -> None:
     wrong: Any = "300"
     with pytest.raises(TypeError, match=r"^vocab_size is '300'; it may be an int$"):
         bitlex.train("text", wrong)
-    with pytest.raises(TypeError, match="interpreted as an integer"):
-        bitlex.train("text", 256).stream(hold=wrong)
+    tokenizer = bitlex.train("text", 256)
+    for stream in (tokenizer.stream, tokenizer.lexer.stream):
+        with pytest.raises(TypeError, match=r"^hold is '300'; it may be an int$"):
+            stream(hold=wrong)
     Path("mine.tiktoken").write_text("IQ== 0\n")
     with pytest.raises(TypeError, match=r"^special is \['<s>'\]; it may be a dict of ids by special tokens$"):
         Tokenizer.from_file("mine.tiktoken", family="gpt2", special=["<s>"])  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("item", [None, "1", 1.0, [1, 2], "x" * 200])
+def test_what_is_wrong_is_said_of_the_argument(tmp_path: Path, tier: str) -> None:
+    """And not in the words of what was tried with it: no type, no name and no number of the caller's is in these."""
+    tokenizer = bitlex.train("text", 256)
+    lexer, ranks, nothing = tokenizer.lexer, tmp_path / "mine.tiktoken", cast(Any, None)
+    write(tokenizer.description, ranks)
+    with pytest.raises(TypeError, match=r"^expected a Description, got Tokenizer; tokenizer\.description is that of a tokenizer$"):
+        write(cast(Any, tokenizer), ranks)
+    for batch in (
+        tokenizer.encode_batch, tokenizer.encode_batch_to_numpy, tokenizer.encode_batch_flat, tokenizer.count_batch,
+        lexer.split_batch, lexer.spans_batch, lexer.count_batch,
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=r"^expected a list of texts, got NoneType$"):
+            batch(nothing)
+    with pytest.raises(TypeError, match=r"^expected a list of sequences of ids, got NoneType$"):
+        tokenizer.decode_batch(nothing)
+    with pytest.raises(TypeError, match=r"^expected a list of paths, got NoneType$"):
+        list(tokenizer.encode_files(nothing))
+    wrong: list[Any]
+    for wrong in ([["<s>"]], ["<s>", {}]):
+        for given in (wrong, tuple(wrong)):
+            for argument in ("allowed_special", "disallowed_special"):
+                with pytest.raises(TypeError, match=f"^{argument} is .*; it may be 'all', or a collection of special tokens$"):
+                    tokenizer.encode("text", **cast(Any, {argument: given}))
+    with pytest.raises(ValueError, match=r"^result is \[\]; it may be 'list', 'numpy' or 'offsets'$"):
+        tokenizer.stream(result=cast(Any, []))
+    with pytest.raises(ValueError, match=r"^errors is '\\ud800', which has a lone surrogate$"):
+        tokenizer.decode([1], errors="\ud800")
+    with pytest.raises(TypeError, match=r"^expected the content of a file as bytes, got memoryview$"):
+        read(cast(Any, memoryview(b"IQ== 0")), "mine")
+    for option in ("name", "family", "pattern"):
+        with pytest.raises(TypeError, match=f"^{option} is 5; it may be a str$"):
+            Tokenizer.from_file(ranks, **cast(Any, {"family": "gpt2", option: 5}))
+
+
+def test_what_is_wrong_for_training_is_said_before_it_begins(tmp_path: Path, tier: str) -> None:
+    def never() -> Any:
+        raise AssertionError("a text was asked for")
+        yield
+
+    for argument, given, message in (
+        ("name", 5, "name is 5; it may be a str"), ("progress", "x", "progress is 'x'; it may be a function, which is given a Progress"),
+        ("max_token_length", [4], r"max_token_length is \[4\]; it may be an int"), ("min_frequency", int, "min_frequency is .*; it may be an int"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=f"^{message}$"):
+            bitlex.train(never(), 256, **cast(Any, {argument: given}))
+    with pytest.raises(ValueError, match=r"^tie_break is \[\]; it may be"):
+        bitlex.train(never(), 256, tie_break=cast(Any, []))
+    for number in ("300", 300.0, None):
+        with pytest.raises(TypeError, match=f"^vocab_size is {number!r}; it may be an int$"):
+            bitlex.RegexTokenizer().train("text", cast(Any, number))
+
+
+@pytest.mark.parametrize("tie_break", ["minbpe", "huggingface"])
+def test_numbers_of_numpy_are_numbers(tie_break: Any, tmp_path: Path, tier: str) -> None:
+    """Also for a checkpoint, which is written when all is counted."""
+    numbers: dict[str, Any] = {"min_frequency": 2, "max_token_length": 4, "memory": 1 << 20}
+    if tie_break == "huggingface":
+        numbers["limit_alphabet"] = 300
+    ours = {name: numpy.int64(number) for name, number in numbers.items()}
+    made = bitlex.train("abcabc abcabc", numpy.int64(258), tie_break=tie_break, checkpoint=tmp_path / "checkpoint", **ours)  # type: ignore[arg-type]
+    expected = bitlex.train("abcabc abcabc", 258, tie_break=tie_break, **numbers)
+    assert made.description == expected.description
+
+
+def test_a_number_is_no_model(tmp_path: Path) -> None:
+    """It would be a file that is open already, which was closed when it had been read."""
+    with open(tmp_path / "mine", "wb") as file:
+        with pytest.raises(TypeError, match=r"^expected str, bytes or os\.PathLike object, not int$"):
+            bitlex.RegexTokenizer().load(cast(Any, file.fileno()))
+        os.fstat(file.fileno())
+
+
+def test_what_is_wrong_for_compiling_is_said_of_the_argument() -> None:
+    steps = {"type": "Digits", "individual_digits": True}  # whose digits are of a version of their own
+    for pattern in ("a", steps, None):
+        with pytest.raises(ValueError, match=r"^no tables for Unicode '99\.0'; there are 14\.0, "):
+            bitlex.compile(cast(Any, pattern), unicode="99.0")
+        with pytest.raises(ValueError, match=r"^no dialect \['x'\]; there are fancy"):
+            bitlex.compile(cast(Any, pattern), dialect=cast(Any, ["x"]))
+    for name in ("characters", "instructions", "states", "cells", "work"):
+        with pytest.raises(TypeError, match=f"^{name} is '5'; it may be an int$"):
+            bitlex.Limits(**cast(Any, {name: "5"}))
+    with pytest.raises(TypeError, match=r"^seconds is None; it may be a number$"):
+        bitlex.Limits(seconds=cast(Any, None))
+
+
+@pytest.mark.parametrize("item", [None, "1", 1.0, [1, 2], "x" * 200, numpy.array([1, 2])])
 def test_what_is_no_int_among_ids_is_named_by_its_place(item: Any, tier: str) -> None:
     tokenizer = bitlex.train("text", 256)
     message = f"ids[2] is {item!r:.100}, which is no int"

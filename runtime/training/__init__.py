@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from .progress import Progress
@@ -82,18 +83,19 @@ def train(
     from .session import Session, Settings
 
     rule = rule_of(tie_break)
-    if not hasattr(vocab_size, "__index__"):
-        raise TypeError(f"vocab_size is {vocab_size!r}; it may be an int")
+    vocab_size, min_frequency = whole("vocab_size", vocab_size), whole("min_frequency", min_frequency)
+    max_token_length = None if max_token_length is None else whole("max_token_length", max_token_length)
+    limit_alphabet = None if limit_alphabet is None else whole("limit_alphabet", limit_alphabet)
     if not rule.chooses_bytes and (initial_alphabet is not None or limit_alphabet is not None):
         raise ValueError(f"initial_alphabet and limit_alphabet go with tie_break='huggingface', not {tie_break!r}")
     numbers = {"min_frequency": min_frequency, "max_token_length": max_token_length, "limit_alphabet": limit_alphabet}
     for argument, number in numbers.items():
-        if (number is not None or argument == "min_frequency") and not hasattr(number, "__index__"):
-            raise TypeError(f"{argument} is {number!r}; it may be an int")
         if number is not None and number < 0:
             raise ValueError(f"{argument} is {number}; it may be 0 or more")
     if not isinstance(initial_alphabet, bytes | bytearray | None):
         raise TypeError(f"initial_alphabet is {initial_alphabet!r:.80}; it may be bytes")
+    if not isinstance(name, str | None):
+        raise TypeError(f"name is {name!r:.80}; it may be a str")
     cut = cutting_of(pattern, extend, rule)
     if extend is not None and (initial_alphabet is not None or limit_alphabet is not None):
         raise ValueError("initial_alphabet and limit_alphabet go without extend, which has its bytes")
@@ -128,6 +130,14 @@ def train(
         learned = f"vocab_size is {vocab_size}, and {made.vocabulary_size} ids were learned: no pair is left to be merged{text}"
         warnings.warn(learned, stacklevel=2)
     return made
+
+
+def whole(argument: str, number: Any) -> int:
+    """An int, also where it is one of numpy's, which a checkpoint cannot be written with."""
+    try:
+        return index(number)
+    except TypeError:
+        raise TypeError(f"{argument} is {number!r}; it may be an int") from None
 
 
 def is_unicode(text: str) -> bool:

@@ -11,6 +11,7 @@ import mmap
 import os
 import re
 from decimal import Decimal
+from operator import index
 
 __all__ = ["bytes_of", "mapped", "nameless", "place_of_files"]
 
@@ -31,8 +32,9 @@ def bytes_of(memory: int | str | None) -> int:
         if found is None or unit not in UNITS:
             raise ValueError(f'memory is {memory!r}; it may be a number of bytes, or such as "64 MB" and "2 GB"')
         memory = int(Decimal(found[1]) * UNITS[unit])
-    elif isinstance(memory, bool) or not isinstance(memory, int):
+    elif isinstance(memory, bool) or not hasattr(memory, "__index__"):
         raise TypeError(f"memory: expected an int, a str or None, got {type(memory).__name__}")
+    memory = index(memory)
     if memory < 1:
         raise ValueError(f"memory is {memory}; it must be 1 byte or more")
     return min(memory, MOST)

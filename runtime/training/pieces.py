@@ -61,6 +61,8 @@ def counted(
     progress: Callable[[Progress], object] | None,
 ) -> Keeper | None:  # fmt: skip
     """Have a session count all texts, or take what a checkpoint says was counted; what keeps checkpoints from there on."""
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress is {progress!r:.80}; it may be a function, which is given a Progress")
     keeper = None if checkpoint is None else Keeper(checkpoint, session.spill)
     if keeper is not None and session.spill is None:
         session.spill = os.path.dirname(keeper.path)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Literal
 from ..vocabularies.minbpe import MAGIC, read_minbpe, readable
 from ..vocabularies.tiktoken import special_tokens
 from ..vocabulary import AddedToken, VocabularyError
+from . import whole
 
 if TYPE_CHECKING:
     from ..lexers import Lexer
@@ -68,6 +69,7 @@ class RegexTokenizer:
 
         ValueError where the text has no pair left before that; what was learned is then there all the same.
         """
+        vocab_size = whole("vocab_size", vocab_size)
         if vocab_size < 256:
             raise ValueError(f"vocab_size is {vocab_size}, and the bytes alone are 256")
         counts = self._learn(text, vocab_size)
@@ -148,11 +150,12 @@ class RegexTokenizer:
         """Take the place of a tokenizer that was saved, here or by minbpe. VocabularyError (a ValueError), with the line, if it is none."""
         from ..tokenizer import Tokenizer
 
+        model_file = os.fsdecode(model_file)  # a number would be a file that is open already, and closed then
         with open(model_file, "rb") as file:
             data = file.read()
         if not data.startswith(MAGIC):
-            raise VocabularyError(f"{os.fspath(model_file)}: line 1: begins with {data[:16]!r}, not with a version of minbpe")
-        found = read_minbpe(data, os.fspath(model_file))
+            raise VocabularyError(f"{model_file}: line 1: begins with {data[:16]!r}, not with a version of minbpe")
+        found = read_minbpe(data, model_file)
         self.special_tokens = {token.content: token.id for token in found.added}
         split = found.pre_tokenizer
         self.pattern = "" if split is None else split["pattern"]["Regex"]

@@ -64,6 +64,6 @@ RULES: dict[str, Rule] = {
 
 
 def rule_of(name: str) -> Rule:
-    if name not in RULES:
+    if not isinstance(name, str) or name not in RULES:
         raise ValueError(f"tie_break is {name!r}; it may be {', '.join(RULES)}")
     return RULES[name]

@@ -48,6 +48,7 @@ def load(
 
     VocabularyError (a ValueError) for a file that is malformed or not supported; OSError for one that cannot be read.
     """
+    refuse_types(name=name, family=family, pattern=pattern)
     if isinstance(source, (str, os.PathLike)):
         refuse_content(source)
         path = os.fspath(source)
@@ -73,6 +74,12 @@ def load(
     raise TypeError(f"expected a path, a tiktoken.Encoding or a tokenizers.Tokenizer, got {type(source).__name__}")
 
 
+def refuse_types(**options: object) -> None:
+    for option, given in options.items():
+        if not isinstance(given, str | None):
+            raise TypeError(f"{option} is {given!r:.80}; it may be a str")
+
+
 def refuse_content(path: str | os.PathLike[str]) -> None:
     """A str that is what a file holds, and not where that is: the OSError for a path so long would show all of it."""
     if isinstance(path, str) and (path.lstrip()[:1] == "{" or "\n" in path) and not os.path.exists(path):
@@ -86,6 +93,9 @@ def read(
     """`load` of the content of a file; `where` begins the messages of errors."""
     from .tiktoken import looks_like_ranks, read_tiktoken
 
+    refuse_types(name=name, family=family, pattern=pattern)
+    if not isinstance(data, (bytes, bytearray)):
+        raise TypeError(f"expected the content of a file as bytes, got {type(data).__name__}")
     if looks_like_ranks(data):
         return read_tiktoken(data, where, name=name, family=family, pattern=pattern, special=special)
     refuse_other(data, where)

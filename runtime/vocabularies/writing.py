@@ -41,6 +41,8 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
 
 def write(description: Description, path: str | os.PathLike[str], format: str | None = None) -> None:
     """Write a tokenizer in the format of this name, else in that which the name of the file says."""
+    if not isinstance(description, Description):
+        raise TypeError(f"expected a Description, got {type(description).__name__}; tokenizer.description is that of a tokenizer")
     chosen = format or format_of(path)
     if chosen not in FORMATS:
         raise ValueError(f"{path}: say what to write: a name that ends in {', '.join(BY_SUFFIX)}, or a format of {', '.join(FORMATS)}")
