@@ -55,8 +55,8 @@ class Lexer:
 
     Every method takes a str, or UTF-8 in anything bytes-like (bytes, bytearray, memoryview, mmap, a numpy array of uint8), which
     is read in place. All take time and memory proportional to the text, whatever the text and the pattern. Anything else is a
-    TypeError; a `bytewise` lexer, which cuts inside characters, refuses a str with a ValueError. Bytes that are not UTF-8 are no
-    error: each ill-formed sequence is read as one U+FFFD, and comes out as it was.
+    TypeError, and bytes with gaps between them are a BufferError; a `bytewise` lexer, which cuts inside characters, refuses a str with a
+    ValueError. Bytes that are not UTF-8 are no error: each ill-formed sequence is read as one U+FFFD, and comes out as it was.
 
     `threads` is how many threads may work at the same time; 0: as many as this process may use cores. What comes out is the same.
     A long text is cut where a few thousand characters tell what the lexer would know there; a text where nothing tells, such as

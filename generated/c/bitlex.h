@@ -48,7 +48,7 @@ extern "C" {
 #error "BITLEX_ROOM must be BITLEX_BLOCK or more"
 #endif
 
-/* Checkpoints a level; three levels reach BITLEX_CHECKPOINTS^3 blocks (35 terabytes by default). */
+/* Checkpoints a level; three levels reach BITLEX_CHECKPOINTS^3 blocks (52 terabytes by default). */
 #ifndef BITLEX_CHECKPOINTS
 #define BITLEX_CHECKPOINTS 2048
 #endif

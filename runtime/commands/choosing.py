@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
 __all__ = [
-    "INPUTS", "TOKENIZER", "around", "refuse_device", "refuse_outputs", "sources", "special", "tokenizer", "tokenizer_files", "tokenizer_of",
-    "which_inputs", "which_special", "which_tokenizer",
+    "AS_THEY_COME", "INPUTS", "TOKENIZER", "around", "refuse_device", "refuse_outputs", "sources", "special", "tokenizer", "tokenizer_files",
+    "tokenizer_of", "which_inputs", "which_special", "which_tokenizer",
 ]  # fmt: skip
 
 TOKENIZER = """\
@@ -32,11 +32,13 @@ INPUTS = """\
 inputs:
   paths, globs in quotes ('data/**/*.jsonl.gz', ** for folders in folders), '-' for standard input. Files that end in .gz, .bz2, .xz and
   .zst are decompressed. --input says what a file is, else its name does: .jsonl, .ndjson and .parquet; text otherwise
-    text      a file is one document. It is mapped into memory (read, if it is a pipe or compressed); its ids take 4 bytes each meanwhile
+    text      a file is one document. It is mapped into memory; one that is compressed, or comes from a pipe, is read
     lines     a line is one, without the line break at its end
     jsonl     a line is one: a string, or what is at --field of an object. Empty lines are passed over
     parquet   a row is one: the column --field (needs pyarrow)
-  All but text take the same memory, however large the file. Lines from a pipe are done as they come.
+"""
+AS_THEY_COME = """\
+  All but a file that is mapped take the same memory, however long: text from a pipe or a compressed file is done in parts, as are lines.
 """
 
 

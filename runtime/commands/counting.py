@@ -33,7 +33,7 @@ examples:
 
 
 def add(commands: Commands) -> None:
-    mine = commands.add("count", run_count, "count the tokens of files", choosing.TOKENIZER, choosing.INPUTS, COUNT)
+    mine = commands.add("count", run_count, "count the tokens of files", choosing.TOKENIZER, choosing.INPUTS + choosing.AS_THEY_COME, COUNT)
     choosing.which_tokenizer(mine)
     choosing.which_inputs(mine)
     choosing.which_special(mine)

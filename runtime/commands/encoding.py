@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
+IDS = """\
+  The ids of a file that is mapped take 4 bytes each until it is done.
+"""
 OUTPUTS = f"""\
 outputs (-o):
   none          standard output, as txt
@@ -55,7 +58,9 @@ examples:
 
 
 def add(commands: Commands) -> None:
-    mine = commands.add("encode", run_encode, "turn files into token ids", choosing.TOKENIZER, choosing.INPUTS, OUTPUTS, EXAMPLES)
+    mine = commands.add(
+        "encode", run_encode, "turn files into token ids", choosing.TOKENIZER, choosing.INPUTS + choosing.AS_THEY_COME + IDS, OUTPUTS, EXAMPLES
+    )
     choosing.which_tokenizer(mine)
     choosing.which_inputs(mine)
     choosing.which_special(mine)

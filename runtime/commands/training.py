@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
+MEMORY = """\
+  All but text take the same memory, however large the file; of a text, what is not mapped is held until it is counted.
+"""
 OUTPUT = """\
 output (-o):
   what the name of the file says: NAME.tiktoken (ranks: without pattern and special tokens), tokenizer.json (Hugging Face), NAME.model
@@ -63,7 +66,7 @@ SUFFIX = ".checkpoint"
 
 
 def add(commands: Commands) -> None:
-    mine = commands.add("train", run_train, "learn a tokenizer from files", INPUTS, OUTPUT, EXAMPLES)
+    mine = commands.add("train", run_train, "learn a tokenizer from files", INPUTS + MEMORY, OUTPUT, EXAMPLES)
     mine.add_argument("--vocab-size", type=int, required=True, metavar="N", help="how many ids: bytes, merges and special tokens")
     mine.add_argument("-o", "--output", required=True, metavar="FILE", help="the tokenizer; see below")
     which_texts(mine)
@@ -76,7 +79,7 @@ def add(commands: Commands) -> None:
     mine.add_argument("--plots", metavar="FOLDER", help="draw token lengths and compression there (needs matplotlib)")
     mine.add_argument("--verbose", action="store_true", help="show the pair just merged")
     mine.add_argument("--quiet", action="store_true", help="show no progress on the terminal, and print no report")
-    mine = commands.add("count-pieces", run_count_pieces, "count the pieces of files, for train", INPUTS, COUNTED, COUNTED_EXAMPLES)
+    mine = commands.add("count-pieces", run_count_pieces, "count the pieces of files, for train", INPUTS + MEMORY, COUNTED, COUNTED_EXAMPLES)
     mine.add_argument("-o", "--output", required=True, metavar="FILE", help="the pieces and their counts; see below")
     which_texts(mine)
     mine.add_argument("--quiet", action="store_true", help="show no progress on the terminal, and say nothing")
