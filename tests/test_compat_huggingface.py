@@ -680,6 +680,27 @@ def decode_stream(kind: Any, *arguments: Any, **options: Any) -> Any:
     return (kind.DecodeStream if kind is ours else kind.decoders.DecodeStream)(*arguments, **options)
 
 
+class Indexed:
+    """As a tensor of one number, it is one where an index is asked for, and has a hash of its own."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __index__(self) -> int:
+        return self.number
+
+
+@pytest.mark.parametrize("of", [Indexed, np.array, np.int64, int])
+@pytest.mark.parametrize("sequence_of", [list, tuple])
+def test_ids_that_are_numbers_where_they_are_asked(of: Any, sequence_of: Any) -> None:
+    mine, reference = both("template")
+    for numbers in ([270, 64, 271, 257], [64, 65], [270], [], [270, 5000]):
+        ids = sequence_of(map(of, numbers))
+        for skip in (True, False):
+            assert mine.decode(ids, skip_special_tokens=skip) == reference.decode(ids, skip_special_tokens=skip)
+            assert mine.decode_batch([ids], skip_special_tokens=skip) == reference.decode_batch([ids], skip_special_tokens=skip)
+
+
 @pytest.mark.parametrize("number", [64, np.int64(64), np.uint32(64), True, -1, 1 << 32, np.int64(-1), 1.0, np.float64(64.0), None, "a"], ids=repr)
 def test_one_id_of_a_decode_stream(number: Any) -> None:
     agree(lambda one, kind: decode_stream(kind).step(one, number))

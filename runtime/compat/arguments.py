@@ -11,10 +11,13 @@ Rejected: taking whatever has a truth value, or can be iterated over (a wrong ar
 
 from __future__ import annotations
 
+from array import array
 from operator import index
 from typing import Any
 
-__all__ = ["flag", "listed", "natural", "naturals", "sequential", "text", "typed"]
+from ..encoders import ids_of
+
+__all__ = ["flag", "hashed", "listed", "natural", "naturals", "sequential", "text", "typed"]
 
 
 def flag(value: Any) -> bool:
@@ -54,6 +57,16 @@ def listed(ids: Any) -> Any:
     if isinstance(ids, (list, tuple)) or (type(ids).__name__ == "ndarray" and ids.ndim == 1 and ids.dtype.kind in "iu"):
         return ids
     return list(sequential(ids))
+
+
+def hashed(ids: Any) -> Any:
+    """Such ids as numbers that are found in a set. One that has but __index__, as a tensor of no dimension does, has another hash, or none."""
+    if not isinstance(ids, (list, tuple)):
+        return ids
+    try:
+        return array("I", ids)
+    except (TypeError, OverflowError):
+        return ids_of(ids)  # which says what is no int; what is no id is told of later
 
 
 def sequential(source: Any) -> Any:

@@ -27,7 +27,7 @@ from ..tokenizer import Tokenizer as Bitlex
 from ..vocabularies.huggingface import read_huggingface
 from ..vocabularies.json_fields import Fields, parse_json
 from .added_token import AddedToken, token_of
-from .arguments import flag, listed, natural, naturals, sequential, text, typed
+from .arguments import flag, hashed, listed, natural, naturals, sequential, text, typed
 from .completion import Core, Steps
 from .components import EMPTY, Component, as_json, completed, completed_model, component
 from .decode_stream import DecodeStream
@@ -168,8 +168,10 @@ class Tokenizer:
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """The text of ids. Those that are none are left out, as in the original."""
         wanted = listed(ids)
-        if flag(skip_special_tokens) and not (left_out := self._tokens.left_out).isdisjoint(wanted):
-            wanted = [number for number in wanted if number not in left_out]
+        if flag(skip_special_tokens):
+            wanted = hashed(wanted)
+            if not (left_out := self._tokens.left_out).isdisjoint(wanted):
+                wanted = [number for number in wanted if number not in left_out]
         if not self._joins_bytes:
             texts = map(self.id_to_token, wanted)
             return " ".join(text for text in texts if text is not None)
