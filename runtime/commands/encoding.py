@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..documents import encode_batches, encode_in_parts
 from ..inputs import STANDARD_INPUT, Found, InputError, Source, find
+from ..lexers import workers_of
 from ..outputs import FORMATS, MANIFEST, NUMBERS, Output, index_of, writing, written
 from ..terminal import Progress
 from . import Commands, choosing
@@ -172,6 +173,7 @@ class Encoding:
     """One run of the command."""
 
     def __init__(self, options: argparse.Namespace, chosen: Tokenizer, inputs: list[Source]) -> None:
+        workers_of(options.threads)  # what is wrong with it is not the fault of an input
         self.options, self.tokenizer, self.inputs = options, chosen, inputs
         self.read = [*choosing.tokenizer_files(options.tokenizer), *(source.path for source in inputs)]
         special = choosing.special(options, chosen)
