@@ -34,6 +34,17 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bitlex.Tokenizer:
     return bitlex.train("hello world, many texts, where and how long? " * 3, 280, pattern="cl100k")
 
 
+@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "tables/README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))])
+def test_links(name: str) -> None:
+    """Files that are there, and headings that they have."""
+    for target, heading in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)", (ROOT / name).read_text(encoding="utf-8")):
+        path = (ROOT / name).parent / target if target else ROOT / name
+        assert path.exists(), target
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+            assert heading in [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
+
+
 def test_lexers_of_the_readme() -> None:
     code = example("README.md", "bitlex.families()")
     names: dict[str, Any] = {}
