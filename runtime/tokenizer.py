@@ -409,7 +409,7 @@ class Tokenizer:
                 there is room for, `stream.more()` puts those there that follow. What is behind them may have changed
         hold    how many bytes of the text it may hold, 16 Mi if nothing else is said; what would need more is a ValueError
 
-        It takes some 25 KB, and what the piece at hand has that is not final: docs/streams.md.
+        It takes a few hundred bytes, and what it holds of the text, some 25 KB of a piece that does not end: docs/streams.md.
         """
         from .normalized_streams import make_nfc_stream, make_normalized_stream
         from .streams import IntoStream, has_native_stream, hold_of

@@ -1,8 +1,7 @@
-"""What pages say, tried as it stands there: examples, and sizes and limits that are named. training.md has tests of its own."""
+"""What pages say, tried as it stands there: examples, and sizes and limits that are named. training.md, and parts of others, have tests of their own."""
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -71,43 +70,6 @@ def test_streams(small: bitlex.Tokenizer) -> None:
     sent: list[list[int]] = []
     exec(code, {"bitlex": bitlex, "tokenizer": small, "numpy": numpy, "parts": ["hel", "lo wor", "ld"], "send": lambda ids: sent.append(ids.tolist())})
     assert [number for ids in sent for number in ids] == small.encode("hello world")
-    line = next(line for line in code.splitlines() if line.startswith("stream.feed"))
-    call, _, results = line.partition("  # ".strip())
-    assert list(eval(call, {"stream": bitlex.lexer("cl100k").stream()})) == list(eval(results))
-
-
-class Client:
-    """What `serve` writes to."""
-
-    def __init__(self) -> None:
-        self.answer = b""
-        self.closed = False
-
-    def write(self, data: bytes) -> None:
-        self.answer += data
-
-    async def drain(self) -> None:
-        pass
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def test_the_server(small: bitlex.Tokenizer) -> None:
-    """But for its last line, which opens a port."""
-    code = example("docs/streams.md", "async def serve")
-    names: dict[str, Any] = {"asyncio": asyncio, "tokenizer": small}
-    exec(code[: code.index("server = await asyncio.start_server(serve, ")], names)
-    text, client = b"hello world, \xf0\x9f\x99\x82 how long? " * 4000, Client()
-
-    async def ask() -> None:
-        reader = asyncio.StreamReader()
-        reader.feed_data(text)
-        reader.feed_eof()
-        await names["serve"](reader, client)
-
-    asyncio.run(ask())
-    assert client.closed and numpy.frombuffer(client.answer, numpy.uint32).tolist() == small.encode(text)
 
 
 def test_sizes_in_c(tmp_path: Path) -> None:

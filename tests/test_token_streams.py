@@ -223,6 +223,7 @@ def test_a_piece_without_end_takes_fixed_memory(run: str, tmp_path: Path) -> Non
     pytest.importorskip("bitlex._native", reason="the C extension was not built")
     tokenizer = small(tmp_path)
     part, stream = run.encode() * 2000, tokenizer.stream(hold=50_000)
+    assert stream._stream.size < 1000  # "a few hundred bytes, and what it holds of the text", says `Tokenizer.stream`
     found = [number for _ in range(40) for number in stream.feed(part)]
     assert stream._stream.size < 65536
     assert len(found) * 40 > len(part) / len(run)
