@@ -177,9 +177,9 @@ class Lexer:
     ) -> PieceStream | SpanStream | IntoStream:
         """For a text that comes in parts, however it is cut: feed it, and have its pieces, or `spans`, as soon as they are settled.
 
-        `hold`: how much it may hold that is not settled, 16 Mi if nothing else is said: places where a piece may start, of which there
-        are two at most with most patterns; and characters or bytes of the piece at hand, but not for spans. What would need more is a
-        ValueError. docs/streams.md tells what each family holds.
+        `hold`: how much it may hold that is not settled, 16 Mi if nothing else is said, less than 1 Gi: places where a piece may start, of
+        which there are two at most with most patterns; and characters or bytes of the piece at hand, but not for spans. What would need
+        more is a ValueError. docs/streams.md tells what each family holds.
 
         `into`: an array of int64 in which `spans` are put, from its start on, so that nothing is allocated for each part. What is given is
         how many there are; where that is as many as there is room for, `stream.more()` puts those there that follow.

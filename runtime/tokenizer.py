@@ -407,7 +407,7 @@ class Tokenizer:
                 if it is fed bytes, in characters if it is fed str, as `encode_with_offsets` gives them; a list if nothing else is said
         into    an array as of `encode_into`: ids are put there from its start on, and what is given is how many; where that is as many as
                 there is room for, `stream.more()` puts those there that follow. What is behind them may have changed
-        hold    how many bytes of the text it may hold, 16 Mi if nothing else is said; what would need more is a ValueError
+        hold    how many bytes of the text it may hold, 16 Mi if nothing else is said, less than 1 Gi; what would need more is a ValueError
 
         It takes a few hundred bytes, and what it holds of the text, some 25 KB of a piece that does not end: docs/streams.md.
         """

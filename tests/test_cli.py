@@ -109,6 +109,9 @@ def test_families() -> None:
     assert known["cl100k"]["tier"] == bitlex.lexer("cl100k").tier
     known = {one["name"]: one for one in json.loads(output("families", "--json", env={**os.environ, "BITLEX_TIER": "pure"}))}
     assert (known["cl100k"]["tier"], known["cl100k"]["tier_reason"]) == ("pure", "BITLEX_TIER")
+    if bitlex.lexer("cl100k").tier.startswith("avx"):  # a tier of other processors allows none of those of this one
+        known = {one["name"]: one for one in json.loads(output("families", "--json", env={**os.environ, "BITLEX_TIER": "neon"}))}
+        assert known["cl100k"]["tier"] == "portable" and "BITLEX_TIER allows" in known["cl100k"]["tier_reason"]
     assert bitlex_command("families", env={**os.environ, "BITLEX_TIER": "fast"}).stderr.count(b"it may be pure, portable, neon, avx2, avx512") == 1
 
 

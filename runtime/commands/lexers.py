@@ -135,16 +135,18 @@ def run_families(options: argparse.Namespace) -> int:
 def runs_on(one: Lexer) -> dict[str, str]:
     """The tier of a lexer here, and what decided it."""
     wanted = wanted_tier()
+    allowed = " and BITLEX_TIER allows" if wanted else ""
     if one.tier == wanted:
         why = "BITLEX_TIER"
     elif one.tier == "pure":
         why = "the C extension is not built"
     elif one.tier != "portable":
-        why = "the best that this processor has" + (" and BITLEX_TIER allows" if wanted else "")
+        why = f"the best that this processor has{allowed}"
     elif len(one.states) > 1:
         why = "several stages"
     else:
-        why = "no vector instructions that bitlex knows on this processor, or more states, columns or labels than fit its tables (docs/lanes.md)"
+        why = f"no vector instructions that bitlex knows on this processor{allowed}, or more states, columns or labels than fit its tables"
+        why += " (docs/lanes.md)"
     return {"tier": one.tier, "tier_reason": why}
 
 
