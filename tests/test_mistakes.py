@@ -116,6 +116,8 @@ def test_what_is_wrong_is_said_of_the_argument(tmp_path: Path, tier: str) -> Non
     for option in ("name", "family", "pattern"):
         with pytest.raises(TypeError, match=f"^{option} is 5; it may be a str$"):
             Tokenizer.from_file(ranks, **cast(Any, {"family": "gpt2", option: 5}))
+    with pytest.raises(TypeError, match=r"^name is \['x'\]; it may be a str$"):
+        Tokenizer.from_tiktoken("cl100k_base", name=cast(Any, ["x"]))
 
 
 def test_what_is_wrong_for_training_is_said_before_it_begins(tmp_path: Path, tier: str) -> None:

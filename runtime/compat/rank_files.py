@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..outputs import whole_files
-from ..vocabularies import Description, VocabularyError, read
+from ..vocabularies import Description, VocabularyError, read, refuse_types
 from ..vocabularies.published import digest_of
 from .openai import FILES, URL
 
@@ -35,6 +35,7 @@ def is_name(source: object) -> bool:
 
 def description(encoding: str, *, name: str | None = None, **options: Any) -> Description:
     """All of an encoding, from the disk or fetched. `name` and `options` as in `load` of its file."""
+    refuse_types(name=name)
     found = read(*(on_disk(encoding) or fetched(encoding)), name=name if name in FILES else encoding, **options)
     return found if name is None else replace(found, name=name)
 
