@@ -974,6 +974,19 @@ def test_files(name: str, tmp_path: Path) -> None:
         alike((again, theirs), "encode", "hello <s> é word", "中国 e\u0301!")
 
 
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_what_a_copy_forgets(again: Callable[[Any], Any]) -> None:
+    """It is what the file would be: nothing there says that special tokens are text, or what was special once."""
+    pair = []
+    for one, kind in zip(both("template"), (ours, tokenizers), strict=True):
+        one.encode_special_tokens = True
+        one.add_tokens([kind.AddedToken("</s>", special=False, normalized=False)])
+        pair.append(again(one))
+        assert pair[-1].encode_special_tokens is False
+    alike((pair[0], pair[1]), "encode", "hello <s></s>")
+    alike((pair[0], pair[1]), "decode", [64, 270, 271])
+
+
 def test_files_that_leave_something_out() -> None:
     """As those of gpt2 do. What the original fills in is there in what is written, and merges are pairs."""
     level = {key: value for key, value in BYTE_LEVEL.items() if key != "use_regex"}

@@ -343,7 +343,7 @@ class Tokenizer:
         return json.dumps(found, ensure_ascii=False, indent=2 if pretty else None, separators=None if pretty else (",", ":"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restore, (self._as_json(self._fields, self._model_field()), self.encode_special_tokens)
+        return Tokenizer.from_str, (self._as_json(self._fields, self._model_field()),)  # as in the original, without encode_special_tokens
 
     def __repr__(self) -> str:
         return f"<Tokenizer of {self._where}: {self.get_vocab_size():,} tokens>"
@@ -387,9 +387,3 @@ def in_thread(function: Callable[..., Result], *arguments: Any) -> Future[Result
     from asyncio import get_running_loop  # takes long to import
 
     return get_running_loop().run_in_executor(None, partial(function, *arguments))
-
-
-def restore(data: str, encode_special_tokens: bool) -> Tokenizer:
-    made = Tokenizer.from_str(data)
-    made.encode_special_tokens = encode_special_tokens
-    return made
