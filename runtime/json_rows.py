@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from json import JSONDecodeError
+from threading import Thread
 from typing import Any
 
 __all__ = ["JSONDecodeError", "json_of", "mistake"]
@@ -21,12 +23,27 @@ __all__ = ["JSONDecodeError", "json_of", "mistake"]
 
 @cache
 def quick() -> Callable[[bytes], Any] | None:
-    """What reads a row in less time, if it is installed."""
+    """What reads a row in less time, if it is installed.
+
+    orjson crashes where an exception, such as that of Ctrl-C, ends an import that its own needs. Signals are handled by the main thread alone,
+    so another one imports it.
+    """
+    found: list[Callable[[bytes], Any]] = []
+
+    def load() -> None:
+        with suppress(ImportError):
+            from orjson import loads
+
+            found.append(loads)
+
+    loading = Thread(target=load)
     try:
-        from orjson import loads
-    except ImportError:
-        return None
-    return loads  # type: ignore[no-any-return, unused-ignore]
+        loading.start()
+    except RuntimeError:  # the system has no thread left for us
+        load()
+    else:
+        loading.join()
+    return found[0] if found else None
 
 
 def json_of(row: bytes) -> Any:

@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from itertools import islice
@@ -224,6 +225,29 @@ def test_rows_are_read_alike_with_orjson_and_without(row: Any, ascii: bool, at: 
                 except ValueError as error:
                     found.append(f"{type(error).__name__}: {error}")
         assert found[0] == found[1]
+
+
+def test_ctrl_c_while_orjson_is_imported() -> None:
+    """It comes in the middle of whatever orjson imports."""
+    pytest.importorskip("orjson")
+    program = """if True:
+        import signal, sys
+        from bitlex.json_rows import json_of, quick
+        class Pressed:
+            def find_spec(self, name, path, target=None):
+                if not name.startswith("orjson"):
+                    signal.raise_signal(signal.SIGINT)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.meta_path.insert(0, Pressed())
+        try:
+            quick()
+        except KeyboardInterrupt:
+            pass
+        sys.meta_path.pop(0)
+        print(json_of(b"[1]"), quick() is not None)
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[1] True\n", "")
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
