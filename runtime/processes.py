@@ -159,9 +159,9 @@ def end_with_parent() -> None:
 
 def serve(pipe: Connection[Any, Any]) -> None:
     """What each process does: one task after the other, until there are none or nobody is there."""
-    signal.signal(signal.SIGTERM, end)
-    threading.Thread(target=end_with_parent, daemon=True).start()
     with suppress(Ended, KeyboardInterrupt, EOFError, ConnectionError):
+        signal.signal(signal.SIGTERM, end)
+        threading.Thread(target=end_with_parent, daemon=True).start()
         try:
             each_task(pipe)
         except Exception:

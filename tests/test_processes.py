@@ -108,6 +108,19 @@ def test_a_process_that_is_killed_while_it_starts_is_told_of(after: float) -> No
         list(processes.work([2, 3]))
 
 
+@POSIX
+def test_a_process_that_is_told_to_end_as_it_begins() -> None:
+    """Nothing is said of it."""
+    program = """if True:
+        import signal, threading
+        from bitlex import processes
+        threading.Thread.start = lambda self: signal.raise_signal(signal.SIGTERM)
+        processes.serve(None)
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
 def test_why_a_process_ended() -> None:
     assert (why(-15), why(1), why(None), why(-300)) == ("by SIGTERM", "with exit code 1", "with exit code None", "by signal 300")
 
