@@ -69,16 +69,18 @@ def files_among(unknown: list[str]) -> list[str] | None:
 
 def run() -> None:
     """Run the command and leave, whatever happens on the way, also while modules are imported: all but a few are by functions."""
-    handled = ((signal.SIGINT, signal.default_int_handler), *((number, signal.SIG_DFL) for number in ENDING))
-    for number, usual in handled:
-        if signal.getsignal(number) is usual:  # under nohup it is ignored, and stays so
-            signal.signal(number, leave)
+    usual = ((signal.SIGINT, signal.default_int_handler), *((number, signal.SIG_DFL) for number in ENDING))
+    handled = [number for number, handler in usual if signal.getsignal(number) is handler]  # under nohup it is ignored, and stays so
+    for number in handled:
+        signal.signal(number, leave)
     if isinstance(sys.stdout, TextIOWrapper):  # texts are UTF-8, in whatever language the rest of the system is
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         code = main()
     except BaseException as error:
         code = code_of(error)
+        for number in handled:  # all is cleared away, so what comes now may end it at once
+            signal.signal(number, signal.SIG_DFL)
     sys.exit(code)
 
 
@@ -120,8 +122,19 @@ def complain(error: Exception | str) -> int:
 
 
 def leave(number: int, frame: object) -> None:
+    """Two may come together, as where a terminal is closed: the second would end what clears away behind the first."""
+    is_first = not came
     came.append(number)
-    raise KeyboardInterrupt if number == signal.SIGINT else Terminated
+    if is_first or not is_leaving():
+        raise KeyboardInterrupt if number == signal.SIGINT else Terminated
+
+
+def is_leaving() -> bool:
+    """Whether what another signal raised is being handled, or a generator is closed, out of which nothing comes."""
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, (KeyboardInterrupt, Terminated, GeneratorExit)):
+        error = error.__context__
+    return error is not None
 
 
 def discard_output() -> None:

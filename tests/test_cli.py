@@ -274,6 +274,44 @@ def test_a_signal_that_becomes_another_error(number: signal.Signals, kind: str) 
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, b"", b"")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("numbers", [(signal.SIGINT, signal.SIGINT), (signal.SIGHUP, signal.SIGTERM), (signal.SIGTERM, signal.SIGINT)], ids=repr)
+def test_a_signal_behind_another(numbers: tuple[signal.Signals, signal.Signals], tmp_path: Path) -> None:
+    """It comes while a file is removed that was not finished, and while it is found out which exit code there is to be."""
+    program = f"""if True:
+        import os, signal
+        from bitlex import cli
+        from bitlex.outputs import whole_files
+        def again(function):
+            def called(*given):
+                signal.raise_signal({int(numbers[1])})
+                return function(*given)
+            return called
+        def main():
+            with whole_files("ids.npy") as files:
+                signal.raise_signal({int(numbers[0])})
+        os.unlink, cli.discard_output, cli.main = again(os.unlink), again(cli.discard_output), main
+        cli.run()
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False, preexec_fn=listen, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + numbers[0], b"", b"")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_a_signal_when_all_is_done() -> None:
+    """As while the interpreter waits for its threads. Nothing is said of it."""
+    program = f"""if True:
+        import atexit, signal
+        from bitlex import cli
+        atexit.register(lambda: signal.raise_signal({int(signal.SIGTERM)}))
+        cli.main = lambda: signal.raise_signal({int(signal.SIGINT)})
+        cli.run()
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False, preexec_fn=listen)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGTERM, b"", b"")
+
+
 def test_closed_standard_streams() -> None:
     done = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "families"], capture_output=True, text=True, timeout=60, check=False
