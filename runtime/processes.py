@@ -160,12 +160,12 @@ def end_with_parent() -> None:
 def serve(pipe: Connection[Any, Any]) -> None:
     """What each process does: one task after the other, until there are none or nobody is there."""
     with suppress(Ended, KeyboardInterrupt, EOFError, ConnectionError):
-        signal.signal(signal.SIGTERM, end)
-        threading.Thread(target=end_with_parent, daemon=True).start()
         try:
+            signal.signal(signal.SIGTERM, end)
+            threading.Thread(target=end_with_parent, daemon=True).start()
             each_task(pipe)
         except Exception:
-            if not Ended.told:  # an import may have made this exception of that one
+            if not Ended.told:  # an import, or a lock, may have made this exception of that one
                 raise
         finally:
             Ended.told = True  # whatever else is told is heard no more

@@ -109,12 +109,19 @@ def test_a_process_that_is_killed_while_it_starts_is_told_of(after: float) -> No
 
 
 @POSIX
-def test_a_process_that_is_told_to_end_as_it_begins() -> None:
-    """Nothing is said of it."""
-    program = """if True:
+@pytest.mark.parametrize("becomes", ["Ended", "RuntimeError"])
+def test_a_process_that_is_told_to_end_as_it_begins(becomes: str) -> None:
+    """Nothing is said of it, whatever the library makes of that."""
+    program = f"""if True:
         import signal, threading
         from bitlex import processes
-        threading.Thread.start = lambda self: signal.raise_signal(signal.SIGTERM)
+        from bitlex.processes import Ended
+        def start(thread):
+            try:
+                signal.raise_signal(signal.SIGTERM)
+            except Ended as error:
+                raise {becomes} from error
+        threading.Thread.start = start
         processes.serve(None)
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
