@@ -188,9 +188,8 @@ def whole_files(*paths: str | os.PathLike[str], names: bool = True) -> Iterator[
             file.flush()
             os.fsync(file.fileno())
             file.close()
-        for place in places:
-            os.replace(made[0], place)
-            del made[0]
+        give_names(made, places)
+        made.clear()
         for folder in {place.parent for place in places} if names else ():
             keep(folder)
     except OSError as error:
@@ -204,6 +203,20 @@ def whole_files(*paths: str | os.PathLike[str], names: bool = True) -> Iterator[
         for name in made:
             with suppress(OSError):  # it was never there, and why is what is told
                 os.unlink(name)
+
+
+def give_names(made: list[Path], places: list[Path]) -> None:
+    """To all files, also where a signal comes in between: ids would have the index of others."""
+    try:
+        for name, place in zip(made, places, strict=True):
+            os.replace(name, place)
+    except OSError:
+        raise
+    except BaseException:
+        for name, place in zip(made, places, strict=True):
+            with suppress(FileNotFoundError):  # it has its name
+                os.replace(name, place)
+        raise
 
 
 def unfinished(place: Path) -> Path:

@@ -140,6 +140,32 @@ def test_a_failure_at_the_very_end_leaves_nothing(tmp_path: Path, call: str, mon
     assert left(tmp_path) == []
 
 
+@pytest.mark.parametrize("renamed", [0, 1])
+@pytest.mark.parametrize("done", [False, True])
+def test_a_signal_at_the_very_end_leaves_all_or_nothing(tmp_path: Path, renamed: int, done: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids have no index of others."""
+    replace, calls = os.replace, []
+
+    def interrupted(*given: Any) -> None:
+        calls.append(given)
+        if len(calls) != renamed + 1 or done:
+            replace(*given)
+        if len(calls) == renamed + 1:
+            raise KeyboardInterrupt
+
+    def written_twice() -> None:
+        for text in (b"before", b"behind"):
+            with whole_files(tmp_path / "a", tmp_path / "b") as files:
+                for file in files:
+                    file.write(text)
+            monkeypatch.setattr(os, "replace", interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        written_twice()
+    assert left(tmp_path) == ["a", "b"]
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
 def test_errors_name_what_was_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "none" / "ids.npy"
     with pytest.raises(FileNotFoundError) as error, writing(str(path), "npy"):
