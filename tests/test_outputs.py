@@ -420,10 +420,14 @@ def test_what_is_complete(tmp_path: Path) -> None:
         assert not has()
     (folder / outputs.MANIFEST).write_bytes(whole)
     assert has()
-    (folder / "in.txt").write_text("1 2 3")
-    assert not has()
-    (folder / "in.txt").write_text("1 2")
-    assert has()
+    made = os.stat(folder / "in.txt")
+    times = made.st_atime_ns, made.st_mtime_ns
+    for ids, complete in (("1 2 3", False), ("1 2", True)):
+        (folder / "in.txt").write_text(ids)
+        os.utime(folder / "in.txt", ns=(0, 0))  # of what another run wrote
+        assert not has()
+        os.utime(folder / "in.txt", ns=times)
+        assert has() == complete
     os.utime(source, ns=(0, 0))
     assert not has()
     (folder / outputs.MANIFEST).write_bytes(whole)
