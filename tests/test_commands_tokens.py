@@ -294,6 +294,8 @@ def test_parts(folder: Path, ranks: tuple[str, ...], by_ranks: Tokenizer) -> Non
     assert times.items() <= {path: path.stat().st_mtime_ns for path in (folder / "out").glob("*.txt")}.items()
     assert (folder / "out/4.txt.txt").read_text().split() == [str(one) for one in by_ranks.encode("hello 4")]
     assert refusal("encode", *ranks, "0.txt", "./0.txt", "1.txt", "-o", "out/", "--part", "3/3").endswith(" would both go to 0.txt.idx.npy")
+    (folder / "0.txt.txt").write_text("hello")
+    assert refusal("encode", *ranks, "0.txt", "0.txt.txt", "-o", "./", "--format", "txt", "--part", "1/2") == "0.txt.txt: this is an input and an output"
     (folder / "bitlex-manifest-1-of-2").write_text("hello")
     refused = refusal("encode", *ranks, "bitlex-manifest-1-of-2", "-o", "out/", "--format", "jsonl")
     assert refused == "the manifest and bitlex-manifest-1-of-2 would both go to bitlex-manifest-1-of-2.jsonl"

@@ -105,13 +105,12 @@ def run_encode(options: argparse.Namespace) -> int:
         raise ValueError(f"--dtype u16: {chosen.name} has ids up to {highest}, which do not fit 16 bits")
     if folder:
         refuse_collisions(found, format)
-    if options.part:
-        first, step = options.part
-        found = found[first - 1 :: step]
-    run = Encoding(options, chosen, choosing.sources(options, found))
+    first, step = options.part or (1, 1)
+    mine = found[first - 1 :: step]
+    run = Encoding(options, chosen, choosing.sources(options, mine), [one.path for one in found])
     with run.progress:
         if folder:
-            return run.to_folder(output, format, found)
+            return run.to_folder(output, format, mine)
         return run.to_stream(format) if output is None else run.to_file(output, format)
 
 
@@ -172,10 +171,11 @@ def encode_file(job: Job, task: tuple[Source, str], report: Report) -> tuple[dic
 class Encoding:
     """One run of the command."""
 
-    def __init__(self, options: argparse.Namespace, chosen: Tokenizer, inputs: list[Source]) -> None:
+    def __init__(self, options: argparse.Namespace, chosen: Tokenizer, inputs: list[Source], read: list[str]) -> None:
+        """`read`: all inputs, also those that are the part of others, of which none may be written over."""
         workers_of(options.threads)  # what is wrong with it is not the fault of an input
         self.options, self.tokenizer, self.inputs = options, chosen, inputs
-        self.read = [*choosing.tokenizer_files(options.tokenizer), *(source.path for source in inputs)]
+        self.read = [*choosing.tokenizer_files(options.tokenizer), *read]
         special = choosing.special(options, chosen)
         self.how: dict[str, Any] = {"threads": options.threads, "around": choosing.around(options, chosen), **special}
         shown = not options.quiet and (options.output is not None or not sys.stdout.isatty())  # not among ids
