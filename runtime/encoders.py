@@ -243,11 +243,13 @@ class Pure:
         return found
 
     def find(self, token: bytes, /) -> int | None:
-        return self.pieces.vocabulary.ids.get(token)
+        return self.pieces.vocabulary.ids.get(token if type(token) is bytes else as_bytes(token))
 
     def merge(self, piece: Any, method: str, /) -> list[int]:
         from .merging import merge
 
+        if not isinstance(method, str):
+            raise TypeError("expected (piece, method), method being a str")
         if method not in METHODS:
             raise ValueError(f"method is {method!r}; it may be {', '.join(map(repr, METHODS[:-1]))} or {METHODS[-1]!r}")
         known, data = self.pieces.vocabulary, as_bytes(piece)
@@ -265,6 +267,9 @@ def side_by_side(found: Iterable[Sequence[int]], before: tuple[int, ...], behind
     """The ids of all texts, each with those before and behind, as one array; and where each begins, with the end of the last."""
     import numpy
 
+    if not (isinstance(before, tuple) and isinstance(behind, tuple)):
+        raise TypeError("expected two tuples of ids")
+    before, behind = tuple(map(index, before)), tuple(map(index, behind))
     parts = [numpy.asarray(ids, numpy.uint32) for text in found for ids in (before, text, behind)]
     ends = numpy.cumsum([0, *map(len, parts)], dtype=numpy.int64)
     return numpy.concatenate([numpy.empty(0, numpy.uint32), *parts]), ends[::3].copy()

@@ -337,7 +337,11 @@ def texts_of(texts: Iterable[Any]) -> Iterable[Any]:
 
 
 def is_iterable(given: Any) -> bool:
-    return hasattr(type(given), "__iter__") or hasattr(type(given), "__getitem__")
+    try:
+        iter(given)
+    except TypeError:
+        return False
+    return True
 
 
 def is_one(given: Any) -> bool:

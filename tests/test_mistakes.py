@@ -101,6 +101,15 @@ def test_what_is_wrong_is_said_of_the_argument(tmp_path: Path, tier: str) -> Non
         tokenizer.decode_batch(nothing)
     with pytest.raises(TypeError, match=r"^expected a list of paths, got NoneType$"):
         list(tokenizer.encode_files(nothing))
+    for around in (([65], ()), ((), [65]), (("A",), ())):
+        with pytest.raises(TypeError, match=r"^expected two tuples of ids$|integer"):
+            tokenizer.encode_around(["text"], *cast(Any, around))
+    with pytest.raises(TypeError, match=r"^expected \(piece, method\), method being a str$"):
+        tokenizer.merge("text", method=cast(Any, ["heap"]))
+    assert tokenizer.token_to_id(cast(Any, bytearray(b"t"))) == 116
+    for token in (5, [116], None):
+        with pytest.raises(TypeError, match=r"^expected str or a bytes-like object, got "):
+            tokenizer.token_to_id(cast(Any, token))
     wrong: list[Any]
     for wrong in ([["<s>"]], ["<s>", {}]):
         for given in (wrong, tuple(wrong)):
