@@ -22,7 +22,7 @@ from bitlex import Tokenizer
 from bitlex.cli import main
 from bitlex.commands.console import complain
 from bitlex.terminal import Line
-from bitlex.vocabularies import read
+from bitlex.vocabularies import load, read
 from bitlex.vocabularies.writing import write
 
 
@@ -157,6 +157,15 @@ def test_numbers_of_numpy_are_numbers(tie_break: Any, tmp_path: Path, tier: str)
     made = bitlex.train("abcabc abcabc", numpy.int64(258), tie_break=tie_break, checkpoint=tmp_path / "checkpoint", **ours)  # type: ignore[arg-type]
     expected = bitlex.train("abcabc abcabc", 258, tie_break=tie_break, **numbers)
     assert made.description == expected.description
+
+
+def test_a_saved_tokenizer_is_said_to_be_one(tmp_path: Path) -> None:
+    saved = tmp_path / "mine.bitlex"
+    bitlex.train("text", 256).save(saved)
+    for make in (load, Tokenizer.from_tiktoken, Tokenizer.from_huggingface, Tokenizer.from_tekken, Tokenizer.from_minbpe):
+        with pytest.raises(bitlex.VocabularyError) as raised:
+            make(saved)
+        assert str(raised.value) == f"{saved}: a saved tokenizer, which Tokenizer.from_file reads"
 
 
 def test_a_number_is_no_model(tmp_path: Path) -> None:

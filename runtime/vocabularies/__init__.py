@@ -25,6 +25,7 @@ __all__ = ["AddedToken", "Description", "Vocabulary", "VocabularyError", "load",
 
 # What other files of tokenizers begin with, and what to do.
 OTHERS = (
+    (b"BITLEX", "a saved tokenizer, which Tokenizer.from_file reads"),
     (b"GGUF", "a GGUF file; give the tokenizer.json of the model"),
     (b"#version", "a merges.txt, which has no ids; give the tokenizer.json that belongs to it"),
     (b"\n\x0e\n\x05<unk>", "a SentencePiece model, which is no byte-level BPE"),
