@@ -211,7 +211,7 @@ class Lexer:
     def explain(self, text: str | Bytes) -> list[Explained]:
         """For people: which step, and which alternative of its pattern, made each piece of the text.
 
-        Runs the pattern itself, slowly; meant for texts that fit on a screen.
+        Runs the pattern itself, slowly; meant for texts that fit on a screen. ValueError for a `bytewise` lexer.
         """
         from .explain import explain
 
