@@ -25,7 +25,7 @@ PAUSE = 0.1  # seconds between two pictures
 class Progress:
     """phase   "counting" or "merging"
     done, total   bytes of files, or merges; total is 0 where it is not known
-    length     bytes of text that were counted
+    length     bytes of text that were counted, or characters where it came as str (a line of JSON, say)
     count      how often the pair was there that was merged last; `pair`: its tokens
     """
 
