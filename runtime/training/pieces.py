@@ -39,7 +39,7 @@ def count_pieces(
 ) -> int:  # fmt: skip
     """Count the distinct pieces of texts, write them to a file, and say how many they are.
 
-    output      the file, for `bitlex.train` with the same pattern. It is there when it is whole
+    output      the file, for `bitlex.train` with the same pattern. It is there when it is whole, and takes the place of no file of another kind
     pattern, tie_break, extend    what cuts the text, as in `bitlex.train`: a regular expression is read as the trainer that `tie_break` names
                 reads it, and a Tokenizer that is to be extended has its own
     All others are as there. Time is that of reading the text; memory and the file, of its distinct pieces. ValueError for arguments that
