@@ -19,10 +19,10 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from .cached import cached_property
 from .decompression import COMPRESSED, decompressed
 from .lexers import is_iterable
 from .opening import STANDARD_INPUT, mapped, may_wait, nothing_is_there, opened

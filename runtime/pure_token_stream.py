@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .alternatives import alternatives
+from .cached import cached_property
 from .pure_stream import Copyable, Stream, too_much
 
 if TYPE_CHECKING:

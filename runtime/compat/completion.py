@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from ..cached import cached_property
 from .encoding import Encoding
 from .pipeline import Pipeline
 from .processors import Processor, added_by, process

@@ -11,9 +11,9 @@ subclass of tiktoken's Encoding (it would load tiktoken, and make its tables as 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence, Set
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..cached import cached_property
 from .arguments import listed, typed
 from .tiktoken_errors import checked, refuse, refuse_alike, refuse_numbers, refuse_parts, workers
 

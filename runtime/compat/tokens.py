@@ -12,9 +12,9 @@ does not know which of the two a token is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ..cached import cached_property
 from ..normalization import nfc
 from ..vocabularies.added_tokens import AddedTokens
 from ..vocabularies.byte_alphabet import ALPHABET

@@ -13,11 +13,11 @@ Rejected: all continuations (another function than tiktoken's).
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..added import WHITE_SPACE
 from ..alternatives import alternatives
+from ..cached import cached_property
 from ..merging import PureEncoder
 
 if TYPE_CHECKING:

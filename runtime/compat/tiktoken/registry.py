@@ -10,18 +10,26 @@ hold all ranks as a dict (a tokenizer is made of the file itself in a tenth of t
 
 from __future__ import annotations
 
+import os
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..tiktoken_encoding import Encoding
-
-if TYPE_CHECKING:
-    import os
 
 __all__ = ["ENCODINGS", "get_encoding", "list_encoding_names"]
 
 ENCODINGS: dict[str, Encoding] = {}
 lock = threading.RLock()
+
+
+def renew_lock() -> None:
+    """In the child of a fork: a thread that held it is not there to give it back."""
+    global lock
+    lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=renew_lock)
 
 
 def get_encoding(encoding_name: str, *, file: str | os.PathLike[str] | None = None) -> Encoding:
@@ -31,10 +39,11 @@ def get_encoding(encoding_name: str, *, file: str | os.PathLike[str] | None = No
     """
     if not isinstance(encoding_name, str):
         raise ValueError(f"an encoding is named by a str, not by {type(encoding_name).__name__}")
-    with lock:
-        if encoding_name not in ENCODINGS:
-            ENCODINGS[encoding_name] = load(encoding_name, file)
-        return ENCODINGS[encoding_name]
+    if encoding_name not in ENCODINGS:
+        with lock:
+            if encoding_name not in ENCODINGS:
+                ENCODINGS[encoding_name] = load(encoding_name, file)
+    return ENCODINGS[encoding_name]
 
 
 def list_encoding_names() -> list[str]:
