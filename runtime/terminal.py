@@ -25,7 +25,8 @@ PAUSE = 0.1  # seconds between two pictures
 def discard(stream: TextIO | None) -> None:
     """Let what is still buffered go nowhere: at its end, the interpreter would fail to write it, with an exit code of its own."""
     if stream is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        with suppress(FileNotFoundError):  # a system whose root has been changed, without devices
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Line:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import bitlex
+from bitlex import cli
 from bitlex.cli import main
 from interrupting import listen
 from small_tokenizers import huggingface
@@ -310,6 +311,13 @@ def test_a_signal_when_all_is_done() -> None:
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False, preexec_fn=listen)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGTERM, b"", b"")
+
+
+def test_a_mistake_where_there_are_no_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """As in a root without /dev: what is wrong is said, and nothing else goes wrong."""
+    monkeypatch.setattr(os, "devnull", str(tmp_path / "null"))
+    assert cli.code_of(FileNotFoundError(2, "No such file or directory", "a.txt")) == 1
+    assert capfd.readouterr() == ("", "bitlex: a.txt: No such file or directory\n")
 
 
 def test_closed_standard_streams() -> None:
