@@ -66,7 +66,7 @@ def determinize(nfa: Nfa, limits: Limits) -> Dfa:
             order.append(state)
         return numbers[state]
 
-    starts = tuple(number_of((c, True, (nfa.start,))) for c in (*context[:-1], context[-1]))
+    starts = tuple(number_of((c, True, (nfa.start,))) for c in context)
     nexts, matches = [], []
     for before, first, threads in order:
         limits.check("states", len(order))

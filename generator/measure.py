@@ -116,7 +116,6 @@ def lookahead(machine: Bimachine) -> Lookahead:
         if not todo:
             path.pop()
             depth[images] = 1 + max(depth[tuple(images[machine.back(r, s)] for r in first)] for s in examples)
-            word = word[: max(len(path) - 1, 0)]
             continue
         symbol, next = todo.pop(0)
         if next in depth:

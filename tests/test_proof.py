@@ -16,14 +16,16 @@ import pytest
 pytest.importorskip("interegular", reason="interegular is not installed: no second derivation")
 
 from engines import arguments, load_scan
-from generator import Step, compile_family, compile_pattern, compile_steps, families, family
+from generator import LimitError, Limits, Step, compile_family, compile_pattern, compile_steps, families, family
 from generator.alphabet import representatives
 from generator.bimachine import Bimachine
 from generator.cells import partition
 from generator.codeset import CodeSet
 from generator.compare import difference
+from generator.dfa import determinize, minimize
 from generator.emitted import bimachine, cells, ordered, read_python, symbols_of
 from generator.measure import agreement, cover, lookahead
+from generator.nfa import ENTER, LOOK
 from generator.pack import Tables, pack
 from generator.proof import GENERATED, check, definition, prove
 from generator.reference import Matches, Uncovered, preferred
@@ -248,6 +250,26 @@ def test_the_preferred_match_is_that_of_a_backtracking_engine(pattern):
             known = engine.match(text, at)
             ends = [to for to in range(at, len(text) + 1) if accepts(matches, [*word[at : to + 1], end, *word[to + 1 :]])]
             assert ends == ([known.end()] if known else []), (text, at)
+
+
+@pytest.mark.parametrize("pattern", [*PATTERNS, r"\Ga", r"(?:a|\Gb)c", r"a\Gb|ac", r"(?:\Ga|b)+", "(?<=[ab])(?<![a])c|^b", "(?:a*)*b?", "(?:a|b?)+?c"])
+def test_the_preferred_match_by_ordered_subsets(pattern: str) -> None:
+    regex = pytest.importorskip("regex")
+    program = compile_pattern(pattern, behavior="removed", dialect="oniguruma")
+    nfa, lookup, engine = program.nfas[0], program.raw.lookup(), regex.compile(spell(program.plans[0].tree), regex.V1)
+    if any(instruction.op in (LOOK, ENTER) for instruction in nfa.code):
+        with pytest.raises(LimitError, match="more than the next symbol"):
+            determinize(nfa, Limits())
+        return
+    large = determinize(nfa, Limits())
+    small = minimize(large, Limits())
+    assert minimize(small, Limits()) == small
+    for text in (*TEXTS, "d", "ad", "bd", "da", "abd", "dab", "cdb", "adca"):
+        cells = [lookup[ord(c)] for c in text]
+        for at in range(len(text) + 1):
+            known = engine.match(text, at)
+            expected = known.end() if known else None
+            assert large.match(cells, at, nfa.cells) == small.match(cells, at, nfa.cells) == expected, (text, at)
 
 
 @pytest.mark.parametrize("pattern", ["(?:a*)*", "(?:a|b?)+", "((?=a))*b", r"\Ga", "(?:a|\\Gb)c"])
