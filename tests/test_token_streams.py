@@ -203,6 +203,26 @@ def test_what_is_final_is_what_all_continuations_have_in_common() -> None:
     assert advanced > 1000
 
 
+def test_what_is_final_of_a_piece_that_may_have_ended_before() -> None:
+    """The same where it may also end at places in it: what it has up to there begins with these ids, too."""
+    source, advanced = random.Random(4), 0
+    for number, vocabulary in enumerate(vocabularies()):
+        if number % 20:
+            continue
+        known = Known(vocabulary)
+        for _ in range(60):
+            length = source.randint(2 * known.longest + 1, 14)
+            piece = bytes(source.choices(b"ab", k=length))
+            stops = sorted(source.sample(range(1, length), source.randint(1, 3)))
+            ids = final(known, piece, stops, 0)
+            advanced += len(ids)
+            for end in stops:
+                assert known.merged(piece[:end])[: len(ids)] == ids, (list(vocabulary.tokens()), piece, stops)
+            for more in (b"", *map(bytes, product(b"ab", repeat=3))):
+                assert known.merged(piece + more)[: len(ids)] == ids, (list(vocabulary.tokens()), piece, more)
+    assert advanced > 1000, advanced
+
+
 def test_theorem_beginnings_that_end_at_a_border_have_the_same_ids() -> None:
     """What bpe_final.c rests on, by itself: of every text, cut between two of its ids, both sides have the ids that they had together."""
     for number, vocabulary in enumerate(vocabularies()):
@@ -228,6 +248,44 @@ def test_a_piece_without_end_takes_fixed_memory(run: str, tmp_path: Path) -> Non
     assert stream._stream.size < 65536
     assert len(found) * 40 > len(part) / len(run)
     assert found + stream.finish() == tokenizer.encode(part * 40)
+
+
+def of_the_alphabet(letters: str, pattern: str, folder: Path) -> Tokenizer:
+    """The bytes, and each two letters side by side, the last ones first."""
+    ranks = [*(bytes([byte]) for byte in range(256)), *((one + other).encode() for one, other in zip(letters[-2::-1], letters[:0:-1], strict=True))]
+    path = folder / "alphabet.tiktoken"
+    path.write_bytes(b"".join(b64encode(token) + b" %d\n" % rank for rank, token in enumerate(ranks)))
+    return Tokenizer.from_file(path, pattern=pattern)
+
+
+@pytest.mark.parametrize(("behind", "pattern"), [("", "[a-z]+|."), *((behind, "[a-z]+(?=[a-z]{6}[A-Z])|[a-z]+|.") for behind in ("", "zz", "zzzz"))])
+def test_ids_that_change_far_before_the_end_are_not_handed_out(behind: str, pattern: str, tier: str, tmp_path: Path) -> None:
+    """yz is merged before xy, and so on: each letter more of the alphabet changes all ids back to its beginning, where no token is longer than two.
+    And with a lookahead a piece may end six letters before its end, if a capital follows, and so in the alphabet."""
+    letters = "abcdefghijklmnopqrstuvwxy"
+    tokenizer = of_the_alphabet(letters, pattern, tmp_path)
+    counts, handed_out = (3, 10, 24) if tier == "pure" else range(2, 25), 0
+    for count in counts:
+        text = "z" * 17_000 + letters[:count] + behind
+        stream = tokenizer.stream()
+        first = stream.feed(text[:12_000]) + stream.feed(text[12_000:])
+        handed_out += len(first)
+        for more in ("", "A", letters[count], letters[count:] + "A", letters[count : count + 3] + "z" * 7):
+            rest = stream.copy()
+            assert first + rest.feed(more) + rest.finish() == tokenizer.encode(text + more), (count, more)
+    assert handed_out > 10_000 * len(counts)
+
+
+@pytest.mark.parametrize("end", [3, 4])
+def test_what_may_end_in_its_beginning_waits(end: int, tier: str, tmp_path: Path) -> None:
+    """If a capital follows somewhere, the first piece has three letters: then it has the ids a, bc, as all of it has. Or it has four: ab, cd."""
+    tokenizer = of_the_alphabet("abcdefghijklmnopqrstuvwxy", rf"\A[a-z]{{{end}}}(?=[a-z]*[A-Z])|[a-z]+|.", tmp_path)
+    stream, text = tokenizer.stream(), "abcdefghijklmnopqrstuvwxy" + "z" * 17_000
+    first = stream.feed(text)
+    assert first == (tokenizer.encode("a") + tokenizer.encode("bc") if end == 3 else [])
+    for more in ("", "A", "zzzA"):
+        rest = stream.copy()
+        assert first + rest.feed(more) + rest.finish() == tokenizer.encode(text + more), more
 
 
 @pytest.mark.parametrize(("longest", "most"), [(60, 16_384), (300, 22_500), (1_100, None)])
