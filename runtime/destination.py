@@ -122,12 +122,14 @@ class Putting(Copyable):
         return self.into.put([self.waiting.popleft() for _ in range(min(len(self.waiting), len(self.into)))])
 
     def reset(self) -> None:
-        self.stream.reset()
-        self.waiting.clear()
-        self.user = User()
+        with self.user.alone():
+            self.stream.reset()
+            self.waiting.clear()
+            self.user.failed = False
 
     def copy(self) -> Putting:
-        twin = Putting(self.stream.copy(), self.into)
-        twin.waiting.extend(self.waiting)
-        twin.user = User(self.user.failed)
-        return twin
+        with self.user.alone():
+            twin = Putting(self.stream.copy(), self.into)
+            twin.waiting.extend(self.waiting)
+            twin.user.failed = self.user.failed
+            return twin

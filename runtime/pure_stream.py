@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import codecs
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, NoReturn
 
@@ -59,9 +61,24 @@ class User:
     def __init__(self, failed: bool = False) -> None:
         self._lock, self.failed = Lock(), failed
 
-    def __enter__(self) -> None:
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """For what may be done after a failure, too."""
+        self.take()
+        try:
+            yield
+        finally:
+            self.leave()
+
+    def leave(self) -> None:
+        self._lock.release()
+
+    def take(self) -> None:
         if not self._lock.acquire(blocking=False):
             raise RuntimeError("another thread is using this stream: it has one user at a time")
+
+    def __enter__(self) -> None:
+        self.take()
         if self.failed:
             self._lock.release()
             raise ValueError("this stream has failed: reset it before it reads another text")

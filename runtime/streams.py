@@ -197,13 +197,15 @@ class PureSpans(Copyable):
             return self.array(self.stream.finish())
 
     def reset(self) -> None:
-        self.stream.reset()
-        self.user = User()
+        with self.user.alone():
+            self.stream.reset()
+            self.user.failed = False
 
     def copy(self) -> PureSpans:
-        twin = PureSpans(self.lexer, self.stream.copy(), self.hold)
-        twin.user = User(self.user.failed)
-        return twin
+        with self.user.alone():
+            twin = PureSpans(self.lexer, self.stream.copy(), self.hold)
+            twin.user.failed = self.user.failed
+            return twin
 
     def array(self, offsets: list[int]) -> Offsets:
         import numpy
@@ -238,14 +240,16 @@ class PureParts(Copyable):
             return found
 
     def reset(self) -> None:
-        self.stream.reset()
-        self.parts, self.start, self.size = [], 0, 0
-        self.user = User()
+        with self.user.alone():
+            self.stream.reset()
+            self.parts, self.start, self.size = [], 0, 0
+            self.user.failed = False
 
     def copy(self) -> PureParts:
-        twin = PureParts(self.lexer, self.stream.copy(), self.hold)
-        twin.parts, twin.start, twin.size, twin.user = list(self.parts), self.start, self.size, User(self.user.failed)
-        return twin
+        with self.user.alone():
+            twin = PureParts(self.lexer, self.stream.copy(), self.hold)
+            twin.parts, twin.start, twin.size, twin.user.failed = list(self.parts), self.start, self.size, self.user.failed
+            return twin
 
     def cut(self, places: list[int]) -> list[Any]:
         if not places:

@@ -224,15 +224,17 @@ class TokenStream(Fed["str | Bytes", Given]):
 
     def reset(self) -> None:
         """Begin another text."""
-        self._stream.reset()  # which says so where another thread uses it
-        self._high, self._characters, self._user = "", None, User()
+        with self._user.alone():
+            self._stream.reset()
+            self._high, self._characters, self._user.failed = "", None, False
 
     def copy(self) -> TokenStream[Given]:
         """Another stream of the same text so far: for text that may have to be taken back."""
-        twin: TokenStream[Given] = TokenStream(self._stream.copy(), self._result)
-        twin._high, twin._user = self._high, User(self._user.failed)
-        twin._characters = None if self._characters is None else self._characters.copy()
-        return twin
+        with self._user.alone():
+            twin: TokenStream[Given] = TokenStream(self._stream.copy(), self._result)
+            twin._high, twin._user.failed = self._high, self._user.failed
+            twin._characters = None if self._characters is None else self._characters.copy()
+            return twin
 
 
 def joined(first: Any, second: Any) -> Any:
@@ -267,30 +269,37 @@ class NativeTokenStream(TokenStream[Given]):
 class DecodeStream(Fed["int | Ids", str]):
     """Decodes ids that come in parts. Made by `tokenizer.decode_stream()`. Its state: at most three bytes of a character."""
 
-    __slots__ = ("_decoder", "_errors", "_skips", "_tokenizer")
+    __slots__ = ("_decoder", "_errors", "_skips", "_tokenizer", "_user")
 
     def __init__(self, tokenizer: Tokenizer, errors: str, skips: bool) -> None:
-        self._tokenizer, self._errors, self._skips = tokenizer, errors, skips
+        self._tokenizer, self._errors, self._skips, self._user = tokenizer, errors, skips, User()
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def feed(self, ids: int | Ids, /) -> str:
         """The text of one id, or of several, up to the last character that is complete. KeyError for an id that is none."""
         wanted: Any = [ids] if hasattr(ids, "__index__") and not hasattr(ids, "__len__") else ids
-        return self._decoder.decode(self._tokenizer._encoder.decode(wanted, self._skips))
+        self._user.take()
+        try:
+            return self._decoder.decode(self._tokenizer._encoder.decode(wanted, self._skips))
+        finally:
+            self._user.leave()
 
     def finish(self) -> str:
         """What becomes of bytes that are no complete character. The stream is then as new."""
-        try:
-            return self._decoder.decode(b"", True)
-        finally:
-            self._decoder.reset()
+        with self._user.alone():
+            try:
+                return self._decoder.decode(b"", True)
+            finally:
+                self._decoder.reset()
 
     def reset(self) -> None:
         """Begin another text."""
-        self._decoder.reset()
+        with self._user.alone():
+            self._decoder.reset()
 
     def copy(self) -> DecodeStream:
         """Another stream of the same ids so far: for ids that may have to be taken back."""
         twin = DecodeStream(self._tokenizer, self._errors, self._skips)
-        twin._decoder.setstate(self._decoder.getstate())
+        with self._user.alone():
+            twin._decoder.setstate(self._decoder.getstate())
         return twin

@@ -7,6 +7,7 @@ vocabularies in all tiers, and on published ones where BITLEX_DATA has them.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import copy
 import json
 import os
@@ -27,13 +28,15 @@ import numpy
 import pytest
 import tokenizers
 
+import bitlex
 from bitlex import Tokenizer
 from bitlex.added import searches
 from bitlex.merging import PureEncoder
 from bitlex.normalization import changes
 from bitlex.normalized_streams import make_normalized_stream
+from bitlex.pure_stream import Stream
 from bitlex.pure_token_stream import final
-from bitlex.token_streams import TokenStream
+from bitlex.token_streams import Characters, TokenStream
 from bitlex.vocabularies import VocabularyError
 from bitlex.vocabulary import Vocabulary
 from overwriting import overwritten
@@ -661,6 +664,40 @@ def test_places_have_one_user_at_a_time(tmp_path: Path) -> None:
     finally:
         sys.setswitchinterval(interval)
     assert {f"{type(error).__name__}: {error}" for error in failed} <= {"RuntimeError: another thread is using this stream: it has one user at a time"}
+
+
+@pytest.mark.parametrize("what", ["feed", "finish", "reset", "copy"])
+def test_a_stream_that_another_thread_is_using(what: str, tier: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is done to it, and the other one goes on; also where all or some of it is done in Python."""
+    tokenizer, array = small(tmp_path), numpy.zeros(100, "i8")
+    lexer = bitlex.lexer("cl100k")
+    streams: list[tuple[Any, Any, str, Any]] = [
+        (tokenizer.stream(result="offsets"), Characters, "feed", "hello"),
+        (tokenizer.decode_stream(), codecs.BufferedIncrementalDecoder, "decode", tokenizer.encode("hello world")),
+    ]
+    if tier == "pure":
+        streams += [(one, Stream, "read", "hello") for one in (lexer.stream(), lexer.stream(spans=True), lexer.stream(spans=True, into=array))]
+    for stream, kind, method, part in streams:
+        told: list[str] = []
+        wanted, was = repr([stream.feed(part), stream.finish()]), getattr(kind, method)
+
+        def other(stream: Any = stream, part: Any = part, told: list[str] = told) -> None:
+            try:
+                getattr(stream, what)(*((part,) if what == "feed" else ()))
+            except RuntimeError as error:
+                told.append(str(error))
+
+        def slow(*given: Any, other: Any = other, was: Any = was) -> Any:
+            monkeypatch.undo()
+            thread = threading.Thread(target=other)
+            thread.start()
+            thread.join()
+            return was(*given)
+
+        monkeypatch.setattr(kind, method, slow)
+        first = stream.feed(part)
+        assert told == ["another thread is using this stream: it has one user at a time"]
+        assert repr([first, stream.finish()]) == wanted
 
 
 def test_decoding_without_special_tokens(tier: str, tmp_path: Path) -> None:
