@@ -117,13 +117,32 @@ class Processes:
         masks = hasattr(signal, "pthread_sigmask")
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if masks else ()
         try:
-            process.start()
-            self.running[ours] = process
+            with held_back():
+                process.start()
+                self.running[ours] = process
         finally:
             if masks:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         return ours
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Handlers of signals run when the block is left: what they raise would leave a process that was told half of what it needs, and says so."""
+    came: list[int] = []
+    handlers: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
+            if callable(signal.getsignal(number)):
+                handlers[number] = signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    for number in came:
+        signal.raise_signal(number)
 
 
 def why(code: int | None) -> str:

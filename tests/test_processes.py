@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from multiprocessing import util
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,27 @@ def test_a_process_that_is_told_to_end_as_it_begins(becomes: str) -> None:
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@POSIX
+def test_a_signal_while_a_process_is_started(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """It is there, but was not told yet what to do."""
+    launch = util.spawnv_passfds
+
+    def pressed(*given: Any) -> int:
+        number = launch(*given)
+        signal.raise_signal(signal.SIGTERM)
+        return number
+
+    monkeypatch.setattr(util, "spawnv_passfds", pressed)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), Processes(1, square, 1) as processes:
+            list(processes.work([1]))
+        assert [process.exitcode is not None for process in processes.running.values()] == [True]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_why_a_process_ended() -> None:
