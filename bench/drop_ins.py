@@ -195,6 +195,8 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=9, help="turns of both to take medians of (default: %(default)s)")
     parser.add_argument("--page", type=Path, metavar="FILE", help=f"put the tables into it, between {' and '.join(MARKERS)}")
     options = parser.parse_args(given)
+    if options.page and not options.page.is_file():
+        parser.error(f"--page: {options.page} is not there")
     folder = options.data or (Path(os.environ["BITLEX_DATA"]) if os.environ.get("BITLEX_DATA") else None)
     text = corpora(folder, 200_000)[0]
     made, wrong = [], 0

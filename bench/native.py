@@ -54,7 +54,8 @@ def library(name: str, *flags: str) -> ctypes.CDLL:
         command = [found, "-O3", "-std=gnu99", "-shared", "-fPIC", str(HERE / name), "-o", str(made), *flags]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
-            raise Unavailable(f"{name} does not compile: {next(iter(done.stderr.splitlines()), 'no message')}"[:160])
+            said = next(iter(done.stderr.splitlines()), "no message").replace(f"{HERE}{os.sep}", "")  # reports are published
+            raise Unavailable(f"{name} does not compile: {said}"[:160])
         return ctypes.CDLL(str(made))
 
 
