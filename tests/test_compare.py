@@ -68,6 +68,9 @@ def test_command(capsys):
         assert capsys.readouterr().err.startswith(f"bitlex: {misspelled!r} is read as a pattern: {note}")
     assert main(["same", "lama", "lama"]) == 0 and main(["same", "cl100k", "a|b"]) == 1
     assert capsys.readouterr().err == ""
+    for wrong in (["(", "cl100k"], ["cl100k", "a{100000}"]):
+        assert main(["same", *wrong]) == 2
+        assert capsys.readouterr().err.startswith("bitlex: ")
 
 
 def test_prove_command(capsys):

@@ -30,7 +30,8 @@ examples:
   bitlex prove --pattern '\\w+|\\s' --k 2
 """
 SAME = """\
-Exit code 0 if they are the same on every text of every length; else 1, and a shortest text on which they differ is printed.
+Exit code 0 if they are the same on every text of every length; 1 if they differ, and a shortest text on which they do is printed; 2 if one of
+them is no lexer.
 
 examples:
   bitlex same cl100k llama3
@@ -65,7 +66,11 @@ def run_same(options: argparse.Namespace) -> int:
     from ..comparison import difference
 
     note_misspelled(options.first, options.second)
-    found = difference(options.first, options.second)
+    try:
+        found = difference(options.first, options.second)
+    except ValueError as error:
+        complain(error)
+        return 2  # as of cmp: 1 would say that they differ
     if found is None:
         print("the same on every text")
         return 0
