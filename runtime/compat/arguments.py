@@ -64,6 +64,8 @@ def hashed(ids: Any) -> Any:
     if not isinstance(ids, (list, tuple)):
         return ids
     try:
+        if type(sum(ids)) is int:  # so each of them is one
+            return ids
         return array("I", ids)
     except (TypeError, OverflowError):
         return ids_of(ids)  # which says what is no int; what is no id is told of later

@@ -34,9 +34,10 @@ class DecodeStream:
 
     def step(self, tokenizer: Tokenizer, id: int | Sequence[int]) -> str | None:
         """What an id adds to the text, or several; None if that is not known yet."""
-        if not hasattr(tokenizer, "_joins_bytes"):
-            raise TypeError(f"expected a Tokenizer, got {type(tokenizer).__name__}")
-        decode = tokenizer.decode
+        try:
+            decode, joins = tokenizer._decoded, tokenizer._joins_bytes
+        except AttributeError:
+            raise TypeError(f"expected a Tokenizer, got {type(tokenizer).__name__}") from None
         following = [id] if type(id) is int and not id >> 32 else step_of(id)
         ids, before = self._ids, self._text
         if ids and not before:
@@ -55,7 +56,7 @@ class DecodeStream:
             return None
         self._ids, self._known = ids[self._known :], len(ids) - self._known
         added = text[len(before) :]
-        self._text = added if tokenizer._joins_bytes else decode(self._ids, self._skip)
+        self._text = added if joins else decode(self._ids, self._skip)
         return added
 
 

@@ -167,8 +167,10 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """The text of ids. Those that are none are left out, as in the original."""
-        wanted = listed(ids)
-        if flag(skip_special_tokens):
+        return self._decoded(listed(ids), flag(skip_special_tokens))
+
+    def _decoded(self, wanted: list[int], skip: bool) -> str:
+        if skip:
             wanted = hashed(wanted)
             if not (left_out := self._tokens.left_out).isdisjoint(wanted):
                 wanted = [number for number in wanted if number not in left_out]
