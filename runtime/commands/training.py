@@ -50,9 +50,9 @@ examples:
 COUNTED = """\
 output (-o):
   a file for 'bitlex train', which takes such files like texts, or beside them, with the same --pattern or --extend, and learns what it would
-  learn from the texts, one file after the other. Each job of a cluster counts what lies near it; the pieces of a terabyte are some
-  gigabytes. It appears when it is whole. Until then, OUTPUT.checkpoint and OUTPUT.checkpoint.runs hold what is done, every minute; --resume
-  goes on from there. --tie-break says which trainer's reading of a regular expression is meant, as there; of families all read the same
+  learn from the texts, one file after the other: so each job of a cluster counts what lies near it. It has each piece once, and appears
+  when it is whole. Until then, OUTPUT.checkpoint and OUTPUT.checkpoint.runs hold what is done, every minute; --resume goes on from there.
+  --tie-break says which trainer's reading of a regular expression is meant, as there; of families all read the same
 """
 COUNTED_EXAMPLES = """\
 examples:
