@@ -52,7 +52,7 @@ output (-o):
   a file for 'bitlex train', which takes such files like texts, or beside them, with the same --pattern or --extend, and learns what it would
   learn from the texts, one file after the other: so each job of a cluster counts what lies near it. It has each piece once, and appears
   when it is whole. Until then, OUTPUT.checkpoint and OUTPUT.checkpoint.runs hold what is done, every minute; --resume goes on from there.
-  --tie-break says which trainer's reading of a regular expression is meant, as there; of families all read the same
+  --tie-break says which trainer's reading of a regular expression is meant; families are read alike by all
 """
 COUNTED_EXAMPLES = """\
 examples:

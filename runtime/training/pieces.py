@@ -4,9 +4,9 @@
     count_pieces(Path("shards/01*.jsonl.zst"), "01.pieces", pattern="o200k")            # on another one
     bitlex.train([Path("00.pieces"), Path("01.pieces")], 50000, pattern="o200k")        # what comes of all shards, in this order
 
-Texts are read where they lie, by as many jobs as there are; a file has each piece once. A training takes such files beside texts, or instead
-of them. Invariant: it learns what it would learn from the texts themselves, one file after the other: counts add up, and
-a file has its pieces in the order in which they were first met. Rejected: pieces that occur once left out of the files (pairs of them add up).
+Texts are read where they lie, by as many jobs as there are; a file has each piece once. A training takes such files beside texts, or
+instead of them. Invariant: it learns what it would learn from the texts themselves, one file after the other: counts add up, and a file has
+its pieces in the order in which they were first met. Rejected: pieces that occur once left out of the files (pairs of them add up).
 """
 
 from __future__ import annotations
