@@ -39,9 +39,9 @@ def same(a: Lexer | str | Mapping[str, Any], b: Lexer | str | Mapping[str, Any])
 def difference(a: Lexer | str | Mapping[str, Any], b: Lexer | str | Mapping[str, Any]) -> Difference | None:
     """A shortest text that `a` and `b` split differently; None if there is none, of any length.
 
-    Each is a Lexer, the name of a family as `bitlex.families` spells it, or what `bitlex.compile` takes: a pattern (in the fancy dialect,
-    Unicode 16.0), or a pre_tokenizer object. PatternError for a pattern that cannot be a lexer; ValueError for lexers that are a cascade of several
-    machines (see `Lexer.states`) or bytewise, which cannot be compared. Takes milliseconds.
+    Each is a Lexer, the name of a family as `bitlex.families` spells it, or what `bitlex.compile` takes: a pattern (in the fancy
+    dialect, Unicode 16.0), or a pre_tokenizer object. PatternError for a pattern that cannot be a lexer; ValueError for lexers that are
+    a cascade of several machines (see `Lexer.states`) or bytewise, which cannot be compared. Takes milliseconds.
     """
     from .generator.compare import difference as shortest
 

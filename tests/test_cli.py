@@ -24,6 +24,7 @@ from small_tokenizers import huggingface
 from terminals import shown_to_the_end
 
 COMMAND = [sys.executable, "-m", "bitlex"]
+SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 CL100K = ("split", "--family", "cl100k")
 
 
@@ -253,7 +254,7 @@ def test_output_is_utf8_wherever_it_goes(encoding: str, tmp_path: Path) -> None:
     assert json.loads(output("vocab", str(path), "--json", env=env))["special_tokens"]["\uff5cend\uff5c"] == 261
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@SIGNALS
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("kind", ["RuntimeError", "ImportError", "SystemExit", "ValueError"])
 def test_a_signal_that_becomes_another_error(number: signal.Signals, kind: str) -> None:
@@ -275,7 +276,7 @@ def test_a_signal_that_becomes_another_error(number: signal.Signals, kind: str) 
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, b"", b"")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@SIGNALS
 @pytest.mark.parametrize("numbers", [(signal.SIGINT, signal.SIGINT), (signal.SIGHUP, signal.SIGTERM), (signal.SIGTERM, signal.SIGINT)], ids=repr)
 def test_a_signal_behind_another(numbers: tuple[signal.Signals, signal.Signals], tmp_path: Path) -> None:
     """It comes while a file is removed that was not finished, and while it is found out which exit code there is to be."""
@@ -299,7 +300,7 @@ def test_a_signal_behind_another(numbers: tuple[signal.Signals, signal.Signals],
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@SIGNALS
 def test_a_signal_when_all_is_done() -> None:
     """As while the interpreter waits for its threads. Nothing is said of it."""
     program = f"""if True:

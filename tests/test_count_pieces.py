@@ -130,7 +130,7 @@ def test_what_is_not_as_it_was_written(tmp_path: Path) -> None:
     [(b"abc", [1, 1], [1, 1]), (b"abc", [1, 3], [1, 1]), (b"abc", [3, 0], [1, 1]), (b"abc", [], []), (b"abc", [3], []), (b"", [1], [1]), (b"abc", [3], [1, 1])],
 )
 def test_pieces_that_are_malformed(pieces: bytes, lengths: list[int], counts: list[int]) -> None:
-    native = pytest.importorskip("bitlex._native")
+    native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
     from array import array
 
     counter = native.Counter(bitlex.lexer("gpt2")._machine, bytes(16))

@@ -34,6 +34,7 @@ from generator.spell import spell
 from generator.split import BEHAVIORS, CONTINUE, DROP
 from generator.steps import Plan, plan, plans
 from generator.transducer import Reduced, Tabled, differ, letters
+from oracle import regex
 
 Mutant = tuple[str, int, int, int]  # table, row, column, value
 Run = Callable[[str | bytes], Iterable[tuple[int, int]]]
@@ -236,7 +237,6 @@ def test_the_page_says_how_many_patterns() -> None:
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_the_preferred_match_is_that_of_a_backtracking_engine(pattern):
-    regex = pytest.importorskip("regex")
     tree = plan(Step("Split", regex=pattern), "fancy", "16.0").tree
     of_tree = sets(tree)
     found = partition(of_tree)
@@ -254,7 +254,6 @@ def test_the_preferred_match_is_that_of_a_backtracking_engine(pattern):
 
 @pytest.mark.parametrize("pattern", [*PATTERNS, r"\Ga", r"(?:a|\Gb)c", r"a\Gb|ac", r"(?:\Ga|b)+", "(?<=[ab])(?<![a])c|^b", "(?:a*)*b?", "(?:a|b?)+?c"])
 def test_the_preferred_match_by_ordered_subsets(pattern: str) -> None:
-    regex = pytest.importorskip("regex")
     program = compile_pattern(pattern, behavior="removed", dialect="oniguruma")
     nfa, lookup, engine = program.nfas[0], program.raw.lookup(), regex.compile(spell(program.plans[0].tree), regex.V1)
     if any(instruction.op in (LOOK, ENTER) for instruction in nfa.code):
