@@ -33,6 +33,15 @@ static int read_number(PyObject *item, size_t at, uint32_t *id)
     return 0;
 }
 
+/* An item of what is a list or tuple; NULL with an exception set if the list has become shorter meanwhile. */
+static PyObject *item_of(PyObject *fast, size_t i)
+{
+#ifdef Py_GIL_DISABLED /* another thread may take it out of the list at any time */
+    if (PyList_Check(fast)) return PyList_GetItemRef(fast, (Py_ssize_t)i);
+#endif
+    return Py_NewRef(PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)i));
+}
+
 static int read_sequence(Source *s, PyObject *source)
 {
     PyObject *fast = PySequence_Fast(source, "expected a sequence of ints or an array of integers");
@@ -54,8 +63,12 @@ static int read_sequence(Source *s, PyObject *source)
     }
 #endif
     for (; !failed && i < (size_t)PySequence_Fast_GET_SIZE(fast); i++) { /* what an item does when it is asked may change the list */
-        PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)i));
+        PyObject *item = item_of(fast, i);
         ids.used = i;
+        if (item == NULL) {
+            PyErr_Clear();
+            break;
+        }
         failed = bitlex_py_reserve(&ids, 1) < 0;
         if (failed) PyErr_NoMemory();
         else failed = read_number(item, i, ids.data + i) < 0;
