@@ -221,8 +221,8 @@ class Counter:
 
         The next call of all begins there, until it is the end of the text. `mapped`: it is a map of a file, whose pages are let go then.
         """
-    def add_counted(self, pieces: Buffer, lengths: Buffer, counts: Buffer, /) -> None:
-        """Count what `finish` gave of other texts, as if these stood here."""
+    def add_counted(self, pieces: Buffer, lengths: Buffer, counts: Buffer, text: int, /) -> None:
+        """Count what `finish` gave of other texts, of so many bytes or characters, as if these stood here."""
     def spill(self, by_place: bool, /) -> None:
         """Write all that was counted as runs, in order of hashes, which go with the key, or of places; and keep nothing."""
     def open(self, runs: Buffer, ends: Sequence[int], mapped: bool, /) -> None:

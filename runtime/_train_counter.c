@@ -310,7 +310,7 @@ static PyMethodDef counter_methods[] = {
     {"add", (PyCFunction)(void (*)(void))counter_add, METH_FASTCALL, "add(texts, threads=1, blocks=0): count their pieces"},
     {"add_part", (PyCFunction)counter_add_part, METH_VARARGS,
      "add_part(text, threads, blocks, mapped, start, size) -> where the last piece ends that was counted"},
-    {"add_counted", (PyCFunction)bitlex_py_add_counted, METH_VARARGS, "add_counted(pieces, lengths, counts): what finish gave elsewhere"},
+    {"add_counted", (PyCFunction)bitlex_py_add_counted, METH_VARARGS, "add_counted(pieces, lengths, counts, text): what finish gave elsewhere, for so much text"},
     {"spill", (PyCFunction)counter_spill, METH_O, "spill(by_place): write all that was counted to the file"},
     {"open", (PyCFunction)bitlex_py_open_runs, METH_VARARGS, "open(runs, ends, mapped)"},
     {"read", (PyCFunction)bitlex_py_read_runs, METH_O, "read(limit) -> whether there is more: count what runs have, up to so many bytes of memory"},

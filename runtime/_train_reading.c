@@ -145,14 +145,15 @@ PyObject *bitlex_py_take_runs(Counter *self, PyObject *given)
 
 /* --- what `finish` gave --------------------------------------------------------------------------------------------------------------- */
 
-/* Pieces side by side, their lengths and counts, and how many were added. */
+/* Pieces side by side, their lengths and counts, how many were added, and the bytes of text that others may have been met in. */
 typedef struct {
     Py_buffer pieces, lengths, counts;
     size_t count, added;
-    uint64_t at;
+    uint64_t at, left;
 } Counted;
 
-/* Add some of the pieces: -3 if they do not end where the bytes do. What comes first here was met first, behind all that was counted before. */
+/* Add some of the pieces: -3 if they do not end where the bytes do, or no such text has them. What comes first here was met first, behind all
+ * that was counted before. */
 static int add_some(Counter *self, Counted *from)
 {
     const size_t stop = from->count - from->added > PIECES_AT_ONCE ? from->added + PIECES_AT_ONCE : from->count;
@@ -162,9 +163,10 @@ static int add_some(Counter *self, Counted *from)
         uint64_t times;
         memcpy(&length, (const char *)from->lengths.buf + from->added * sizeof length, sizeof length);
         memcpy(&times, (const char *)from->counts.buf + from->added * sizeof times, sizeof times);
-        if (length == 0 || length > (uint64_t)from->pieces.len - from->at) return -3;
+        if (length == 0 || length > (uint64_t)from->pieces.len - from->at || times > from->left / length) return -3;
         if (train_count_piece(self->tables[0], (const uint8_t *)from->pieces.buf + from->at, length, self->place + from->at, times) < 0) return -1;
         from->at += length;
+        from->left -= times * length;
     }
     if (stop == from->count && from->at != (uint64_t)from->pieces.len) return -3;
     for (Py_ssize_t i = 0; i < self->table_count; i++) memory += train_counts_memory(self->tables[i]);
@@ -178,9 +180,11 @@ static int add_some(Counter *self, Counted *from)
 PyObject *bitlex_py_add_counted(Counter *self, PyObject *arguments)
 {
     Counted from;
+    unsigned long long text;
     int failed;
     memset(&from, 0, sizeof from);
-    if (!PyArg_ParseTuple(arguments, "y*y*y*:add_counted", &from.pieces, &from.lengths, &from.counts)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "y*y*y*K:add_counted", &from.pieces, &from.lengths, &from.counts, &text)) return NULL;
+    from.left = text < UINT64_MAX / 4 ? 4 * text : UINT64_MAX; /* no character has more bytes */
     from.count = (size_t)from.lengths.len / sizeof(uint32_t);
     failed = bitlex_py_begin_call((PyObject *)self, &self->busy, "this counter is in use, or has ended") < 0;
     if (!failed) {

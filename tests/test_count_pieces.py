@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -125,19 +126,39 @@ def test_what_is_not_as_it_was_written(tmp_path: Path) -> None:
         assert bitlex.train(path, 10_000, input="text", pattern="").vocabulary_size > 300  # who says that it is a text gets what is asked for
 
 
+@pytest.mark.parametrize("tier", ["", "pure"])
 @pytest.mark.parametrize(
     ("pieces", "lengths", "counts"),
-    [(b"abc", [1, 1], [1, 1]), (b"abc", [1, 3], [1, 1]), (b"abc", [3, 0], [1, 1]), (b"abc", [], []), (b"abc", [3], []), (b"", [1], [1]), (b"abc", [3], [1, 1])],
-)
-def test_pieces_that_are_malformed(pieces: bytes, lengths: list[int], counts: list[int]) -> None:
-    native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
-    from array import array
+    [
+        (b"abc", [1, 1], [1, 1]), (b"abc", [1, 3], [1, 1]), (b"abc", [3, 0], [1, 1]), (b"abc", [], []), (b"abc", [3], []), (b"", [1], [1]),
+        (b"abc", [3], [1, 1]), (b"abc", [3], [5]), (b"abc", [3], [(1 << 64) - 1]), (b"abc", [1, 2], [1 << 63, 1 << 63]), (b"abc", [1, 2], [6, 4]),
+    ],
+)  # fmt: skip
+def test_pieces_that_are_malformed(tier: str, pieces: bytes, lengths: list[int], counts: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the right checksums. Their counts are those of no text of three characters; sums of such would exceed 64 bits."""
+    monkeypatch.setenv("BITLEX_TIER", tier)
+    path = tmp_path / "a.pieces"
+    assert count_pieces("abc", path, pattern="") == 1
+    found = checkpoint.read(path)
+    checkpoint.write(path, found._replace(pieces=pieces, lengths=array("I", lengths).tobytes(), counts=array("Q", counts).tobytes()))
+    with pytest.raises(ValueError, match=r"a\.pieces: these are no runs, or pieces, as they were written"):
+        bitlex.train(path, 300, pattern="")
+    checkpoint.write(path, found._replace(settings=found.settings | {"length": 1 << 60}))
+    with pytest.raises(ValueError, match=r"a\.pieces: with what was counted before, these are pieces of more than 1,152,921,504,606,846,976 bytes of text"):
+        bitlex.train([path, path], 300, pattern="")
 
-    counter = native.Counter(bitlex.lexer("gpt2")._machine, bytes(16))
-    with pytest.raises(ValueError, match="these are no runs, or pieces, as they were written"):
-        counter.add_counted(pieces, array("I", lengths), array("Q", counts))
-    with pytest.raises(RuntimeError, match="has ended"):
-        counter.finish()
+
+@pytest.mark.parametrize("length", [None, "3", 3.5, -1, (1 << 60) + 1])
+def test_a_header_that_is_malformed(length: object, tmp_path: Path) -> None:
+    """With the right checksum."""
+    path = tmp_path / "a.pieces"
+    count_pieces("abc", path)
+    found = checkpoint.read(path)
+    wrong = {key: value for key, value in found.settings.items() if key != "length"} | ({} if length is None else {"length": length})
+    for malformed in (found._replace(settings=wrong), found._replace(settings=[]), found._replace(counting="")):  # type: ignore[arg-type]
+        checkpoint.write(path, malformed)
+        with pytest.raises(ValueError, match=r"a\.pieces: no checkpoint or pieces of this version"):
+            bitlex.train(path, 300)
 
 
 def test_arguments(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ import struct
 import sys
 import time
 from contextlib import suppress
+from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..outputs import place_of, whole_files
@@ -33,13 +34,14 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = ["Checkpoint", "CheckpointError", "Keeper", "check_origin", "check_place", "is_checkpoint", "read", "write"]
+__all__ = ["MOST_TEXT", "Checkpoint", "CheckpointError", "Keeper", "check_origin", "check_place", "is_checkpoint", "read", "write"]
 
 KIND = b"BITLEXT"
 MAGIC = KIND + {"little": b"<", "big": b">"}[sys.byteorder]
 NUMBER = struct.Struct("=Q")
 BEGINNING = 24  # bytes before the header
 ALIGNED = 8
+MOST_TEXT = 1 << 60  # bytes or characters: no count of a piece or a pair comes near 2**64 then
 PAUSE = 60.0  # seconds between two checkpoints, at least
 PATIENCE = 20  # times as long as one takes, at least, it is to the next
 
@@ -86,18 +88,21 @@ def read(path: str | os.PathLike[str]) -> Checkpoint:
     header = bytes(data[BEGINNING : BEGINNING + length])
     if data[:8] != MAGIC or len(header) != length or checksum(header) != known:
         raise wrong
-    about = json.loads(header)
     parts: list[Any] = []
     at = BEGINNING + length
-    for size, known in zip(about["sizes"], about["checksums"], strict=True):
-        parts.append(data[at : at + size])
-        filling = data[at + size : at + size + -size % ALIGNED]
-        if len(parts[-1]) != size or checksum(parts[-1]) != known or filling != bytes(-size % ALIGNED):
+    try:
+        about = json.loads(header)
+        for size, known in zip(about["sizes"], about["checksums"], strict=True):
+            parts.append(data[at : at + size])
+            filling = data[at + size : at + size + -size % ALIGNED]
+            if len(parts[-1]) != size or checksum(parts[-1]) != known or filling != bytes(-size % ALIGNED):
+                raise wrong
+            at += size + len(filling)
+        if at != len(data) or not 0 <= index(about["settings"]["length"]) <= MOST_TEXT or not isinstance(about["counting"], dict | None):
             raise wrong
-        at += size + len(filling)
-    if at != len(data):
-        raise wrong
-    return Checkpoint(about["settings"], about["counting"], *parts[:3], *map(bytes, parts[3:]))
+        return Checkpoint(about["settings"], about["counting"], *parts[:3], *map(bytes, parts[3:]))
+    except (ValueError, KeyError, TypeError):  # what has the right checksums may still be nothing that we wrote
+        raise wrong from None
 
 
 def is_checkpoint(path: str) -> bool:

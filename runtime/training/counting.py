@@ -23,6 +23,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..saving import checksum
+from .checkpoint import CheckpointError
 from .memory import nameless, place_of_files
 from .pure import PureCounter
 
@@ -118,8 +119,12 @@ class Counting:
     def add(self, batch: Batch) -> Iterator[tuple[Place, int]]:
         """Count texts. Now and then the place up to which all is counted, and how much that was since."""
         if batch.counted is not None:
-            self.guarded(self.counter.add_counted, *batch.counted[2:5])
-            yield batch.next, batch.counted.settings["length"]
+            length = batch.counted.settings["length"]
+            try:
+                self.guarded(self.counter.add_counted, *batch.counted[2:5], length)
+            except ValueError as error:
+                raise CheckpointError(f"{batch.path}: {error}") from None
+            yield batch.next, length
             return
         if not batch.mapped or self.file < 0:
             self.guarded(self.counter.add, batch.texts, self.threads)

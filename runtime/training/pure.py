@@ -47,11 +47,19 @@ class PureCounter:
             data = as_bytes(text)
             self.counts.update(data[start:end] for start, end in self.machine.iterate(data) if start < end)
 
-    def add_counted(self, pieces: Buffer, lengths: Buffer, counts: Buffer) -> None:
-        data = bytes(pieces)
-        ends = accumulate(memoryview(lengths).cast("B").cast("I"), initial=0)
-        for (start, end), count in zip(pairwise(ends), memoryview(counts).cast("B").cast("Q"), strict=True):
-            self.counts[data[start:end]] += count
+    def add_counted(self, pieces: Buffer, lengths: Buffer, counts: Buffer, text: int) -> None:
+        wrong = ValueError("these are no runs, or pieces, as they were written")
+        data, left, at = bytes(pieces), 4 * text, 0
+        if memoryview(lengths).nbytes % 4 or memoryview(counts).nbytes != 2 * memoryview(lengths).nbytes:
+            raise wrong
+        for length, count in zip(memoryview(lengths).cast("B").cast("I"), memoryview(counts).cast("B").cast("Q"), strict=True):
+            left -= count * length
+            if not 0 < length <= len(data) - at or left < 0:
+                raise wrong
+            self.counts[data[at : at + length]] += count
+            at += length
+        if at != len(data):
+            raise wrong
 
     def memory(self) -> int:
         return 200 * len(self.counts)

@@ -22,7 +22,7 @@ from ..added_search import prepared
 from ..lexers import cores
 from ..vocabularies.byte_alphabet import bytes_or_text
 from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
-from .checkpoint import Checkpoint, CheckpointError, check_origin
+from .checkpoint import MOST_TEXT, Checkpoint, CheckpointError, check_origin
 from .counting import Counting, Runs
 from .growing import byte_counts, extensible, spelled, with_merges
 from .memory import mapped
@@ -149,6 +149,8 @@ class Session:
             if found.settings.get(key) != wanted:
                 was = f"{key} {found.settings.get(key)!r:.300}, not {wanted!r:.300}"
                 raise CheckpointError(f"{where}: its pieces were cut in another way, with {was}; ask for the same pattern")
+        if self.length + found.settings["length"] > MOST_TEXT:
+            raise CheckpointError(f"{where}: with what was counted before, these are pieces of more than {MOST_TEXT:,} bytes of text")
 
     def cut(self) -> dict[str, Any]:
         """All that decides how texts are cut."""
