@@ -3,6 +3,7 @@
 #include "_training.h"
 
 #define PIECES_AT_ONCE ((size_t)1 << 16) /* between two looks at signals */
+#define BYTES_AT_ONCE (1u << 22)          /* of pieces, between two looks at the memory */
 #define LET_GO (1u << 22) /* bytes of pieces after which the pages are let go */
 
 static int begin(Counter *self)
@@ -157,8 +158,9 @@ typedef struct {
 static int add_some(Counter *self, Counted *from)
 {
     const size_t stop = from->count - from->added > PIECES_AT_ONCE ? from->added + PIECES_AT_ONCE : from->count;
+    const uint64_t enough = from->at + BYTES_AT_ONCE;
     size_t memory = 0;
-    for (; from->added < stop; from->added++) {
+    for (; from->added < stop && from->at < enough; from->added++) {
         uint32_t length;
         uint64_t times;
         memcpy(&length, (const char *)from->lengths.buf + from->added * sizeof length, sizeof length);
@@ -168,7 +170,7 @@ static int add_some(Counter *self, Counted *from)
         from->at += length;
         from->left -= times * length;
     }
-    if (stop == from->count && from->at != (uint64_t)from->pieces.len) return -3;
+    if (from->added == from->count && from->at != (uint64_t)from->pieces.len) return -3;
     for (Py_ssize_t i = 0; i < self->table_count; i++) memory += train_counts_memory(self->tables[i]);
     for (Py_ssize_t i = 0; self->limit > 0 && memory > self->limit && i < self->table_count; i++) {
         const int failed = bitlex_py_spill_table(self, self->tables[i], TRAIN_BY_HASH);

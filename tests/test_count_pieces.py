@@ -161,6 +161,16 @@ def test_a_header_that_is_malformed(length: object, tmp_path: Path) -> None:
             bitlex.train(path, 300)
 
 
+def test_long_pieces_take_no_more_memory_than_there_may_be(tmp_path: Path) -> None:
+    """They are written down before all of a file are in memory, however few they are."""
+    native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
+    pieces = random.Random(20261129).randbytes(12 << 20)
+    with open(tmp_path / "runs", "wb") as file:
+        counter = native.Counter(bitlex.lexer("gpt2")._machine, bytes(16), 1 << 20, file.fileno())
+        counter.add_counted(pieces, array("I", [1 << 20] * 12), array("Q", [1] * 12), len(pieces))
+        assert len(counter.ends) == 3 and counter.memory() < 1 << 20
+
+
 def test_arguments(tmp_path: Path) -> None:
     tokenizer = bitlex.train("", 256)
     for message, arguments in {
