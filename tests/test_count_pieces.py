@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -16,6 +17,7 @@ import pytest
 import bitlex
 from bitlex.training import checkpoint, count_pieces
 from bitlex.training.progress import Progress
+from bitlex.training.report import report
 from bitlex.training.source import batches
 from tokenizing import tokenizer_json
 
@@ -169,6 +171,23 @@ def test_long_pieces_take_no_more_memory_than_there_may_be(tmp_path: Path) -> No
         counter = native.Counter(bitlex.lexer("gpt2")._machine, bytes(16), 1 << 20, file.fileno())
         counter.add_counted(pieces, array("I", [1 << 20] * 12), array("Q", [1] * 12), len(pieces))
         assert len(counter.ends) == 3 and counter.memory() < 1 << 20
+
+
+def test_pieces_that_are_taken_for_no_text(tmp_path: Path) -> None:
+    """Where they cannot be told by the file, by how it begins."""
+    path = tmp_path / "a.pieces"
+    count_pieces("abc", path)
+    (tmp_path / "a.pieces.gz").write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.raises(ValueError, match=r"a\.pieces\.gz: counted pieces are read from a file, as it was written: not from a pipe, nor compressed"):
+        bitlex.train(tmp_path / "a.pieces.gz", 300)
+    train = [sys.executable, "-m", "bitlex", "train", "--vocab-size", "300", "-o", str(tmp_path / "a.bitlex"), "-"]
+    done = subprocess.run(train, input=path.read_bytes(), capture_output=True, check=False)
+    assert (done.returncode, done.stderr[:26]) == (1, b"bitlex: -: counted pieces ")
+    with pytest.raises(ValueError, match=r"a\.pieces: these are counted pieces, which are no held-out text"):
+        report(bitlex.train("", 256), path)
+    done = subprocess.run([*train, "--held-out", str(path)], input=b"abc", capture_output=True, check=False)
+    assert done.returncode == 1 and done.stderr.endswith(b"a.pieces: these are counted pieces, which are no held-out text\n")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.pieces", "a.pieces.gz"]
 
 
 def test_arguments(tmp_path: Path) -> None:

@@ -215,6 +215,8 @@ def refuse_places(options: argparse.Namespace) -> None:
     from importlib.util import find_spec
 
     from ..outputs import place_of
+    from ..training.checkpoint import is_checkpoint
+    from ..training.report import NO_TEXT
     from ..vocabularies.writing import format_of, names
 
     folder = os.path.dirname(options.output) or os.curdir
@@ -230,6 +232,8 @@ def refuse_places(options: argparse.Namespace) -> None:
     for one in find(options.held_out):
         if one.path != STANDARD_INPUT:
             os.stat(one.path)
+            if options.input is None and is_checkpoint(one.path):
+                raise ValueError(f"{one.path}: {NO_TEXT}")
     read = [one.path for one in find([*options.files, *options.held_out])]
     written = [*names(options.output, format_of(options.output)), options.output + SUFFIX, options.output + SUFFIX + ".runs"]
     refuse_outputs([*read, *(() if options.extend is None else tokenizer_files(options.extend))], written)

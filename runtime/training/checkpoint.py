@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = ["MOST_TEXT", "Checkpoint", "CheckpointError", "Keeper", "check_origin", "check_place", "is_checkpoint", "read", "write"]
+__all__ = [
+    "MOST_TEXT", "Checkpoint", "CheckpointError", "Keeper", "begins_as_checkpoint", "check_origin", "check_place", "is_checkpoint", "read",
+    "write",
+]  # fmt: skip
 
 KIND = b"BITLEXT"
 MAGIC = KIND + {"little": b"<", "big": b">"}[sys.byteorder]
@@ -110,7 +113,11 @@ def is_checkpoint(path: str) -> bool:
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
-        return file.read(len(MAGIC)) in (KIND + b"<", KIND + b">")
+        return begins_as_checkpoint(file.read(len(MAGIC)))
+
+
+def begins_as_checkpoint(text: Buffer) -> bool:
+    return bytes(memoryview(text)[: len(MAGIC)]) in (KIND + b"<", KIND + b">")
 
 
 def check_origin(known: dict[str, Any] | None, origin: dict[str, Any] | None, where: str) -> None:

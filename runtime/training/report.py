@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Report", "report"]
 
 LONGEST = 5
+NO_TEXT = "these are counted pieces, which are no held-out text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ def report(tokenizer: Tokenizer, held_out: Any = (), *, input: str | None = None
     length = count = 0
     used: set[int] = set()
     for batch in batches(held_out, input=input, field=field):
+        if batch.counted is not None:
+            raise ValueError(f"{batch.path}: {NO_TEXT}")
         for text in batch.texts:
             try:
                 ids = tokenizer.encode_to_numpy(text, allowed_special=(), disallowed_special=())

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ..inputs import Found, Source, find
 from ..lexers import is_one, readable
-from .checkpoint import Checkpoint, is_checkpoint, read
+from .checkpoint import Checkpoint, begins_as_checkpoint, is_checkpoint, read
 
 __all__ = ["Batch", "Place", "batches", "origin_of"]
 
@@ -106,7 +106,10 @@ def of_files(found: Iterable[Found], input: str | None, field: str, start: Place
             if input is None and is_checkpoint(source.path):
                 yield Batch([], before + source.size, total, False, here, Place(number + 1), read(source.path), source.path)
             else:
-                yield from of_file(source, here, before, total)
+                for batch in of_file(source, here, before, total):
+                    if input is None and source.form == "text" and begins_as_checkpoint(batch.texts[0]):
+                        raise source.error(0, "counted pieces are read from a file, as it was written: not from a pipe, nor compressed")
+                    yield batch
         before += source.size
 
 
