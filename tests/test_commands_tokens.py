@@ -296,6 +296,9 @@ def test_parts(folder: Path, ranks: tuple[str, ...], by_ranks: Tokenizer) -> Non
     assert refusal("encode", *ranks, "0.txt", "./0.txt", "1.txt", "-o", "out/", "--part", "3/3").endswith(" would both go to 0.txt.idx.npy")
     (folder / "0.txt.txt").write_text("hello")
     assert refusal("encode", *ranks, "0.txt", "0.txt.txt", "-o", "./", "--format", "txt", "--part", "1/2") == "0.txt.txt: this is an input and an output"
+    for name in ("bitlex-manifest-2-of-9.jsonl", "0.txt.txt"):  # what other parts have written is no input of this one
+        refused = refusal("encode", *ranks, "0.txt", "1.txt", f"out/{name}", "-o", "out/", "--part", "2/3", "--format", "txt")
+        assert refused == f"out/{name}: this is an input and an output"
     (folder / "bitlex-manifest-1-of-2").write_text("hello")
     refused = refusal("encode", *ranks, "bitlex-manifest-1-of-2", "-o", "out/", "--format", "jsonl")
     assert refused == "the manifest and bitlex-manifest-1-of-2 would both go to bitlex-manifest-1-of-2.jsonl"

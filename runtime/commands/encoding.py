@@ -110,7 +110,7 @@ def run_encode(options: argparse.Namespace) -> int:
     run = Encoding(options, chosen, choosing.sources(options, mine), [one.path for one in found])
     with run.progress:
         if folder:
-            return run.to_folder(output, format, mine)
+            return run.to_folder(output, format, mine, found)
         return run.to_stream(format) if output is None else run.to_file(output, format)
 
 
@@ -208,11 +208,13 @@ class Encoding:
             return self.failed(number, error)
         return self.ended(0)
 
-    def to_folder(self, folder: str, format: str, found: list[Found]) -> int:
-        from ..manifest import Manifest, manifest_of
+    def to_folder(self, folder: str, format: str, mine: list[Found], found: list[Found]) -> int:
+        """`found`: all inputs, also those that are the part of others. If what these write were an input, parts would not be of the same ones."""
+        from ..manifest import Manifest, is_manifest, manifest_of
 
-        outputs = [f"{one.name}.{format}" for one in found]
-        names = [manifest_of(self.options.part), *(name for output in outputs for name in written(output, format))]
+        outputs = [f"{one.name}.{format}" for one in mine]
+        names = {manifest_of(self.options.part), *filter(is_manifest, (os.path.basename(one.path) for one in found))}
+        names.update(name for one in found for name in written(f"{one.name}.{format}", format))
         choosing.refuse_outputs(self.read, [os.path.join(folder, name) for name in names])
         for output in outputs:
             refuse_twin(os.path.join(folder, output), format)
