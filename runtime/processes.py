@@ -109,12 +109,14 @@ class Processes:
 
         What is sent by the pipe when the process runs, and not on its way to that, does not wait for one that is dead.
         """
-        from multiprocessing import get_context
+        from multiprocessing import get_context, resource_tracker
 
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=serve, args=(theirs,), daemon=True)
         masks = hasattr(signal, "pthread_sigmask")
+        if masks:
+            resource_tracker.ensure_running()  # which the first process that is started would do, and which lets in what is shut out here
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if masks else ()
         try:
             with held_back():

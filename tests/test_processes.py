@@ -129,6 +129,21 @@ def test_a_process_that_is_told_to_end_as_it_begins(becomes: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+def shut_out(shared: Any, task: int, report: Callable[[Any], None]) -> set[int]:
+    return signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@POSIX
+def test_no_process_hears_ctrl_c() -> None:
+    """Not even the first, before which multiprocessing starts one of its own: it would print a traceback when it is pressed soon."""
+    program = (
+        f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import test_processes as here\n"
+        "with here.Processes(2, here.shut_out, None) as processes:\n    print(*(there.value for there in processes.work([1, 2])))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.count("SIGINT") == 2, done.stderr
+
+
 @POSIX
 def test_a_signal_while_a_process_is_started(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """It is there, but was not told yet what to do."""
