@@ -183,6 +183,8 @@ def serve(pipe: Connection[Any, Any]) -> None:
     with suppress(Ended, KeyboardInterrupt, EOFError, ConnectionError):
         try:
             signal.signal(signal.SIGTERM, end)
+            if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # all are sent it where a terminal is closed
+                signal.signal(signal.SIGHUP, end)
             threading.Thread(target=end_with_parent, daemon=True).start()
             each_task(pipe)
         except Exception:

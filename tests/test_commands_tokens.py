@@ -382,7 +382,7 @@ def test_what_processes_are_worth(folder: Path, monkeypatch: pytest.MonkeyPatch)
 @POSIX
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_all_processes(folder: Path, ranks: tuple[str, ...], number: signal.Signals) -> None:
-    """One that a terminal sends to all of them, and one that is sent to the first."""
+    """Those that a terminal sends to all of them, by Ctrl-C and where it is closed, and one that is sent to the first."""
     for name in "abc":
         (folder / f"{name}.txt").write_text("hello")
     os.mkfifo(folder / "d.txt")
@@ -395,7 +395,7 @@ def test_a_signal_ends_all_processes(folder: Path, ranks: tuple[str, ...], numbe
             wait_for(lambda: sum(name.startswith((".d.txt.npy.", ".e.txt.npy.")) for name in left(folder / "out")) == 2)
             wait_for(lambda: {"a.txt.npy", "b.txt.npy", "c.txt.npy"} <= {*left(folder / "out")})
             wait_for(lambda: (folder / "out" / "bitlex-manifest.jsonl").read_bytes().count(b"\n") == 4)
-            if number == signal.SIGINT:
+            if number != signal.SIGTERM:
                 os.killpg(process.pid, number)
             else:
                 process.send_signal(number)
