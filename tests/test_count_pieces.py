@@ -223,6 +223,12 @@ def test_the_command(tmp_path: Path) -> None:
     assert (tmp_path / "ours.tiktoken").read_bytes() == (tmp_path / "theirs.tiktoken").read_bytes()
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["0.txt", "1.txt", "2.txt", "a.pieces", "b.pieces", "ours.tiktoken", "theirs.tiktoken"]
+    refused = run(*train, "ours.model", "a.pieces", code=1)
+    assert refused.endswith("(for NAME.model, count with the regular expression of a family, as minbpe reads it, not with its name)\n")
+    run("count-pieces", "2.txt", "--pattern", bitlex.lexer("cl100k").pattern, "-o", "c.pieces", "--quiet")
+    run(*train, "ours.model", "c.pieces")
+    run(*train, "theirs.model", "2.txt")
+    assert (tmp_path / "ours.model").read_bytes() == (tmp_path / "theirs.model").read_bytes()
     bitlex.Tokenizer.from_file(tmp_path / "ours.tiktoken", family="cl100k").save(tmp_path / "ours.bitlex")
     run("count-pieces", "2.txt", "--extend", "ours.bitlex", "-o", "c.pieces")
     run("train", "c.pieces", "--extend", "ours.bitlex", "--vocab-size", "420", "--quiet", "-o", "more.bitlex")

@@ -52,7 +52,8 @@ output (-o):
   a file for 'bitlex train', which takes such files like texts, or beside them, with the same --pattern or --extend, and learns what it would
   learn from the texts, one file after the other: so each job of a cluster counts what lies near it. It has each piece once, and appears
   when it is whole. Until then, OUTPUT.checkpoint and OUTPUT.checkpoint.runs hold what is done, every minute; --resume goes on from there.
-  --tie-break says which trainer's reading of a regular expression is meant; families are read alike by all
+  --tie-break says which trainer's reading of a regular expression is meant; families are read alike by all. For NAME.model, count with the
+  regular expression of a family, not with its name: minbpe reads it in its own way
 """
 COUNTED_EXAMPLES = """\
 examples:

@@ -43,6 +43,7 @@ __all__ = ["Session", "Settings"]
 WORK = 1 << 24  # places looked at between two looks at the clock
 IDS = (1 << 21) - 2  # as many as the merger and the encoders can tell apart
 ANY_COUNT = (1 << 64) - 1
+OF_MINBPE = " (for NAME.model, count with the regular expression of a family, as minbpe reads it, not with its name)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,8 @@ class Session:
         for key, wanted in self.cut().items():
             if found.settings.get(key) != wanted:
                 was = f"{key} {found.settings.get(key)!r:.300}, not {wanted!r:.300}"
-                raise CheckpointError(f"{where}: its pieces were cut in another way, with {was}; ask for the same pattern")
+                same = "pattern" if key != "dialect" else f"pattern and tie_break{OF_MINBPE}"
+                raise CheckpointError(f"{where}: its pieces were cut in another way, with {was}; ask for the same {same}")
         if self.length + found.settings["length"] > MOST_TEXT:
             raise CheckpointError(f"{where}: with what was counted before, these are pieces of more than {MOST_TEXT:,} bytes of text")
 
