@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import bitlex
+from bitlex.cli import main
 from bitlex.training import checkpoint, count_pieces
 from bitlex.training.progress import Progress
 from bitlex.training.report import report
@@ -204,6 +205,15 @@ def test_arguments(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is there, and no checkpoint; move it away, or choose another output"):
         count_pieces("a", tmp_path / "text")
     assert [path.name for path in tmp_path.iterdir()] == ["text"]
+
+
+@pytest.mark.parametrize("command", [["count-pieces"], ["train", "--vocab-size", "300"]])
+def test_a_folder_that_cannot_be_written_to(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told before anything is read."""
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(PermissionError, match="Permission denied: 'a'"):
+        main([*command, "-", "-o", "a"])
 
 
 def test_the_command(tmp_path: Path) -> None:

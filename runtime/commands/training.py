@@ -130,9 +130,7 @@ def run_count_pieces(options: argparse.Namespace) -> int:
     from ..training.progress import Display
 
     display = Display(None if options.quiet else sys.stderr)
-    folder = os.path.dirname(options.output) or os.curdir
-    if not os.path.isdir(folder):
-        raise ValueError(f"{options.output}: the folder {folder} is not there")
+    refuse_place(options.output)
     read = [one.path for one in find(options.files)]
     more = () if options.extend is None else tokenizer_files(options.extend)
     refuse_outputs([*read, *more], [options.output, options.output + SUFFIX, options.output + SUFFIX + ".runs"])
@@ -211,21 +209,27 @@ def refuse_format(options: argparse.Namespace, asked: dict[str, Any]) -> None:
                 raise ValueError(str(error).replace("; train with a pattern compiled for it", other)) from None
 
 
+def refuse_place(output: str) -> None:
+    """The output can be written, as far as that is known now: said before hours of work, not behind them."""
+    from ..outputs import place_of
+
+    folder = os.path.dirname(output) or os.curdir
+    if not os.path.isdir(folder):
+        raise ValueError(f"{output}: the folder {folder} is not there")
+    place_of(output)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), output)
+
+
 def refuse_places(options: argparse.Namespace) -> None:
-    """The output can be written, as far as that is known now, and is no input: said before hours of work, not behind them."""
+    """Nor is there anything else that is known now to go wrong in the end."""
     from importlib.util import find_spec
 
-    from ..outputs import place_of
     from ..training.checkpoint import is_checkpoint
     from ..training.report import NO_TEXT
     from ..vocabularies.writing import format_of, names
 
-    folder = os.path.dirname(options.output) or os.curdir
-    if not os.path.isdir(folder):
-        raise ValueError(f"{options.output}: the folder {folder} is not there")
-    place_of(options.output)
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), options.output)
+    refuse_place(options.output)
     if options.plots is not None and os.path.exists(options.plots) and not os.path.isdir(options.plots):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), options.plots)
     if options.plots is not None and find_spec("matplotlib") is None:
