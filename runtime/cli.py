@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
 
 __all__ = ["main", "run"]
 
@@ -77,11 +78,17 @@ def run() -> None:
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         code = main()
+        end_at_once(handled)
     except BaseException as error:
         code = code_of(error)
-        for number in handled:  # all is cleared away, so what comes now may end it at once
-            signal.signal(number, signal.SIG_DFL)
+        end_at_once(handled)
     sys.exit(code)
+
+
+def end_at_once(numbers: Iterable[int]) -> None:
+    """By signals, as all is done or cleared away: there is nothing left that an exception of theirs could pass through."""
+    for number in numbers:
+        signal.signal(number, signal.SIG_DFL)
 
 
 def code_of(error: BaseException) -> int:

@@ -301,13 +301,14 @@ def test_a_signal_behind_another(numbers: tuple[signal.Signals, signal.Signals],
 
 
 @SIGNALS
-def test_a_signal_when_all_is_done() -> None:
+@pytest.mark.parametrize("main", [f"signal.raise_signal({int(signal.SIGINT)})", "0"])
+def test_a_signal_when_all_is_done(main: str) -> None:
     """As while the interpreter waits for its threads. Nothing is said of it."""
     program = f"""if True:
         import atexit, signal
         from bitlex import cli
         atexit.register(lambda: signal.raise_signal({int(signal.SIGTERM)}))
-        cli.main = lambda: signal.raise_signal({int(signal.SIGINT)})
+        cli.main = lambda: {main}
         cli.run()
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False, preexec_fn=listen)
