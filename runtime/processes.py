@@ -105,7 +105,8 @@ class Processes:
             raise OSError(f"a process that did a part of the work was ended, {why(process.exitcode)}") from None
 
     def start(self) -> Any:
-        """One more process, and our end of a pipe to it. Of Ctrl-C, which all processes of a terminal are told of, this one tells the others.
+        """One more process, and our end of a pipe to it. Of Ctrl-C and of the end of a terminal, of which all its processes are told, this one
+        tells the others: of two signals at a time, another thread may take both, and what reads would wait on.
 
         What is sent by the pipe when the process runs, and not on its way to that, does not wait for one that is dead.
         """
@@ -117,7 +118,7 @@ class Processes:
         masks = hasattr(signal, "pthread_sigmask")
         if masks:
             resource_tracker.ensure_running()  # which the first process that is started would do, and which lets in what is shut out here
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if masks else ()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGHUP]) if masks else ()
         try:
             with held_back():
                 process.start()
@@ -183,8 +184,6 @@ def serve(pipe: Connection[Any, Any]) -> None:
     with suppress(Ended, KeyboardInterrupt, EOFError, ConnectionError):
         try:
             signal.signal(signal.SIGTERM, end)
-            if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # all are sent it where a terminal is closed
-                signal.signal(signal.SIGHUP, end)
             threading.Thread(target=end_with_parent, daemon=True).start()
             each_task(pipe)
         except Exception:

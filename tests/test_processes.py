@@ -134,14 +134,14 @@ def shut_out(shared: Any, task: int, report: Callable[[Any], None]) -> set[int]:
 
 
 @POSIX
-def test_no_process_hears_ctrl_c() -> None:
-    """Not even the first, before which multiprocessing starts one of its own: it would print a traceback when it is pressed soon."""
+def test_no_process_hears_what_a_terminal_tells_all_of_them() -> None:
+    """Not even the first, before which multiprocessing starts one of its own: it would print a traceback when Ctrl-C is pressed soon."""
     program = (
         f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import test_processes as here\n"
         "with here.Processes(2, here.shut_out, None) as processes:\n    print(*(there.value for there in processes.work([1, 2])))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout.count("SIGINT") == 2, done.stderr
+    assert (done.stdout.count("SIGINT"), done.stdout.count("SIGHUP")) == (2, 2), done.stderr
 
 
 @POSIX
