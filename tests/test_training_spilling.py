@@ -217,14 +217,15 @@ def test_what_counting_cannot_go_on_from(tmp_path: Path, files: list[Path]) -> N
         bitlex.train(files, 500, checkpoint=path, resume=True, input="lines")
 
 
-# Each checkpoint takes a while, so that counting is not over before the signal comes.
+# Each checkpoint takes a while, and the sixth as long as it takes until the signal comes: counting is not over then.
 PROGRAM = """
-import time
+import itertools, time
 import bitlex.training.checkpoint as checkpoint, bitlex.training.counting as counting
 checkpoint.PAUSE = checkpoint.PATIENCE = 0
 counting.WINDOW = 100_000
 write = checkpoint.Keeper.write
-checkpoint.Keeper.write = lambda *given: (write(*given), time.sleep(0.1))
+numbers = itertools.count(1)
+checkpoint.Keeper.write = lambda *given: (write(*given), time.sleep(600 if next(numbers) == LAST else 0.1))
 from bitlex.cli import run
 run()
 """
@@ -234,11 +235,15 @@ run()
 def test_killed_while_counting(number: signal.Signals, tmp_path: Path) -> None:
     files = sources(tmp_path / "in")
     expected = bitlex.train(files, 500).description.digest
-    command = [sys.executable, "-c", PROGRAM, "train", *map(str, files), "--quiet", "-o", "out.bitlex", "--vocab-size", "500", "--resume", "--memory", "300 kB"]
+
+    def command(last: int) -> list[str]:
+        train = ["train", *map(str, files), "--quiet", "-o", "out.bitlex", "--vocab-size", "500", "--resume", "--memory", "300 kB"]
+        return [sys.executable, "-c", f"LAST = {last}\n{PROGRAM}", *train]
+
     chance = random.Random(int(number))
     counting_on = 0
     for _ in range(5):
-        started = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE)
+        started = subprocess.Popen(command(6), cwd=tmp_path, stderr=subprocess.PIPE)
         kept = tmp_path / "out.bitlex.checkpoint"
         signal_after(started, kept, chance.random() * 0.2, number)
         if kept.exists():
@@ -246,7 +251,7 @@ def test_killed_while_counting(number: signal.Signals, tmp_path: Path) -> None:
         if (tmp_path / "out.bitlex").exists():  # it was sooner
             break
     assert counting_on
-    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+    done = subprocess.run(command(0), cwd=tmp_path, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert bitlex.Tokenizer.from_file(tmp_path / "out.bitlex").description.digest == expected
     left = {one.name for one in tmp_path.iterdir()} - {"in", "out.bitlex"}
