@@ -2,8 +2,8 @@
 
     with Manifest.begin(folder, {"tokenizer": ..., "format": "npy"}, resume=True) as manifest:
         if not manifest.has(output, source):
-            was = about(source)                           # and write it
-            manifest.add(output, was, documents=7, tokens=1200)
+            was, made = about(source), []                 # and write it, by `writing(..., names=False, stats=made)`
+            manifest.add(output, was, made, documents=7, tokens=1200)
 
 It is a file of JSON lines: what the run was asked for, then a line for each output, added when that is in place. Disks take milliseconds
 for whatever is brought to them, which for small files is all of the time; so names of outputs, and then the lines of these, are brought to
@@ -79,9 +79,10 @@ class Manifest:
         except (OSError, KeyError):
             return False
 
-    def add(self, output: str, was: dict[str, Any], *, documents: int, tokens: int) -> None:
-        """Say that an output is complete, but maybe not its name on the disk. `was`: what `about` said of its input before it was read."""
-        line = {"output": output, "input": was, "files": self.files(output), "documents": documents, "tokens": tokens}
+    def add(self, output: str, was: dict[str, Any], made: list[os.stat_result], *, documents: int, tokens: int) -> None:
+        """Say that an output is complete, but maybe not its name on the disk. `was`: what `about` said of its input before it was read; `made`:
+        what the system said of its files before they had their names."""
+        line = {"output": output, "input": was, "files": list(map(size_and_time, made)), "documents": documents, "tokens": tokens}
         self.done[output] = line
         self.waiting.append(json.dumps(line).encode() + b"\n")
         self.folders.update(Path(real_path(path)).parent for path in written(str(self.folder / output), self.settings["format"]))
@@ -105,16 +106,15 @@ class Manifest:
         self.settled = monotonic()
 
     def files(self, output: str) -> list[dict[str, Any]]:
-        return [size_and_time(path) for path in written(str(self.folder / output), self.settings["format"])]
+        return [size_and_time(os.stat(path)) for path in written(str(self.folder / output), self.settings["format"])]
 
 
 def about(source: str) -> dict[str, Any]:
     """What tells whether an input has changed."""
-    return {"path": os.path.abspath(source), **size_and_time(source)}
+    return {"path": os.path.abspath(source), **size_and_time(os.stat(source))}
 
 
-def size_and_time(path: str) -> dict[str, Any]:
-    found = os.stat(path)
+def size_and_time(found: os.stat_result) -> dict[str, Any]:
     return {"size": found.st_size, "mtime_ns": found.st_mtime_ns}
 
 

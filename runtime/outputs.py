@@ -129,9 +129,11 @@ class Lines:
 
 
 @contextmanager
-def writing(path: str | None, format: str, number: str = "u32", *, names: bool = True) -> Iterator[Output]:
-    """What writes ids to a file, which is there when the block ends without an exception; None: to standard output, at once. `names`: as of
-    whole_files."""
+def writing(
+    path: str | None, format: str, number: str = "u32", *, names: bool = True, stats: list[os.stat_result] | None = None
+) -> Iterator[Output]:  # fmt: skip
+    """What writes ids to a file, which is there when the block ends without an exception; None: to standard output, at once. `names` and `stats`:
+    as of whole_files."""
     with ExitStack() as stack:
         index = None
         if path is None:
@@ -139,9 +141,9 @@ def writing(path: str | None, format: str, number: str = "u32", *, names: bool =
                 raise ValueError("npy is written to a file, not to standard output")
             file: BinaryIO = sys.stdout.buffer
         elif format in ("npy", "bin"):
-            index, file = stack.enter_context(whole_files(index_of(path), path, names=names))
+            index, file = stack.enter_context(whole_files(index_of(path), path, names=names, stats=stats))
         else:
-            (file,) = stack.enter_context(whole_files(path, names=names))
+            (file,) = stack.enter_context(whole_files(path, names=names, stats=stats))
         output: Numbers | Lines
         if format in ("npy", "bin"):
             output = Numbers(file, index, NUMBERS[number], format == "npy")
@@ -170,9 +172,12 @@ def npy_header(number: str, count: int) -> bytes:
 
 
 @contextmanager
-def whole_files(*paths: str | os.PathLike[str], names: bool = True) -> Iterator[list[BinaryIO]]:
+def whole_files(
+    *paths: str | os.PathLike[str], names: bool = True, stats: list[os.stat_result] | None = None
+) -> Iterator[list[BinaryIO]]:  # fmt: skip
     """Files to write to, which get their names, in this order, when all of them are on the disk and the block ends well. `names`: whether
-    these are brought to the disk, too; whoever writes many files does it once for a folder, by `keep`.
+    these are brought to the disk, too; whoever writes many files does it once for a folder, by `keep`. `stats` takes what the system says of the
+    files before they have their names, under which another run may put files of its own.
 
     An OSError about the files that are written meanwhile, or about none (a full disk), names the last path: the one asked for.
     """
@@ -188,6 +193,8 @@ def whole_files(*paths: str | os.PathLike[str], names: bool = True) -> Iterator[
             file.flush()
             os.fsync(file.fileno())
             file.close()
+        if stats is not None:
+            stats.extend(map(os.stat, made))
         give_names(made, places)
         made.clear()
         for folder in {place.parent for place in places} if names else ():

@@ -411,7 +411,7 @@ def test_what_is_complete(tmp_path: Path) -> None:
     assert not has()
     (folder / "in.txt").write_text("1 2")
     with Manifest.begin(str(folder), SETTINGS, resume=True) as manifest:
-        manifest.add("in.txt", about(str(source)), documents=1, tokens=2)
+        manifest.add("in.txt", about(str(source)), [os.stat(folder / "in.txt")], documents=1, tokens=2)
         assert manifest.has("in.txt", str(source)) and not manifest.has("other.txt", str(source))
     assert has()
     whole = (folder / outputs.MANIFEST).read_bytes()
@@ -436,6 +436,22 @@ def test_what_is_complete(tmp_path: Path) -> None:
     assert not has(resume=False) and not has()
 
 
+def test_what_another_run_wrote_in_the_same_place_is_not_complete(tmp_path: Path) -> None:
+    """Also where it did so at the same time, behind us, but before our manifest has a line about it."""
+    source = tmp_path / "in"
+    source.write_text("some text")
+    made: list[os.stat_result] = []
+    with Manifest.begin(str(tmp_path), SETTINGS, resume=True) as manifest:
+        was = about(str(source))
+        with writing(str(tmp_path / "in.txt"), "txt", stats=made) as output:
+            output.add(np.array([1, 2], np.uint32), np.array([0, 2]))
+        manifest.add("in.txt", was, made, documents=1, tokens=2)
+        assert manifest.has("in.txt", str(source))
+        (tmp_path / "in.txt").write_text("other")
+        manifest.add("in.txt", was, made, documents=1, tokens=2)
+        assert not manifest.has("in.txt", str(source))
+
+
 def test_lines_are_brought_to_the_disk_together_behind_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not for each output; but what is complete is known a second later, and at the end, also where that is an error."""
     source = tmp_path / "in"
@@ -451,7 +467,7 @@ def test_lines_are_brought_to_the_disk_together_behind_the_names(tmp_path: Path,
             for name in ("b/1.txt", "c/2.txt", "b/3.txt"):
                 (tmp_path / name).parent.mkdir(exist_ok=True)
                 (tmp_path / name).write_text("1 2")
-                manifest.add(name, about(str(source)), documents=1, tokens=2)
+                manifest.add(name, about(str(source)), [os.stat(tmp_path / name)], documents=1, tokens=2)
             manifest.settle_in_time()
             assert not seen and manifest.has("b/1.txt", str(source))
             now[0] += 1
@@ -459,7 +475,7 @@ def test_lines_are_brought_to_the_disk_together_behind_the_names(tmp_path: Path,
             assert sorted(seen[:-1]) == ["b", "c"] and seen[-1] == "lines"
             assert (tmp_path / outputs.MANIFEST).read_bytes().count(b"\n") == 4
             manifest.settle_in_time()
-            manifest.add("b/1.txt", about(str(source)), documents=1, tokens=2)
+            manifest.add("b/1.txt", about(str(source)), [os.stat(tmp_path / "b/1.txt")], documents=1, tokens=2)
             assert len(seen) == 3
             raise ZeroDivisionError
 

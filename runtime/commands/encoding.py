@@ -151,7 +151,7 @@ def copied_in_parts(source: Source, parts: Iterator[Any], output: Output) -> Ite
     yield Tally(source.size, source.length, 1, tokens)
 
 
-def encode_file(job: Job, task: tuple[Source, str], report: Report) -> tuple[dict[str, Any], Tally]:
+def encode_file(job: Job, task: tuple[Source, str], report: Report) -> tuple[dict[str, Any], list[os.stat_result], Tally]:
     """Encode an input to a file of its own. What the manifest notes of the input, as it was before, and of the output."""
     from ..manifest import about
 
@@ -162,10 +162,11 @@ def encode_file(job: Job, task: tuple[Source, str], report: Report) -> tuple[dic
     except OSError as error:
         raise InputError(f"{source.path}: {error.strerror}") from None
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with writing(path, *job.written, names=False) as output:  # which the manifest does, for many at once
+    made: list[os.stat_result] = []
+    with writing(path, *job.written, names=False, stats=made) as output:  # which the manifest does, for many at once
         for tally in copied(job.tokenizer, source, output, job.how):
             report(tally)
-    return was, tally
+    return was, made, tally
 
 
 class Encoding:
@@ -236,9 +237,9 @@ class Encoding:
                 if isinstance(came, InputError):
                     code = self.failed(number, came)
                 else:
-                    was, tally = came
+                    was, made, tally = came
                     self.tallies.note(number, tally)  # of what is reported from elsewhere, some is left out
-                    manifest.add(outputs[number], was, documents=tally.documents, tokens=tally.tokens)
+                    manifest.add(outputs[number], was, made, documents=tally.documents, tokens=tally.tokens)
         return self.ended(code)
 
     def settings(self, format: str) -> dict[str, Any]:
