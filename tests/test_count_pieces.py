@@ -85,6 +85,13 @@ def test_what_is_extended(tmp_path: Path) -> None:
     assert found.description.digest == bitlex.train(texts, base.vocabulary_size + 4, extend=base).description.digest
     with pytest.raises(ValueError, match=r"a\.pieces: its pieces were cut in another way, with base '\w+', not None; ask for the same pattern"):
         bitlex.train(tmp_path / "a.pieces", 300, pattern=base.lexer)
+    (tmp_path / "plain.json").write_text(json.dumps(tokenizer_json()))
+    plain = bitlex.Tokenizer.from_file(tmp_path / "plain.json")
+    grown = [bitlex.train("ab", base.vocabulary_size + 1, extend=one, special_tokens=["<a>"]) for one in (base, plain)]
+    assert grown[0].description.digest == grown[1].description.digest
+    count_pieces(texts, tmp_path / "a.pieces", extend=grown[0])
+    with pytest.raises(ValueError, match=r"a\.pieces: its pieces were cut in another way, with normalizer 'NFC', not None; ask for the same pattern"):
+        bitlex.train(tmp_path / "a.pieces", base.vocabulary_size + 4, extend=grown[1])
 
 
 def test_checkpoints(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ __all__ = ["Session", "Settings"]
 WORK = 1 << 24  # places looked at between two looks at the clock
 IDS = (1 << 21) - 2  # as many as the merger and the encoders can tell apart
 ANY_COUNT = (1 << 64) - 1
+CUTTING = ("base", "normalizer", "prefix_space", "dialect", "unicode", "steps")
 OF_MINBPE = " (for NAME.model, count with the regular expression of a family, as minbpe reads it, not with its name)"
 
 
@@ -74,7 +75,9 @@ class Settings:
             "rule": self.rule.name, "special": list(self.special), "min_frequency": self.min_frequency,
             "max_token_length": self.max_token_length, "initial_alphabet": self.initial_alphabet.hex(),
             "limit_alphabet": self.limit_alphabet,
-            "base": None if self.base is None else self.base.digest, "dialect": cutting.dialect, "unicode": cutting.unicode,
+            "base": None if self.base is None else self.base.digest,  # which may be that of its vocabulary alone
+            "normalizer": None if self.base is None else self.base.normalizer,
+            "prefix_space": None if self.base is None else self.base.prefix_space or None, "dialect": cutting.dialect, "unicode": cutting.unicode,
             "steps": [dict(step) for step in cutting.lexer.steps],
         }  # fmt: skip
 
@@ -156,7 +159,7 @@ class Session:
 
     def cut(self) -> dict[str, Any]:
         """All that decides how texts are cut."""
-        return {key: value for key, value in self.settings.as_json(self.cutting).items() if key in ("dialect", "unicode", "steps", "base")}
+        return {key: value for key, value in self.settings.as_json(self.cutting).items() if key in CUTTING}
 
     def counted(self) -> Checkpoint:
         """What was counted, for any training that cuts as this one."""
