@@ -22,7 +22,7 @@ from bitlex import manifest as manifests
 from bitlex import outputs
 from bitlex.inputs import InputError
 from bitlex.manifest import Manifest, about, fingerprint
-from bitlex.outputs import Output, index_of, npy_header, whole_files, writing, written
+from bitlex.outputs import Output, index_of, keep, npy_header, whole_files, writing, written
 from bitlex.token_files import IdFile
 from bitlex.vocabularies import load
 from small_tokenizers import huggingface, rank_file
@@ -245,16 +245,30 @@ def test_all_are_on_the_disk_before_any_has_its_name(tmp_path: Path, monkeypatch
         was = getattr(os, call)
 
         def called(*given: Any) -> Any:
-            seen.append(call)
+            seen.append(call if os.path.isdir(given[0]) or call != "fsync" else f"fsync of {os.fstat(given[0]).st_size} bytes")
             return was(*given)
 
         return called
 
     for call in ("fsync", "replace"):
         monkeypatch.setattr(os, call, watched(call))
-    with whole_files(tmp_path / "a", tmp_path / "b"):
-        pass
-    assert seen == ["fsync", "fsync", "replace", "replace", "fsync"]  # the last one is of the folder
+    with whole_files(tmp_path / "a", tmp_path / "b") as files:
+        for size, file in enumerate(files, 1):
+            file.write(b"a" * size)
+    assert seen == ["fsync of 1 bytes", "fsync of 2 bytes", "replace", "replace", "fsync"]  # the last one is of the folder
+
+
+def test_a_folder_is_closed_again(tmp_path: Path) -> None:
+    """The system gives the lowest number that is free."""
+
+    def free() -> int:
+        number = os.open(os.devnull, os.O_RDONLY)
+        os.close(number)
+        return number
+
+    before = free()
+    keep(tmp_path)
+    assert free() == before
 
 
 @pytest.mark.parametrize(("call", "number"), [("open", errno.EACCES), ("fsync", errno.EINVAL), ("fsync", errno.EIO)])
