@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from bitlex import saving
+from bitlex.encoders import make_encoder
 from bitlex.saved_values import packed, unpacked
 from bitlex.tokenizer import Tokenizer
 from bitlex.vocabulary import AddedToken, Vocabulary, VocabularyError
@@ -63,6 +64,18 @@ def test_every_tier_loads_it(saved: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("BITLEX_TIER", "pure")
     loaded = Tokenizer.from_file(saved)
     assert type(loaded._encoder).__name__ == "Pure" and loaded.encode("the thing") == [257, 32, 256, 260]
+
+
+def test_tables_are_taken_as_they_were_saved(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+
+    def watched(description: Any, lexer: Any, image: Any = None) -> Any:
+        given.append(image)
+        return make_encoder(description, lexer, image)
+
+    monkeypatch.setattr(saving, "make_encoder", watched)
+    loaded = Tokenizer.from_file(saved)
+    assert [bytes(image) for image in given] == [bytes(loaded._encoder.image())]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("number", range(4))
