@@ -19,7 +19,7 @@ import threading
 import unicodedata
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
-from itertools import product
+from itertools import combinations_with_replacement, product
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
@@ -514,6 +514,26 @@ def test_what_tokens_with_flags_wait_for(tmp_path: Path) -> None:
     for part, wanted, at in given:
         assert ids.feed(part) == wanted, part
         assert places.feed(part)[1].tolist() == at, part
+
+
+def test_white_space_that_two_tokens_have_across_cuts(tmp_path: Path) -> None:
+    """Cut in two places, where copies go on, and the streams that they were made of see other white space."""
+    path = tmp_path / "tokenizer.json"
+    tokens = [added(256, "<x>", rstrip=True), added(257, "\t_", lstrip=True), added(258, "<s>", lstrip=True)]
+    path.write_text(json.dumps(tokenizer_json((), (), added_tokens=tokens)))
+    tokenizer = Tokenizer.from_file(path)
+    for text in ("<x> \t_", "a  <s><x>\t \t_b"):
+        ids, places = tokenizer.encode(text), define_places(tokenizer, text.encode())
+        for first, second in combinations_with_replacement(range(len(text) + 1), 2):
+            stream, found = tokenizer.stream(result="offsets"), []
+            for part in (text[:first], text[first:second], text[second:]):
+                found.append(stream.feed(part))
+                other, stream = stream, stream.copy()
+                other.feed(" \t")
+                other.finish()
+            found.append(stream.finish())
+            assert numpy.concatenate([one for one, _ in found]).tolist() == ids, (first, second)
+            assert numpy.concatenate([one for _, one in found]).tolist() == places, (first, second)
 
 
 # --- what another thread writes to --------------------------------------------------------------------------------------------------
