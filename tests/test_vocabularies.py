@@ -201,6 +201,19 @@ def test_published_files() -> None:
     assert all(len(digest) == 64 for digest in KNOWN) and published("0" * 64) == ()
 
 
+def test_special_tokens_of_files_that_tiktoken_does_not_have() -> None:
+    """Without a gap from the first to the last, and those that prompts are made of, as the models' own configurations have them."""
+    found = {one.name: one.special for make in KNOWN.values() for one in make()}
+    for name, first, last, some in (
+        ("qwen", 151643, 151850, {"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|im_end|>": 151645, "<|extra_0|>": 151646}),
+        ("llama3", 128000, 128255, {"<|begin_of_text|>": 128000, "<|start_header_id|>": 128006, "<|eot_id|>": 128009}),
+        ("llama3_1", 128000, 128255, {"<|begin_of_text|>": 128000, "<|eom_id|>": 128008, "<|eot_id|>": 128009, "<|python_tag|>": 128010}),
+        ("llama4", 200000, 202047, {"<|begin_of_text|>": 200000, "<|eot|>": 200008, "<|image_start|>": 200080, "<|patch|>": 200092}),
+    ):
+        assert sorted(found[name].values()) == list(range(first, last + 1)), name
+        assert some.items() <= found[name].items(), name
+
+
 # --- families ------------------------------------------------------------------------------------------------------------------------------
 
 
@@ -399,6 +412,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"post_processor": {**TEMPLATE, "special_tokens": {"<s>": {"id": "<s>", "ids": ["A"], "tokens": ["x"]}}}},
         'post_processor.special_tokens.<s>.ids: ["A"] are not the ids of the tokens ["x"]'),
     "Roberta": ({"post_processor": {**FILES["Roberta"]["post_processor"], "sep": ["</s>", -2]}}, "post_processor.sep: is not a token and its id"),
+    "Roberta's offsets": (  # without which tokenizers takes it for a BertProcessing, which puts other ids between two texts
+        {"post_processor": {key: value for key, value in FILES["Roberta"]["post_processor"].items() if key != "trim_offsets"}},
+        "post_processor.trim_offsets: missing"),
+    "template id": (
+        {"post_processor": {**TEMPLATE, "special_tokens": {"<s>": {"ids": [5], "tokens": ["x"]}}}}, "post_processor.special_tokens.<s>.id: missing"),
     "ByteLevel": ({"decoder": {"type": "ByteLevel", "trim_offsets": True}}, "decoder.add_prefix_space: missing"),
     "invert": ({"pre_tokenizer": sequence({k: v for k, v in SPLIT.items() if k != "invert"}, PLAIN_LEVEL)}, "pre_tokenizer.pretokenizers[0].invert: missing"),
     "behavior": ({"pre_tokenizer": sequence({**SPLIT, "behavior": "isolated"}, PLAIN_LEVEL)}, 'pre_tokenizer.pretokenizers[0].behavior: "isolated" is not'),
@@ -580,12 +598,13 @@ def test_special_tokens_of_tekken_json() -> None:
     named = [{"rank": 1, "token_str": "<b>", "is_control": True}, {"rank": 0, "token_str": "<a>", "is_control": True}]
     made = read(json.dumps(tekken(special_tokens=named, config={"version": "v11"})).encode(), "x")
     assert [(token.id, token.content) for token in made.added][:3] == [(0, "<a>"), (1, "<b>"), (2, "<SPECIAL_2>")]
+    assert read(json.dumps(tekken(config={"version": "v7"})).encode(), "x").added == read(json.dumps(tekken()).encode(), "x").added
 
 
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"config": {"version": "v11"}}, "x: special_tokens: missing in a file of version v11"),
+        ({"config": {"version": "v8"}}, "x: special_tokens: missing in a file of version v8"),
         ({"config": {"version": "next"}}, "x: special_tokens: missing in a file of version next"),
         ({"config": {"default_vocab_size": 900}}, "x: config.default_vocab_size: 900 is not from 22 special tokens to 270 more"),
         ({"config": {"pattern": None}}, "x: config.pattern: missing"),
