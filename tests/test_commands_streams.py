@@ -33,7 +33,8 @@ def tokenizer(tmp_path: Path) -> Tokenizer:
 
 
 def test_ids_come_out_while_the_pipe_is_open(named: list[str], tokenizer: Tokenizer) -> None:
-    with subprocess.Popen([*COMMAND, "encode", *named], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}  # with it, nothing need be flushed
+    with subprocess.Popen([*COMMAND, "encode", *named], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env=buffered) as process:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(b"hello wor")
         first = process.stdout.read(3)
