@@ -500,6 +500,9 @@ def test_lines_are_brought_to_the_disk_together_behind_the_names(tmp_path: Path,
 
 def test_a_run_goes_on_as_it_began_or_not_at_all(tmp_path: Path) -> None:
     Manifest.begin(str(tmp_path), SETTINGS, resume=True).file.close()
+    for other in ("bitlex-manifest-1-of-2.jsonl.old", "bitlex-manifest-mine.jsonl"):  # named alike, but no manifests
+        (tmp_path / other).write_text("anything\n")
+    Manifest.begin(str(tmp_path), SETTINGS, resume=True).file.close()
     with pytest.raises(ValueError, match=r'this run had another tokenizer \("mine 00", not "mine 01"\); leave --resume out'):
         Manifest.begin(str(tmp_path), {**SETTINGS, "tokenizer": "mine 01"}, resume=True)
     with pytest.raises(ValueError, match=r'this run had another field \(null, not "text"\)'):
