@@ -374,6 +374,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "vocab list": ({"model": {"vocab": []}}, "model.vocab: [] is not an object"),
     "id": ({"model": {"vocab": {"a": "b"}}}, 'model.vocab.a: "b" is not an id below 2097152'),
     "negative id": ({"model": {"vocab": {"a": -1}}}, "model.vocab.a: -1 is not an id below 2097152"),
+    "large id": ({"model": {"vocab": {"a": 0, "b": 1 << 21}}}, "model.vocab.b: 2097152 is not an id below 2097152"),
     "bool id": ({"model": {"vocab": {"a": True}}}, "model.vocab.a: true is not an id below 2097152"),
     "same id": ({"model": {"vocab": {"a": 0, "b": 0}}}, 'model.vocab.b: has the id 0, as "a" has'),
     "dropout": ({"model": {"dropout": 0.1}}, "model.dropout: 0.1 is not supported"),
