@@ -499,11 +499,13 @@ def test_ctrl_c_while_a_reader_has_stopped_reading(folder: Path, ranks: tuple[st
 
 # --- pipes ---
 
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}  # with it, nothing need be flushed
+
 
 @POSIX
 @pytest.mark.parametrize("form", ["lines", "jsonl"])
 def test_lines_are_done_as_they_come(ranks: tuple[str, ...], form: str) -> None:
-    with subprocess.Popen([*COMMAND, "encode", *ranks, "--input", form], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen([*COMMAND, "encode", *ranks, "--input", form], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=BUFFERED) as process:
         assert process.stdin is not None and process.stdout is not None
         for line in (b"hello", b"12", b"hello"):
             process.stdin.write(b'"%s"\n' % line if form == "jsonl" else line + b"\n")
@@ -519,7 +521,7 @@ def test_lines_are_done_as_they_come(ranks: tuple[str, ...], form: str) -> None:
 @pytest.mark.parametrize("form", ["txt", "jsonl"])
 def test_ids_are_decoded_as_they_come(ranks: tuple[str, ...], form: str, format: str) -> None:
     command = [*COMMAND, "decode", *ranks, "--input", form, "--format", format]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=BUFFERED) as process:
         assert process.stdin is not None and process.stdout is not None
         for ids in (b"259", b"268", b"259"):
             process.stdin.write(b"[%b]\n" % ids if form == "jsonl" else ids + b"\n")
