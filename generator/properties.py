@@ -140,5 +140,5 @@ def parts(name: str) -> tuple[str | None, str]:
 
 
 def loose(name: str) -> str:
-    """A property name as UAX44-LM3 compares it."""
-    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
+    """A property name as UAX44-LM3 compares it; one that is not ASCII is none, though in Python, U+212A is a k in lower case."""
+    return (name.lower() if name.isascii() else name).replace("_", "").replace("-", "").replace(" ", "")

@@ -87,7 +87,7 @@ def test_constant_properties() -> None:
     assert known(load(), "ASCII") == CodeSet([(0, 127)])
 
 
-@pytest.mark.parametrize("name", ["", "=", "fold", "Hann", "gc=Han", "sc=Lu", "block=Han", "Han=Han", "gc=", "l u x"])
+@pytest.mark.parametrize("name", ["", "=", "fold", "Hann", "gc=Han", "sc=Lu", "block=Han", "Han=Han", "gc=", "l u x", "S\u212a", "sc=\u212aatakana"])
 def test_unknown_names_give_none(name: str) -> None:
     assert load().property(name) is None
 
