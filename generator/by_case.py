@@ -13,7 +13,7 @@ Invariant: `starts` is None where the engine has no such set: where a match may 
 Characters side by side are one string, after what alternatives begin with was taken out of them; one that has no case is not under (?i).
 One set that is under (?i) in some places is read as it is alone there: so \\P{Lu}+|(?i:\\P{Lu})+ starts at no letter that has case. Properties
 of the same characters are one set, whatever their names: those that are two to the engine have all case variants, and are read alike
-(except decomposition types and quick checks, which are not supported).
+(except decomposition types and quick checks, which are not supported; and next to a complement, [[:xdigit:]] and \\p{ASCII_Hex_Digit}).
 Source: `SetUnion`, `Branch._reduce_to_set`, `Sequence.pack_characters`, `_check_firstset` and `get_firstset` of regex 2026.11.15.
 """
 
@@ -100,8 +100,11 @@ def unwrapped(members: tuple[Expression, ...]) -> tuple[Expression, ...]:
 
 def has_complements(members: tuple[Expression, ...], read: Read) -> bool:
     """Whether there is a property and, besides, its complement."""
-    named = {(read(Named(one.kind, one.name, False, one.span)), one.negated) for one in members if isinstance(one, Named)}
-    return any((points, not lacking) in named for points, lacking in named)
+    named = {
+        (read(Named(one.kind, one.name, False, one.span)), (one.kind, one.name) == ("posix", "xdigit"), one.negated)
+        for one in members if isinstance(one, Named)
+    }  # fmt: skip
+    return any((points, apart, not lacking) in named for points, apart, lacking in named)
 
 
 def among(branches: tuple[Node, ...]) -> Iterator[Leaf]:

@@ -88,6 +88,7 @@ CLASSES = (
     r"[^\p{L}b\P{L}]", "[[:alpha:][:^alpha:]]", r"[^\d\p{Lu}\D]", "[[:ascii:]]", r"(?i:[\p{Lu}\P{Lu}])", "[--/]", "[--[:alpha:] k]", "[K[:^alpha:]--[:punct:]]", "(?i:i)", "(?i:I)", "(?i:\u0131)", "(?i:\u0130)", "(?i:[h-j])", "(?i:[^H-J])", "(?i:k)", "(?i:s)", "(?i:\u00df)", "[]a]", "[a-]", r"\x41",
     *(rf"\p{{{n}}}" for n in BINARY), *(rf"(?i:\p{{{n}}})" for n in BINARY), r"\p{Upper}", r"\P{ID_Start}", r"\p{Extended_Pictographic}", "[[:upper:]]", "[[:^lower:]]", "(?i:[[:upper:]])",
     r"(?i:\P{Uppercase})", r"(?i:[^\p{Lowercase}])", r"(?i:[\P{Uppercase}a])", r"(?i:[\p{Lowercase}1])", r"(?i:[[:^lower:]x])", r"\p{ID_Continue}",
+    r"[^\P{AHex}[:xdigit:]]", r"(?i:[^\p{AHex}[:^xdigit:]])", "[^[:xdigit:][:^xdigit:]]",
 )  # fmt: skip
 
 
