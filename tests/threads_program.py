@@ -1,6 +1,7 @@
 """What threads do in the C extension, for a thread sanitizer to watch: `python threads_program.py FOLDER`, an error if results differ.
 
-Counting and merging of training, with runs that are written down; texts encoded by several threads, alone and in batches; lexing.
+Counting and merging of training, with runs that are written down; texts encoded by several threads, alone and in batches; lexing; and
+threads of Python that have all of it in common.
 """
 
 import sys
@@ -9,6 +10,7 @@ from typing import Any
 
 import bitlex
 from bitlex.training import counting
+from test_sharing import share
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXTS = [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/*.md"))]
@@ -38,6 +40,7 @@ def main(folder: Path) -> None:
     lexer = bitlex.lexer("o200k")
     assert lexer.spans(whole, threads=4).tolist() == lexer.spans(whole).tolist()
     assert lexer.split_batch(TEXTS, threads=4) == list(map(lexer.split, TEXTS))
+    share(expected, lexer, 20)
 
 
 main(Path(sys.argv[1]))
