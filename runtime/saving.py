@@ -39,6 +39,7 @@ __all__ = ["is_saved", "load_saved", "save"]
 
 KIND = b"BITLEX"
 MAGIC = KIND + b"2"
+OF_TRAINING = KIND + b"T"  # what training/checkpoint.py writes
 ORDER = {"little": b"<", "big": b">"}[sys.byteorder]
 FIRST = len(MAGIC + ORDER) + 8  # of the bytes that the checksum is of
 HEADER = FIRST + 3 * 8
@@ -49,7 +50,8 @@ FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")  # of an ad
 def is_saved(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a saved tokenizer, of this version or another, by its first bytes."""
     with open(path, "rb") as file:
-        return file.read(len(KIND)) == KIND
+        beginning = file.read(len(MAGIC))
+    return beginning.startswith(KIND) and beginning != OF_TRAINING
 
 
 def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:

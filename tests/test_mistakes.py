@@ -22,6 +22,7 @@ from bitlex import Tokenizer
 from bitlex.cli import main
 from bitlex.commands.console import complain
 from bitlex.terminal import Line
+from bitlex.training import count_pieces
 from bitlex.vocabularies import load, read
 from bitlex.vocabularies.writing import write
 
@@ -166,6 +167,14 @@ def test_a_saved_tokenizer_is_said_to_be_one(tmp_path: Path) -> None:
         with pytest.raises(bitlex.VocabularyError) as raised:
             make(saved)
         assert str(raised.value) == f"{saved}: a saved tokenizer, which Tokenizer.from_file reads"
+
+
+def test_counted_pieces_are_no_tokenizer(tmp_path: Path) -> None:
+    path = tmp_path / "a.pieces"
+    count_pieces("text", path)
+    for make in (Tokenizer.from_file, load):
+        with pytest.raises(bitlex.VocabularyError, match=r"a\.pieces: counted pieces, or a checkpoint of a training, which are no tokenizer yet; train"):
+            make(path)
 
 
 def test_a_number_is_no_model(tmp_path: Path) -> None:

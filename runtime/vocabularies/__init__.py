@@ -25,6 +25,7 @@ __all__ = ["AddedToken", "Description", "Vocabulary", "VocabularyError", "load",
 
 # What other files of tokenizers begin with, and what to do.
 OTHERS = (
+    (b"BITLEXT", "counted pieces, or a checkpoint of a training, which are no tokenizer yet; train goes on from them"),
     (b"BITLEX", "a saved tokenizer, which Tokenizer.from_file reads"),
     (b"GGUF", "a GGUF file; give the tokenizer.json of the model"),
     (b"#version", "a merges.txt, which has no ids; give the tokenizer.json that belongs to it"),
