@@ -21,11 +21,13 @@ import os
 import struct
 import sys
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+from .opening import STANDARD_INPUT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +36,9 @@ if TYPE_CHECKING:
     Ids = npt.NDArray[np.unsignedinteger[Any]]
     Begins = npt.NDArray[np.int64]
 
-__all__ = ["FORMATS", "MANIFEST", "NUMBERS", "Output", "index_of", "keep", "place_of", "real_path", "whole_files", "writing", "written"]
+__all__ = [
+    "FORMATS", "MANIFEST", "NUMBERS", "Output", "index_of", "keep", "place_of", "real_path", "refuse_inputs", "whole_files", "writing", "written",
+]  # fmt: skip
 
 FORMATS = ("npy", "bin", "jsonl", "txt")
 NUMBERS = {"u16": "<u2", "u32": "<u4"}
@@ -252,6 +256,14 @@ def real_path(path: str | os.PathLike[str]) -> str:
         return os.path.realpath(os.fspath(path))
     except OSError as error:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+def refuse_inputs(inputs: Iterable[str], outputs: Iterable[str]) -> None:
+    """No output may take the place of an input."""
+    places = set(map(real_path, outputs))
+    for path in inputs:
+        if path != STANDARD_INPUT and real_path(path) in places:
+            raise ValueError(f"{path}: this is an input and an output")
 
 
 def keep(folder: Path) -> None:

@@ -75,6 +75,24 @@ def test_parts_of_parts(tmp_path: Path) -> None:
     assert counting[-1].length == sum(map(len, lines))
 
 
+def test_what_is_written_is_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is a checkpoint, which may take the place of one that is there."""
+    monkeypatch.chdir(tmp_path)
+    count_pieces(["the thing"], "a.pieces")
+    was = Path("a.pieces").read_bytes()
+    given: tuple[Any, ...] = (Path("a.pieces"), [Path("a.pieces")], ["text", Path("./a.pieces")], Path("*.pieces"))
+    for source in given:
+        for work in (
+            lambda source=source: bitlex.train(source, 260, checkpoint="a.pieces"),
+            lambda source=source: bitlex.train(source, 260, checkpoint="a.pieces", resume=True),
+            lambda source=source: count_pieces(source, "a.pieces"),
+            lambda source=source: count_pieces(source, "b.pieces", checkpoint=tmp_path / "a.pieces"),
+        ):
+            with pytest.raises(ValueError, match=r"a\.pieces: this is an input and an output$"):
+                work()
+    assert Path("a.pieces").read_bytes() == was and os.listdir() == ["a.pieces"]
+
+
 def test_what_is_extended(tmp_path: Path) -> None:
     """Pieces are those of texts as the tokenizer cuts them, which here puts them in NFC."""
     (tmp_path / "base.json").write_text(json.dumps(tokenizer_json(normalizer={"type": "NFC"})))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..decompression import COMPRESSED
 from ..documents import Around
 from ..inputs import FORMS, STANDARD_INPUT, Found, Source, find
-from ..outputs import real_path
+from ..outputs import refuse_inputs
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -174,11 +174,9 @@ def sources(options: argparse.Namespace, found: list[Found] | None = None) -> li
 
 def refuse_outputs(inputs: Iterable[str], outputs: Iterable[str]) -> None:
     """No output may take the place of an input, or be named as what is compressed, and is not."""
-    places = {real_path(path): PurePath(path) for path in outputs}
-    for path in inputs:
-        if path != STANDARD_INPUT and real_path(path) in places:
-            raise ValueError(f"{path}: this is an input and an output")
-    for output in places.values():
+    outputs = list(outputs)
+    refuse_inputs(inputs, outputs)
+    for output in map(PurePath, outputs):
         if output.suffix in COMPRESSED:
             raise ValueError(f"{output}: what is written is not compressed; give it a name without {output.suffix}")
 

@@ -16,12 +16,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..lexers import workers_of
+from ..outputs import refuse_inputs
 from .checkpoint import Keeper, check_place, read, write
 from .cutting import cutting_of
 from .memory import bytes_of
 from .rules import TieBreak, rule_of
 from .session import IDS, Session, Settings
-from .source import origin_of
+from .source import named, origin_of
 
 if TYPE_CHECKING:
     from ..lexers import Lexer
@@ -48,6 +49,7 @@ def count_pieces(
     rule = rule_of(tie_break)
     cut = cutting_of(pattern, extend, rule)
     check_place(output)
+    refuse_inputs(named(source), [os.fspath(output)])
     settings = Settings(rule, IDS, base=None if extend is None else extend.description)
     origin = origin_to_keep(source, input, field, checkpoint)
     session = Session(settings, cut, workers_of(threads), bytes_of(memory), folder_of(spill), origin=origin)
@@ -96,4 +98,5 @@ def origin_to_keep(source: Any, input: str | None, field: str, checkpoint: str |
     if checkpoint is None:
         return None
     check_place(checkpoint)
+    refuse_inputs(named(source), [os.fspath(checkpoint)])
     return origin_of(source, input, field)

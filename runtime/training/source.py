@@ -20,7 +20,7 @@ from ..inputs import Found, Source, find
 from ..lexers import is_one, readable
 from .checkpoint import Checkpoint, begins_as_checkpoint, is_checkpoint, read
 
-__all__ = ["Batch", "Place", "batches", "origin_of"]
+__all__ = ["Batch", "Place", "batches", "named", "origin_of"]
 
 BATCH = 1 << 22  # bytes or characters of a batch
 MOST = 4096  # texts in one
@@ -85,6 +85,12 @@ def paths_of(source: Any) -> list[str] | None:
     """A path, or a list of nothing but paths; None for anything else."""
     listed = source if isinstance(source, (list, tuple)) else [source]
     return [os.fspath(one) for one in listed] if listed and all(isinstance(one, os.PathLike) for one in listed) else None
+
+
+def named(source: Any) -> list[str]:
+    """The files that a source names, as far as that is known before it is read."""
+    listed = source if isinstance(source, (list, tuple)) else [source]
+    return [one.path for one in find([os.fspath(one) for one in listed if isinstance(one, os.PathLike)])]
 
 
 def origin_of(source: Any, input: str | None, field: str) -> dict[str, Any] | None:
