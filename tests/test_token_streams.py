@@ -516,6 +516,15 @@ def test_what_tokens_with_flags_wait_for(tmp_path: Path) -> None:
         assert places.feed(part)[1].tolist() == at, part
 
 
+def test_a_special_token_waits_while_a_disallowed_one_may_begin_in_it(tier: str, tmp_path: Path) -> None:
+    tokenizer = Tokenizer.from_file(rank_file(tmp_path), family="cl100k", special={"<a|": 300, "|b|": 301})
+    stream = tokenizer.stream(allowed_special={"<a|"}, disallowed_special={"|b|"})
+    assert stream.feed("<a|b") == []
+    assert stream.feed("<a|") == [300]
+    with pytest.raises(ValueError, match=r"special token '\|b\|', at byte 6"):
+        stream.feed("b|")
+
+
 @pytest.mark.parametrize("result", ["list", "offsets"])
 @pytest.mark.parametrize("tokens", [[], [added(256, "<x>", rstrip=True)]])
 def test_changes_of_nfc_that_were_passed_are_not_kept(tokens: list[Any], result: Any, tmp_path: Path) -> None:
