@@ -310,6 +310,10 @@ def test_what_is_undecided_beyond_the_limit(tier: str, tmp_path: Path) -> None:
     stream = small(tmp_path).stream(hold=20_000)
     with pytest.raises(ValueError, match="the stream would have to hold more than 20,000 bytes, which what follows may still change; hold= all"):
         stream.feed("\n" + " " * 30_000)
+    stream = small(tmp_path).stream(hold=200)
+    assert stream.feed("\n" + " " * 199) == []
+    with pytest.raises(ValueError, match="hold more than 200 bytes"):
+        stream.feed(" ")
     with pytest.raises(ValueError, match="hold is -1"):
         small(tmp_path).stream(hold=-1)
 
@@ -326,10 +330,11 @@ def test_a_long_piece_asks_nothing_of_a_call_that_has_ended(before: str | bytes,
 
 def test_a_byte_that_is_no_token(tier: str, tmp_path: Path) -> None:
     path = tmp_path / "few.tiktoken"
-    path.write_bytes(b"YQ== 0\nYg== 1\nYWI= 2\n")
-    stream = Tokenizer.from_file(path, family="cl100k", special={}).stream()
-    with pytest.raises(ValueError, match="byte 0x63 at 6 is no token of this vocabulary"):
-        [stream.feed(part) for part in ("ab", "ab", "abc ", "a")]
+    path.write_bytes(b"YQ== 0\nYg== 1\nYWI= 2\nIA== 3\n")
+    for parts, at in ((("ab", "ab", "abc ", "a"), 6), (("ab ab abc ab ",), 8)):
+        stream = Tokenizer.from_file(path, family="cl100k", special={}).stream()
+        with pytest.raises(ValueError, match=f"byte 0x63 at {at} is no token of this vocabulary"):
+            [stream.feed(part) for part in parts]
 
 
 # --- what is not encoded as it is -------------------------------------------------------------------------------------------------
