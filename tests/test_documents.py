@@ -135,6 +135,12 @@ def test_all_comes_out_before_a_source_waits(monkeypatch: pytest.MonkeyPatch) ->
     assert given == [["a", "b"], None, ["c"], None, None]
 
 
+def test_counts_come_out_before_a_source_waits(tokenizer: Tokenizer) -> None:
+    found = list(count_batches(tokenizer, Made(["hello", "", None, "hello"]), around=Around((1,), (2, 3))))
+    size = len(tokenizer.encode("hello"))
+    assert found == [(2, size + 6), None, (1, size + 3)]
+
+
 def test_stopping_early_ends_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "MOST", 1)
     found = each(Made(["a", "b", "c", "d"]), str, list)
