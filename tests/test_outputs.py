@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from bitlex import manifest as manifests
-from bitlex import outputs
+from bitlex import outputs, token_files
 from bitlex.inputs import InputError
 from bitlex.manifest import Manifest, about, fingerprint
 from bitlex.outputs import Output, index_of, keep, npy_header, whole_files, writing, written
@@ -340,6 +340,8 @@ def test_files_that_are_no_ids(tmp_path: Path) -> None:
         np.save(index_of(str(path)), np.array(index, np.uint64))
         assert refusal(path) == "a.idx.npy: no index: it does not rise from 0"
     assert refusal(tmp_path / "none.npy") == "none.npy: No such file or directory"
+    with pytest.raises(InputError, match=r"^-: npy is read from a file, not from standard input$"):
+        list(IdFile("-", "npy").parts())
 
 
 def test_a_wrong_byte_in_a_header(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
@@ -383,6 +385,16 @@ def test_numbers_without_an_index(tmp_path: Path) -> None:
     assert refusal(path, number="u32") == "a.bin: 6 bytes are no whole number of u32"
 
 
+@pytest.mark.parametrize("format", ["npy", "bin", "jsonl", "txt"])
+def test_parts_of_documents(tmp_path: Path, format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(token_files, "MOST", 2)
+    path = str(tmp_path / f"ids.{format}")
+    with writing(path, format) as output:
+        output.add(np.arange(7, dtype=np.uint32), np.array([0, 3, 3, 7]))
+    found = [(part.ids.tolist(), *part[1:]) for part in IdFile(path).parts() if part is not None]
+    assert found == [([0, 1], 0, 0, False), ([2], 2, 0, True), ([], 0, 1, True), ([3, 4], 0, 2, False), ([5, 6], 2, 2, True)]
+
+
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
@@ -391,6 +403,7 @@ def test_numbers_without_an_index(tmp_path: Path) -> None:
         ("a.txt", "\u0661".encode(), "a.txt: line 1: no id: '\u0661'"),
         ("a.txt", b"12345678901", "a.txt: line 1: no id: '12345678901'"),
         ("a.jsonl", b"[1]\n[1,", "a.jsonl: line 2: not JSON: "),
+        ("a.jsonl", b"[1]\n\xef\xbb\xbf[1]", "a.jsonl: line 2: not JSON: "),
         ("a.jsonl", b"[1, true]", "a.jsonl: line 1: no array of ids"),
         ("a.jsonl", b'{"tokens": [1]}', "a.jsonl: line 1: no array of ids, nor an object with one at 'ids'"),
         ("a.jsonl", b"[4294967296]", "a.jsonl: line 1: no array of ids"),
