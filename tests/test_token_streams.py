@@ -596,7 +596,7 @@ def test_a_text_that_changes_as_it_is_read_harms_nobody(family: str, tmp_path: P
 
 def test_surrogates_across_cuts(tier: str, tmp_path: Path) -> None:
     tokenizer = small(tmp_path)
-    for text in ("a\ud83d\ude00b", "\ud83d", "\ude00\ud83d", "\ud83d\ud83d\ude00x", "he\U0001f600\ud83d\ude00\u4e2d"):
+    for text in ("a\ud83d\ude00b", "\ud83d", "\ude00\ud83d", "\ud83d\ud83d\ude00x", "\ud800\udc00\udbff\udfffb", "he\U0001f600\ud83d\ude00\u4e2d"):
         for at in range(len(text) + 1):
             check(tokenizer, text, [text[:at], text[at:]])
             check(tokenizer, text, list(text))
@@ -616,6 +616,19 @@ def test_what_is_no_part(tier: str, tmp_path: Path) -> None:
         small(tmp_path).stream(result="tuple")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="allowed_special: '<x>' is no special token"):
         small(tmp_path).stream(allowed_special={"<x>"})
+
+
+def test_the_next_text_may_be_of_the_other_kind(tier: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(tokenizer_json((), (), added_tokens=[added(256, "<x>", rstrip=True)])))
+    for tokenizer in (small(tmp_path), Tokenizer.from_file(path)):
+        stream = tokenizer.stream()
+        assert stream.feed("a") + stream.finish() == tokenizer.encode("a")
+        stream.feed(b"a")
+        stream.reset()
+        stream.feed("a\ud83d")
+        rest = stream.finish()
+        assert isinstance(rest, list) and rest[-3:] == tokenizer.encode("\ufffd")
 
 
 @pytest.mark.parametrize("copied", [methodcaller("copy"), copy.copy, copy.deepcopy])
