@@ -61,11 +61,9 @@ def listed(ids: Any) -> Any:
 
 def hashed(ids: Any) -> Any:
     """Such ids as numbers that are found in a set. One that has but __index__, as a tensor of no dimension does, has another hash, or none."""
-    if not isinstance(ids, (list, tuple)):
+    if not isinstance(ids, (list, tuple)) or {int}.issuperset(map(type, ids)):
         return ids
     try:
-        if type(sum(ids)) is int:  # so each of them is one
-            return ids
         return array("I", ids)
     except (TypeError, OverflowError):
         return ids_of(ids)  # which says what is no int; what is no id is told of later

@@ -167,13 +167,12 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """The text of ids. Those that are none are left out, as in the original."""
-        return self._decoded(listed(ids), flag(skip_special_tokens))
+        wanted, skip = listed(ids), flag(skip_special_tokens)
+        return self._decoded(hashed(wanted) if skip else wanted, skip)
 
-    def _decoded(self, wanted: list[int], skip: bool) -> str:
-        if skip:
-            wanted = hashed(wanted)
-            if not (left_out := self._tokens.left_out).isdisjoint(wanted):
-                wanted = [number for number in wanted if number not in left_out]
+    def _decoded(self, wanted: Any, skip: bool) -> str:
+        if skip and not (left_out := self._tokens.left_out).isdisjoint(wanted):
+            wanted = [number for number in wanted if number not in left_out]
         if not self._joins_bytes:
             texts = map(self.id_to_token, wanted)
             return " ".join(text for text in texts if text is not None)
