@@ -16,7 +16,7 @@ from itertools import accumulate
 from operator import index
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .lexers import is_iterable, texts_of
+from .lexers import each_of, texts_of
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -211,10 +211,8 @@ class Pure:
         return self.decode(ids, skip).decode("utf-8", errors)
 
     def decode_batch(self, batch: Iterable[Any], errors: str, threads: int, skip: bool, /) -> list[str]:
-        if not is_iterable(batch):
-            raise TypeError(f"expected a list of sequences of ids, got {type(batch).__name__}")
         done: list[str] = []
-        for at, ids in enumerate(batch):
+        for at, ids in enumerate(each_of(batch, "sequences of ids")):
             try:
                 done.append(self.decode_text(ids, errors, skip))
             except (KeyError, TypeError) as error:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .cached import cached_property
 from .decompression import COMPRESSED, decompressed
-from .lexers import is_iterable
+from .lexers import each_of
 from .opening import STANDARD_INPUT, mapped, may_wait, nothing_is_there, opened
 
 if TYPE_CHECKING:
@@ -64,10 +64,8 @@ def find(arguments: Iterable[str | os.PathLike[str]]) -> list[Found]:
     """
     if isinstance(arguments, (str, bytes, os.PathLike)):
         raise TypeError(f"expected a list of paths, got one {type(arguments).__name__}")
-    if not is_iterable(arguments):
-        raise TypeError(f"expected a list of paths, got {type(arguments).__name__}")
     found = []
-    for argument in map(os.fsdecode, arguments):
+    for argument in map(os.fsdecode, each_of(arguments, "paths")):
         if argument == STANDARD_INPUT:
             found.append(Found(argument, "stdin"))
         elif os.path.lexists(argument) or not glob.has_magic(argument):

@@ -327,21 +327,19 @@ def size_of(text: Any) -> int:
     return len(text) if isinstance(text, (str, bytes)) else memoryview(text).nbytes
 
 
-def texts_of(texts: Iterable[Any]) -> Iterable[Any]:
-    """A batch; one text is none, though one can iterate over it."""
+def texts_of(texts: Iterable[Any]) -> Iterator[Any]:
+    """Those of a batch; one text is none, though one can iterate over it."""
     if is_one(texts):
         raise TypeError(f"expected a list of texts, got one {type(texts).__name__}")
-    if not is_iterable(texts):
-        raise TypeError(f"expected a list of texts, got {type(texts).__name__}")
-    return texts
+    return each_of(texts, "texts")
 
 
-def is_iterable(given: Any) -> bool:
+def each_of(given: Any, what: str) -> Iterator[Any]:
+    """An iterator, for which it is asked but once, as there may be no other."""
     try:
-        iter(given)
-    except TypeError:
-        return False
-    return True
+        return iter(given)
+    except TypeError as error:
+        raise TypeError(f"expected a list of {what}, got {type(given).__name__}") from error
 
 
 def is_one(given: Any) -> bool:

@@ -8,6 +8,7 @@ import os
 import pickle
 import sys
 import warnings
+from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from io import StringIO
 from pathlib import Path
@@ -83,6 +84,29 @@ def test_what_is_of_another_type(tmp_path: Path) -> None:
     Path("mine.tiktoken").write_text("IQ== 0\n")
     with pytest.raises(TypeError, match=r"^special is \['<s>'\]; it may be a dict of ids by special tokens$"):
         Tokenizer.from_file("mine.tiktoken", family="gpt2", special=["<s>"])  # type: ignore[arg-type]
+
+
+class Once:
+    """As what reads a socket may be, it can be iterated over but once."""
+
+    def __init__(self, *items: object) -> None:
+        self.items: tuple[object, ...] | None = items
+
+    def __iter__(self) -> Iterator[object]:
+        items, self.items = self.items, None
+        return iter(cast("tuple[object, ...]", items))
+
+
+def test_a_batch_is_asked_once_for_what_is_in_it(tmp_path: Path, tier: str) -> None:
+    tokenizer = bitlex.train("text", 256)
+    for batch in (
+        tokenizer.encode_batch, tokenizer.encode_batch_to_numpy, tokenizer.encode_batch_flat, tokenizer.count_batch,
+        tokenizer.lexer.split_batch, tokenizer.lexer.spans_batch, tokenizer.lexer.count_batch,
+    ):  # fmt: skip
+        assert len(cast(Any, batch)(Once("a", "b"))) == 2
+    assert tokenizer.decode_batch(cast(Any, Once([116], [120]))) == ["t", "x"]
+    (tmp_path / "a.txt").write_text("t")
+    assert [ids.tolist() for ids in tokenizer.encode_files(cast(Any, Once(tmp_path / "a.txt")))] == [[116]]
 
 
 def test_what_is_wrong_is_said_of_the_argument(tmp_path: Path, tier: str) -> None:
