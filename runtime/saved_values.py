@@ -7,8 +7,8 @@
     s2:ab   b2:ab      a str in UTF-8, bytes      l1:i12:  [12]          d1:s1:ai12:  {"a": 12}
 
 Invariant: `unpacked(packed(value))` is the value, with lists for tuples; anything else is some such value, a ValueError, an IndexError or a
-TypeError, and runs nothing. Rejected: JSON (to import what reads it takes a third of the time of loading, and bytes have to be spelled); pickle and marshal (a
-file could say what is run, or crash the interpreter).
+TypeError, and runs nothing. Rejected: JSON (to import what reads it takes a third of the time of loading, and bytes have to be spelled);
+pickle and marshal (a file could say what is run, or crash the interpreter).
 """
 
 from __future__ import annotations
