@@ -106,15 +106,15 @@ class Putting(Copyable):
         self.waiting: deque[Any] = deque()
 
     def feed(self, part: str | Bytes, /) -> int:
-        with self.user:
+        with self.user.turn(), self.user:
             return self.put(self.stream.feed(part))
 
     def finish(self) -> int:
-        with self.user:
+        with self.user.turn(), self.user:
             return self.put(self.stream.finish())
 
     def more(self) -> int:
-        with self.user:
+        with self.user.turn(), self.user:
             return self.put(())
 
     def put(self, found: Any) -> int:
@@ -122,13 +122,13 @@ class Putting(Copyable):
         return self.into.put([self.waiting.popleft() for _ in range(min(len(self.waiting), len(self.into)))])
 
     def reset(self) -> None:
-        with self.user.alone():
+        with self.user.turn():
             self.stream.reset()
             self.waiting.clear()
             self.user.failed = False
 
     def copy(self) -> Putting:
-        with self.user.alone():
+        with self.user.turn():
             twin = Putting(self.stream.copy(), self.into)
             twin.waiting.extend(self.waiting)
             twin.user.failed = self.user.failed

@@ -20,8 +20,6 @@ from __future__ import annotations
 
 import codecs
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import Lock
 from typing import Any, NoReturn
 
@@ -54,38 +52,33 @@ def too_much(hold: int, what: str) -> ValueError:
 
 class User:
     """Whoever uses a stream, of whom there may be one at a time: two would each see half of what the other does. What ends a call midway may
-    lose some of the text, so nothing more of it is given; what is no part is refused before anything is done."""
+    lose some of the text, so nothing more of it is given; what is no part is refused before anything is done.
+
+        with user.turn(), user: ...                # what reads the text
+        with user.turn(): ...                      # what may be done after a failure, too
+
+    Python asks for signals as its own functions begin, so Ctrl-C may end __exit__ before it does anything. Then the stream has failed; the lock
+    is no function of Python's.
+    """
 
     __slots__ = ("_lock", "failed")
 
-    def __init__(self, failed: bool = False) -> None:
-        self._lock, self.failed = Lock(), failed
+    def __init__(self) -> None:
+        self._lock, self.failed = Lock(), False
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """For what may be done after a failure, too."""
-        self.take()
-        try:
-            yield
-        finally:
-            self.leave()
-
-    def leave(self) -> None:
-        self._lock.release()
-
-    def take(self) -> None:
-        if not self._lock.acquire(blocking=False):
+    def turn(self) -> Lock:
+        """What to hold meanwhile. Who is refused here came midway; who comes at the same moment waits, as if it had come a moment later."""
+        if self._lock.locked():
             raise RuntimeError("another thread is using this stream: it has one user at a time")
+        return self._lock
 
     def __enter__(self) -> None:
-        self.take()
         if self.failed:
-            self._lock.release()
             raise ValueError("this stream has failed: reset it before it reads another text")
+        self.failed = True
 
     def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
         self.failed = kind is not None and not issubclass(kind, (TypeError, BufferError))
-        self._lock.release()
 
 
 def unfinished(data: bytes) -> int:

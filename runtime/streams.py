@@ -189,20 +189,20 @@ class PureSpans(Copyable):
 
     def feed(self, part: str | Bytes, /) -> Offsets:
         units = self.lexer._readable(part)
-        with self.user:
+        with self.user.turn(), self.user:
             return self.array(self.stream.feed(units))
 
     def finish(self) -> Offsets:
-        with self.user:
+        with self.user.turn(), self.user:
             return self.array(self.stream.finish())
 
     def reset(self) -> None:
-        with self.user.alone():
+        with self.user.turn():
             self.stream.reset()
             self.user.failed = False
 
     def copy(self) -> PureSpans:
-        with self.user.alone():
+        with self.user.turn():
             twin = PureSpans(self.lexer, self.stream.copy(), self.hold)
             twin.user.failed = self.user.failed
             return twin
@@ -224,7 +224,7 @@ class PureParts(Copyable):
 
     def feed(self, part: str | Bytes, /) -> list[Any]:
         units = self.lexer._readable(part)
-        with self.user:
+        with self.user.turn(), self.user:
             offsets = self.stream.feed(units)
             self.parts.append(bytes(units) if isinstance(units, memoryview) else units)
             self.size += len(units)
@@ -234,19 +234,19 @@ class PureParts(Copyable):
             return found
 
     def finish(self) -> list[Any]:
-        with self.user:
+        with self.user.turn(), self.user:
             found = self.cut(self.stream.finish())
             self.parts, self.start, self.size = [], 0, 0
             return found
 
     def reset(self) -> None:
-        with self.user.alone():
+        with self.user.turn():
             self.stream.reset()
             self.parts, self.start, self.size = [], 0, 0
             self.user.failed = False
 
     def copy(self) -> PureParts:
-        with self.user.alone():
+        with self.user.turn():
             twin = PureParts(self.lexer, self.stream.copy(), self.hold)
             twin.parts, twin.start, twin.size, twin.user.failed = list(self.parts), self.start, self.size, self.user.failed
             return twin

@@ -176,7 +176,7 @@ class TokenStream(Fed["str | Bytes", Given]):
 
     def feed(self, part: str | Bytes, /) -> Given:
         """The ids that are settled."""
-        with self._user:
+        with self._user.turn(), self._user:
             return self._fed(part)
 
     def _fed(self, part: str | Bytes) -> Given:
@@ -198,7 +198,7 @@ class TokenStream(Fed["str | Bytes", Given]):
 
     def finish(self) -> Given:
         """The rest. The stream is then as new."""
-        with self._user:
+        with self._user.turn(), self._user:
             return self._finished()
 
     def _finished(self) -> Given:
@@ -224,13 +224,13 @@ class TokenStream(Fed["str | Bytes", Given]):
 
     def reset(self) -> None:
         """Begin another text."""
-        with self._user.alone():
+        with self._user.turn():
             self._stream.reset()
             self._high, self._characters, self._user.failed = "", None, False
 
     def copy(self) -> TokenStream[Given]:
         """Another stream of the same text so far: for text that may have to be taken back."""
-        with self._user.alone():
+        with self._user.turn():
             twin: TokenStream[Given] = TokenStream(self._stream.copy(), self._result)
             twin._high, twin._user.failed = self._high, self._user.failed
             twin._characters = None if self._characters is None else self._characters.copy()
@@ -278,15 +278,12 @@ class DecodeStream(Fed["int | Ids", str]):
     def feed(self, ids: int | Ids, /) -> str:
         """The text of one id, or of several, up to the last character that is complete. KeyError for an id that is none."""
         wanted: Any = [ids] if hasattr(ids, "__index__") and not hasattr(ids, "__len__") else ids
-        self._user.take()
-        try:
+        with self._user.turn():
             return self._decoder.decode(self._tokenizer._encoder.decode(wanted, self._skips))
-        finally:
-            self._user.leave()
 
     def finish(self) -> str:
         """What becomes of bytes that are no complete character. The stream is then as new."""
-        with self._user.alone():
+        with self._user.turn():
             try:
                 return self._decoder.decode(b"", True)
             finally:
@@ -294,12 +291,12 @@ class DecodeStream(Fed["int | Ids", str]):
 
     def reset(self) -> None:
         """Begin another text."""
-        with self._user.alone():
+        with self._user.turn():
             self._decoder.reset()
 
     def copy(self) -> DecodeStream:
         """Another stream of the same ids so far: for ids that may have to be taken back."""
         twin = DecodeStream(self._tokenizer, self._errors, self._skips)
-        with self._user.alone():
+        with self._user.turn():
             twin._decoder.setstate(self._decoder.getstate())
         return twin

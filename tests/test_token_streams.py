@@ -760,6 +760,38 @@ def test_a_stream_that_another_thread_is_using(what: str, tier: str, tmp_path: P
         assert repr([first, stream.finish()]) == wanted
 
 
+def test_ctrl_c_leaves_a_stream_that_can_be_reset(tier: str, tmp_path: Path) -> None:
+    """Wherever it comes: Python asks for signals as each of its functions begins. It was used by another thread for ever."""
+    tokenizer, array, lexer = small(tmp_path), numpy.zeros(100, "i8"), bitlex.lexer("cl100k")
+    streams: list[tuple[Any, Any]] = [
+        *((one, "hello wor") for one in (lexer.stream(), lexer.stream(spans=True), lexer.stream(spans=True, into=array))),
+        *((tokenizer.stream(result=result), "hello wor") for result in ("list", "numpy", "offsets")),
+        (tokenizer.decode_stream(), tokenizer.encode("hello wor")),
+    ]
+    for stream, part in streams:
+        wanted = repr([stream.feed(part), stream.finish()])
+        for last in range(1000):
+            begun: list[Any] = []
+
+            def press(*event: Any, begun: list[Any] = begun, last: int = last) -> None:
+                begun.append(event)
+                if len(begun) > last:
+                    raise KeyboardInterrupt
+
+            before = sys.gettrace()
+            try:
+                sys.settrace(press)
+                stream.feed(part)
+                break
+            except KeyboardInterrupt:
+                pass
+            finally:
+                sys.settrace(before)
+            stream.reset()
+            assert repr([stream.feed(part), stream.finish()]) == wanted
+        assert last < 999
+
+
 def test_decoding_without_special_tokens(tier: str, tmp_path: Path) -> None:
     tokenizer = Tokenizer.from_file(huggingface(tmp_path))
     stream = tokenizer.decode_stream(skip_special_tokens=True)
