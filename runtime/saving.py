@@ -39,7 +39,7 @@ __all__ = ["is_saved", "load_saved", "save"]
 
 KIND = b"BITLEX"
 MAGIC = KIND + b"2"
-OF_TRAINING = KIND + b"T"  # what training/checkpoint.py writes
+OF_TRAINING = KIND + b"T"  # what files of training/checkpoint.py begin with
 ORDER = {"little": b"<", "big": b">"}[sys.byteorder]
 FIRST = len(MAGIC + ORDER) + 8  # of the bytes that the checksum is of
 HEADER = FIRST + 3 * 8

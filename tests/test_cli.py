@@ -24,7 +24,7 @@ from small_tokenizers import huggingface
 from terminals import shown_to_the_end
 
 COMMAND = [sys.executable, "-m", "bitlex"]
-SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP, and its SIGTERM ends a process without asking it")
 CL100K = ("split", "--family", "cl100k")
 
 

@@ -27,7 +27,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..outputs import place_of, whole_files
-from ..saving import checksum
+from ..saving import OF_TRAINING, checksum
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,8 +39,7 @@ __all__ = [
     "write",
 ]  # fmt: skip
 
-KIND = b"BITLEXT"
-MAGIC = KIND + {"little": b"<", "big": b">"}[sys.byteorder]
+MAGIC = OF_TRAINING + {"little": b"<", "big": b">"}[sys.byteorder]
 NUMBER = struct.Struct("=Q")
 BEGINNING = 24  # bytes before the header
 ALIGNED = 8
@@ -117,7 +116,7 @@ def is_checkpoint(path: str) -> bool:
 
 
 def begins_as_checkpoint(text: Buffer) -> bool:
-    return bytes(memoryview(text)[: len(MAGIC)]) in (KIND + b"<", KIND + b">")
+    return bytes(memoryview(text)[: len(MAGIC)]) in (OF_TRAINING + b"<", OF_TRAINING + b">")
 
 
 def check_origin(known: dict[str, Any] | None, origin: dict[str, Any] | None, where: str) -> None:
@@ -140,7 +139,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
     if not place_of(path).parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
     with suppress(FileNotFoundError), open(path, "rb") as file:
-        if file.read(len(KIND)) not in (KIND, b""):
+        if file.read(len(OF_TRAINING)) not in (OF_TRAINING, b""):
             raise CheckpointError(f"{os.fspath(path)}: is there, and no checkpoint; move it away, or choose another output")
 
 
