@@ -713,12 +713,10 @@ def test_what_is_no_tokenizer(tokenizer: Any) -> None:
     agree(lambda one, kind: decode_stream(kind).step(tokenizer, 64))
 
 
-@given(
-    name=st.sampled_from(["plain", "template"]),
-    before=st.none() | STREAMED,
-    steps=st.lists(STREAMED.filter(bool) | STREAMED.filter(bool).map(lambda ids: ids[0]), max_size=8),
-    skip=st.booleans(),
-)
+STEPS = STREAMED.filter(bool) | STREAMED.filter(bool).map(lambda ids: ids[0])
+
+
+@given(name=st.sampled_from(["plain", "template"]), before=st.none() | STREAMED, steps=st.lists(STEPS, max_size=8), skip=st.booleans())
 @settings(deadline=None, max_examples=150)
 def test_decode_stream(name: str, before: Any, steps: list[Any], skip: bool) -> None:
     pair = PAIRS[name]
@@ -727,6 +725,46 @@ def test_decode_stream(name: str, before: Any, steps: list[Any], skip: bool) -> 
         results = [outcome(lambda: stream.step(one, step)) for stream, one in zip(streams, pair, strict=True)]  # noqa: B023
         assert results[0] == results[1]
         streams = [copy.copy(stream) for stream in streams]
+
+
+def with_other_ids(found: dict[str, Any]) -> dict[str, Any]:
+    names = sorted(found["model"]["vocab"])
+    return {**found, "model": {**found["model"], "vocab": {name: number for number, name in enumerate(names)}}}
+
+
+OTHER_IDS = tuple(kind.Tokenizer.from_str(json.dumps(with_other_ids(KINDS["plain"]))) for kind in (ours, tokenizers))
+
+
+@given(
+    before=st.none() | STREAMED,
+    steps=st.lists(st.tuples(st.sampled_from(["template", "no decoder", "grows", "stays", "stays", "other ids"]), STEPS), max_size=10),
+    skip=st.booleans(),
+)
+@settings(deadline=None, max_examples=150)
+def test_a_decode_stream_of_several_tokenizers(before: Any, steps: list[Any], skip: bool) -> None:
+    """What came out stays; it may be another text to the next one, or to one that has other tokens by then."""
+    pair = both("plain")
+    streams = [kind(before, skip_special_tokens=skip) for kind in (ours.DecodeStream, tokenizers.decoders.DecodeStream)]
+    for number, (which, step) in enumerate(steps):
+        if which == "grows":
+            for one in pair:
+                one.add_special_tokens([f"<{number}>"])
+        using = OTHER_IDS if which == "other ids" else PAIRS.get(which, pair)
+        results = [outcome(lambda: stream.step(one, step)) for stream, one in zip(streams, using, strict=True)]  # noqa: B023
+        assert results[0] == results[1]
+        streams = [copy.deepcopy(stream) for stream in streams]
+
+
+def test_a_copy_of_a_decode_stream_goes_its_own_way() -> None:
+    one, reference = PAIRS["plain"]
+    ids = reference.encode("é中👍 a").ids
+    for end in range(len(ids)):
+        for kind, tokenizer in ((ours.DecodeStream, one), (tokenizers.decoders.DecodeStream, reference)):
+            stream = kind()
+            begun = [stream.step(tokenizer, number) for number in ids[:end]]
+            other = copy.deepcopy(stream)
+            found = ["".join(part for part in [*begun, *map(partial(each.step, tokenizer), ids[end:])] if part) for each in (stream, other)]
+            assert found == ["é中👍 a"] * 2
 
 
 def test_numbers_of_other_types_in_settings() -> None:

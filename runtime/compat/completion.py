@@ -41,6 +41,11 @@ class Core:
         return self.make()
 
     @cached_property
+    def decode(self) -> Callable[[Sequence[int], str, bool], str]:
+        """What makes text of ids, what is to become of bytes that are not UTF-8, and whether to leave out special tokens."""
+        return self.tokenizer._encoder.decode_text
+
+    @cached_property
     def pipeline(self) -> Pipeline:
         return Pipeline(self.tokenizer, self.names)
 

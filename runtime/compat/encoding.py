@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from operator import itemgetter, lt
+from operator import lt
 from typing import Any
 
 from .arguments import flag, natural, sequential, text, typed
@@ -27,7 +27,7 @@ class Encoding(Columns):
 
     __slots__ = ("_risen",)
     _overflowing: list[Encoding]
-    _risen: dict[str, tuple[list[Any], int, int, int, bool]]  # see `_rises`
+    _risen: dict[str, tuple[list[Any], int, int, int, list[int] | None]]  # see `_rising`
 
     # --- what there is ---
 
@@ -125,9 +125,10 @@ class Encoding(Columns):
         natural(char_pos)
         first, last = self._range(sequence_index)
         offsets = self._offsets
-        if not self._rises("_offsets", first, last):
+        ends = self._rising("_offsets", offsets, first, last)
+        if ends is None:
             return next((at for at in range(first, last) if offsets[at][0] <= char_pos < offsets[at][1]), None)
-        at = bisect_right(offsets, char_pos, first, last, key=itemgetter(1))
+        at = bisect_right(ends, char_pos) + first
         return at if at < last and offsets[at][0] <= char_pos else None
 
     def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
@@ -139,10 +140,10 @@ class Encoding(Columns):
         """From which token to which a piece goes."""
         natural(word_index, 32)
         first, last = self._range(sequence_index)
-        if self._rises("_words", first, last):
-            words: Any = self._words
-            start, end = bisect_left(words, word_index, first, last), bisect_right(words, word_index, first, last)
-            return (start, end) if start < end else None
+        words = self._rising("_words", self._words, first, last)
+        if words is not None:
+            start, end = bisect_left(words, word_index), bisect_right(words, word_index)
+            return (first + start, first + end) if start < end else None
         found = []
         for at, word in enumerate(self._words[first:last], first):
             if word is not None and word > word_index:
@@ -151,21 +152,23 @@ class Encoding(Columns):
                 found.append(at)
         return (found[0], found[-1] + 1) if found else None
 
-    def _rises(self, name: str, first: int, last: int) -> bool:
-        """Whether the starts and ends of these tokens, or the numbers of their words, never fall; so they need not be gone through. It is
-        known as long as the list has not changed: those who change one give it another length, or another list its place."""
-        column = getattr(self, name)
+    def _rising(self, name: str, column: list[Any], first: int, last: int) -> list[int] | None:
+        """The ends of these tokens, or the numbers of their words, if neither they nor the starts ever fall; so they need not be gone
+        through. They are known as long as the column has not changed: those who change one give it another length, or another list its place."""
         if not hasattr(self, "_risen"):
             self._risen = {}
-        known = self._risen.get(name)
-        if known is None or known[0] is not column or known[1:4] != (len(column), first, last):
-            part = column[first:last]
-            falls = None in part or any(map(lt, part[1:], part))
-            if name == "_offsets":
-                ends = [end for _, end in part]
-                falls = falls or any(map(lt, ends[1:], ends))
-            self._risen[name] = known = (column, len(column), first, last, not falls)
-        return known[4]
+        elif name in self._risen:
+            known, size, start, end, rising = self._risen[name]
+            if known is column and size == len(column) and start == first and end == last:
+                return rising
+        part = column[first:last]
+        falls = None in part or any(map(lt, part[1:], part))
+        if name == "_offsets":
+            part = [end for _, end in part]
+            falls = falls or any(map(lt, part[1:], part))
+        rising = None if falls else part
+        self._risen[name] = column, len(column), first, last, rising
+        return rising
 
     def word_to_chars(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
         """The offsets of a piece."""

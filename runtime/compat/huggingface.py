@@ -103,6 +103,8 @@ class Tokenizer:
         self._data, self._where = data, where
         self._model: Any = None
         self._fields = {key: value for key, value in found.value.items() if key not in ("model", "added_tokens")}
+        # Whether a text is made of the bytes of its tokens; without a decoder, it is made of their names, with spaces between.
+        self._joins_bytes = self._fields.get("decoder") is not None
         self._read_tokenizer = tokenizer
         if tokenizer is None:
             self._tokens = Tokens({}, {}, frozenset(), where=where)
@@ -177,15 +179,9 @@ class Tokenizer:
             texts = map(self.id_to_token, wanted)
             return " ".join(text for text in texts if text is not None)
         try:
-            return self._steps.core.tokenizer.decode(wanted)
+            return self._steps.core.decode(wanted, "replace", False)
         except KeyError:
             return self._tokenizer.decode([number for number in wanted if self.id_to_token(number) is not None])
-
-    @property
-    def _joins_bytes(self) -> bool:
-        """Whether a text is made of the bytes of its tokens, so that what follows a whole character is a text by itself; without a
-        decoder, it is made of their names, with spaces between."""
-        return self._fields.get("decoder") is not None
 
     def decode_batch(self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """The texts of many lists of ids."""
@@ -198,10 +194,8 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token; None if it is none."""
-        tokens = self._tokens
-        if type(token) is str and token not in tokens.numbers and (found := tokens.vocabulary.get(token)) is not None:
-            return found
-        return tokens.id_of(text(token))
+        found = self._tokens.vocabulary.get(token)  # what an added token has, too, if it is one of the model
+        return self._tokens.id_of(text(token)) if found is None else found
 
     def id_to_token(self, id: int) -> str | None:
         """What the token of an id is called; None if there is none."""

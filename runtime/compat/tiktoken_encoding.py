@@ -144,9 +144,12 @@ class Encoding:
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """The id of a token, also of a special one; KeyError if it is none."""
-        if not isinstance(text_or_bytes, (str, bytes)):
+        if isinstance(text_or_bytes, str):
+            data = text_or_bytes.encode()
+        elif isinstance(text_or_bytes, bytes):
+            data = text_or_bytes
+        else:
             raise TypeError(f"expected str or bytes, got {type(text_or_bytes).__name__}")
-        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         number = self._encoder.find(data) if data else self._mergeable_ranks.get(data)
         if number is None:
             number = self._special_tokens.get(data.decode("utf-8", "surrogateescape"))

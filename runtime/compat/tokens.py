@@ -5,8 +5,8 @@
     more, count = tokens.plus([AddedToken("<pad>")])                    # another Tokens, and 1
 
 Invariant: one never changes; what is added makes another. A token that was special once stays so where ids are decoded, as in the
-original: `special` holds the contents of these, and of all that are now. Rejected: added tokens as entries of the vocabulary, which
-does not know which of the two a token is.
+original: `special` holds the contents of these, and of all that are now. An added token that is one of the model's has its id there.
+Rejected: added tokens as entries of the vocabulary, which does not know which of the two a token is.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Tokens:
 
     def id_of(self, token: str) -> int | None:
         """The id of a token; None if it is none."""
-        added = self.numbers.get(token)
-        return self.vocabulary.get(token) if added is None else added
+        number = self.vocabulary.get(token)
+        return self.numbers.get(token) if number is None else number
 
     @cached_property
     def numbers(self) -> dict[str, int]:
