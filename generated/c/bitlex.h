@@ -132,8 +132,8 @@ size_t bitlex_cursor_size(void);
 /* Let a machine (a copy of an emitted one, which is constant) run on vector instructions: the best that the processor has, `most`
  * at most; without them, on larger tables, if it is not too large for that. `memory`, of bitlex_lanes_size() bytes, must live as long
  * as the machine, which must not be copied or moved afterwards. What it will run on comes back: BITLEX_PORTABLE if neither processor
- * nor size of the machine admit more. Takes a tenth of a millisecond, and with AVX2 up to one. Whoever calls it, and nobody else,
- * compiles bitlex_lanes.c, too. */
+ * nor size of the machine admit more. Takes a tenth of a millisecond, with AVX2 up to two, and as much where a part of the machine is to be
+ * taken. Whoever calls it, and nobody else, compiles bitlex_lanes.c, too. */
 bitlex_tier bitlex_accelerate(bitlex_machine *machine, void *memory, bitlex_tier most);
 size_t bitlex_lanes_size(void);
 

@@ -1044,15 +1044,28 @@ static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, co
     v_leave();
 }
 
-static void NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
-                        uint32_t encoding, uint32_t units, uint32_t backward, uint32_t *forward)
+static int NAME(block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
+                       uint32_t encoding, uint32_t units, uint32_t backward, uint32_t *forward)
 {
     const uint32_t steps = NAME(read)(lanes, memory, text, end, encoding, units);
+    const bitlex_part *part = lanes->part;
+    uint32_t entry = *forward;
+    int done = 1;
+    if (part != NULL) {
+        backward = number_in_part(part->backward, part->backward_states, backward);
+        entry = number_in_part(part->forward, part->forward_states, entry);
+    }
     memory->left = lanes->backward_state[settle(lanes, memory, steps, lanes->backward_number[backward], NAME(backward), -1)];
-    settle(lanes, memory, steps, lanes->forward_number[*forward], NAME(forward), 1);
-    *forward = lanes->forward_state[memory->turned[(size_t)(memory->rest - 1) * 64 + memory->used - 1] & lanes->forward_bits];
+    settle(lanes, memory, steps, lanes->forward_number[entry], NAME(forward), 1);
+    if (part != NULL) {
+        NAME(turn_back)(lanes, memory->turned, (uint8_t *)memory->drops, steps, SPARE + 1);
+        done = settle_doubts(lanes, memory, steps, forward, 0x80 >> SPARE);
+    } else {
+        *forward = lanes->forward_state[memory->turned[(size_t)(memory->rest - 1) * 64 + memory->used - 1] & lanes->forward_bits];
+    }
     memory->started = NAME(put_out)(lanes, memory, memory->starts, steps, SPARE);
-    memory->dropped = lanes->machine->drops ? NAME(put_out)(lanes, memory, memory->drops, steps, SPARE + 1) : 0;
+    memory->dropped = part == NULL && lanes->machine->drops ? NAME(put_out)(lanes, memory, memory->drops, steps, SPARE + 1) : 0;
     if (memory->words == 0) memory->words = steps; /* of BITLEX_LANES bits */
     v_leave();
+    return done;
 }

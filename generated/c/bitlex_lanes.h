@@ -26,6 +26,7 @@
 #define BITLEX_TERMS 16      /* of a sum that stands for a table, at most */
 #define BITLEX_SYMBOLS 64    /* columns, labels and cells, at most; and the identity is one of the first two */
 #define BITLEX_SLOTS 64      /* chunks of 4,096 code points whose codes are in memory, at most */
+#define BITLEX_AHEAD_STATES 64 /* of a machine that is run backward from each of them, to look ahead, at most */
 #define BITLEX_LOOK_DEEPER 0xFF
 
 #define BITLEX_UNKNOWN 0xFF /* is no row and no number */
@@ -54,7 +55,8 @@ typedef struct bitlex_lane_memory {
     uint32_t ill_formed; /* for how many parts more UTF-8 is not taken for well-formed */
     uint32_t far; /* how often to look far ahead at once: see bitlex.c */
     uint32_t counting; /* for how many blocks more lanes have a multiple of 24 steps */
-    uint32_t left; /* the backward state at the start of the block */
+    uint32_t vain; /* for how many blocks more lanes are not tried, after one that a part of the machine would not do */
+    uint32_t left; /* the backward state at the start of the block, unless that was done by a part */
     uint64_t starts[BITLEX_LANE_UNITS / 64 + 2], drops[BITLEX_LANE_UNITS / 64 + 2]; /* a bit for each unit */
     uint64_t places[BITLEX_LANE_UNITS / 64 + 2]; /* where characters start, if they were packed */
     uint8_t points[2 * (BITLEX_WAITING + 64 + 64)]; /* code points that are to be looked up: see bitlex_points.h */
@@ -143,6 +145,19 @@ typedef struct {
 typedef enum { BITLEX_BYTES, BITLEX_POINTS, BITLEX_COLUMNS } bitlex_units;
 #define BITLEX_NOT_DONE UINT32_MAX
 
+/* The part of a machine that texts are mostly in, where the whole has too many states for lanes: see bitlex_part.h. */
+typedef struct {
+    const bitlex_machine *whole;
+    bitlex_machine machine; /* the part, with more states behind these: for all others */
+    bitlex_stage stage;
+    uint32_t backward_states, forward_states, labels;
+    uint16_t backward[BITLEX_SYMBOLS], forward[BITLEX_SYMBOLS], label[BITLEX_SYMBOLS]; /* numbers of those of the whole */
+    uint16_t label_of_code[256]; /* label of the whole, or UINT16_MAX */
+    uint16_t backward_next[BITLEX_SYMBOLS * BITLEX_SYMBOLS], backward_label[BITLEX_SYMBOLS * BITLEX_SYMBOLS];
+    uint16_t forward_next[BITLEX_SYMBOLS * BITLEX_SYMBOLS];
+    uint8_t output[BITLEX_SYMBOLS * BITLEX_SYMBOLS];
+} bitlex_part;
+
 struct bitlex_lanes {
     bitlex_term backward_terms[BITLEX_TERMS], forward_terms[BITLEX_TERMS]; /* instead of the pages, for some processors */
     bitlex_products backward_products, label_products, forward_products;         /* or these */
@@ -169,12 +184,15 @@ struct bitlex_lanes {
     uint8_t usual[2]; /* states to which most columns lead, and most labels: a guess is made from these */
     uint32_t identity; /* the code of the column of what is no code point */
     const bitlex_machine *machine;
+    bitlex_part *part; /* NULL: lanes run all of the machine */
+    const uint16_t *resets; /* NULL; or, where states are too many to look ahead from each, column -> the one it leads to, or UINT16_MAX */
     uint8_t column_code[64], usual_left[256], usual_right[256]; /* column -> code; code -> where the symbol mostly leads to: bitlex_whole.h */
     uint8_t slot[256]; /* 4,096 code points that are not of one column -> place in the table of them: see bitlex_avx512.h */
     /* Read a block; run the backward automaton over it from each of the states, which are replaced by those on its left. */
     void (*peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end, uint32_t encoding,
                  uint32_t units, uint8_t *states, uint32_t count);
-    void (*block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end, uint32_t encoding,
+    /* Run both automata over a block: 1, or 0 where a part of a machine will not do. */
+    int (*block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end, uint32_t encoding,
                   uint32_t units, uint32_t backward, uint32_t *forward);
     /* Store where the bits of words *word..last-1 are, while there is room for 64 and more; *word is the first word left. */
     size_t (*ends32)(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint32_t *out, size_t room);
@@ -189,6 +207,8 @@ struct bitlex_lanes {
     uint8_t slots[BITLEX_SLOTS][4096]; /* -> codes; those of which there is no chunk are never touched */
     uint8_t word_places[256][16], points[0x10000 + 0x3080]; /* see bitlex_points.h; touched for AVX2 only */
     bitlex_pairs pairs;
+    bitlex_part part_memory; /* touched where there is one; so is the next */
+    uint16_t reset_memory[256];
 };
 
 /* The place of the lowest bit of a word that has one. */
@@ -216,7 +236,7 @@ static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
 {
     bitlex_forget(&memory->recent);
     memset(memory->doubts, 0, sizeof memory->doubts);
-    memory->mixed = memory->ill_formed = memory->counting = memory->far = 0;
+    memory->mixed = memory->ill_formed = memory->counting = memory->far = memory->vain = 0;
 }
 
 /* What a cursor is to have of scratch memory. */

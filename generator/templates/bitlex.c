@@ -40,7 +40,10 @@
 #define CHAINS 4
 #define PERIOD 12
 #define WARMUP 36
-#define SET 64               /* machines with more states than this do not look ahead, or back */
+#ifndef BITLEX_VAIN
+#define BITLEX_VAIN 7        /* blocks that are not tried by a part of a machine after one that it would not do */
+#endif
+#define SET BITLEX_AHEAD_STATES /* machines with more states than this do not look ahead, or back */
 #define ALLOWANCE (1u << 18) /* steps of looking ahead that a text may spend before it has earned them */
 #define BACK 8               /* blocks to look back, at most */
 #define LASTS 16             /* blocks of which lanes are guessed from the state of the border, where no state was forgotten in so much */
@@ -436,7 +439,7 @@ static uint32_t narrow_part(bitlex_cursor *c, uint64_t from, uint64_t to, uint16
     uint64_t near = to;
     uint8_t states[SET];
     uint32_t i;
-    if (c->memory == NULL || to - from < BITLEX_LANES_FROM || size > SET) {
+    if (c->memory == NULL || lanes->part != NULL || to - from < BITLEX_LANES_FROM || size > SET) {
         c->looked += to - from;
         return narrow(c, set, size, load(c, from, to));
     }
@@ -525,6 +528,25 @@ static uint32_t exact_state(bitlex_cursor *c, uint64_t wanted)
     return c->checkpoints[0][(place - 1) % BITLEX_CHECKPOINTS];
 }
 
+/* The same for a machine of too many states: from the first code point that leads to one state whatever is behind it. */
+static int look_for_reset(bitlex_cursor *c, uint64_t wanted, uint32_t *state)
+{
+    const bitlex_lanes *lanes = c->machine->lanes;
+    const uint64_t from = block_start(c, wanted);
+    uint64_t ahead;
+    uint32_t n, i;
+    if (lanes == NULL || lanes->resets == NULL) return 0;
+    for (ahead = 4; ahead <= 1024 && ahead < BITLEX_BLOCK; ahead *= 4) {
+        const uint64_t to = border(c, from + ahead);
+        n = load(c, from, to);
+        for (i = 0; i < n && lanes->resets[c->columns[i]] == UINT16_MAX; i++) {}
+        if (i == n && to < c->length) continue;
+        *state = backward(c, i, i < n ? lanes->resets[c->columns[i]] : state_at_end(c));
+        return 1;
+    }
+    return 0;
+}
+
 /* Find the backward state at the start of block number `wanted` (never the first) from the text that follows: a few code
  * points of it, then up to `most` blocks, as far as the allowance goes. 1 if it is found. Overwrites what was loaded. */
 static int look_ahead(bitlex_cursor *c, uint64_t wanted, uint64_t most, uint32_t *state)
@@ -533,7 +555,7 @@ static int look_ahead(bitlex_cursor *c, uint64_t wanted, uint64_t most, uint32_t
     uint32_t size, entered_size;
     uint16_t set[SET], entered[SET];
     int same; /* whether the block behind left the states as they were */
-    if (c->stage->backward_states > SET) return 0;
+    if (c->stage->backward_states > SET) return look_for_reset(c, wanted, state);
     for (ahead = 4; ahead <= (c->memory != NULL ? 1024u : 256u) && ahead < BITLEX_BLOCK; ahead *= 4) {
         /* Vectors look at more in less time; where 64 did not tell of late, at once. */
         if (c->memory != NULL && ahead == 256) continue;
@@ -655,14 +677,21 @@ static inline void forward(bitlex_cursor *c, uint32_t n, int drops)
 
 /* --- the cursor ------------------------------------------------------------------------------------------------ */
 
-/* The block from..to by vector instructions: fills words of bits. */
-static void run_lanes(bitlex_cursor *c, uint64_t from, uint64_t to, uint32_t backward)
+/* The block from..to by vector instructions: fills words of bits. 0 where nothing is done. */
+static int run_lanes(bitlex_cursor *c, uint64_t from, uint64_t to, uint32_t backward)
 {
     const bitlex_lanes *lanes = c->machine->lanes;
     const uint32_t width = c->encoding == BITLEX_UTF8 ? 1 : c->encoding;
     uint32_t forward = c->forward / c->stage->label_count;
-    lanes->block(lanes, c->memory, c->text + from * width, c->text + c->readable * width, c->encoding, (uint32_t)(to - from),
-                 backward / c->stage->column_count, &forward);
+    if (c->memory->vain > 0) {
+        c->memory->vain--;
+        return 0;
+    }
+    if (!lanes->block(lanes, c->memory, c->text + from * width, c->text + c->readable * width, c->encoding, (uint32_t)(to - from),
+                      backward / c->stage->column_count, &forward)) {
+        c->memory->vain = BITLEX_VAIN;
+        return 0;
+    }
     c->forward = forward * c->stage->label_count;
     c->masked = 1;
     c->word = c->taken = 0;
@@ -670,6 +699,7 @@ static void run_lanes(bitlex_cursor *c, uint64_t from, uint64_t to, uint32_t bac
     c->starts = c->memory->starts;
     c->drops = c->memory->drops;
     c->count = c->memory->started + c->memory->dropped;
+    return 1;
 }
 
 /* --- blocks that are kept: their base, their number of events with that of words in use, and a bit for each event ---- */
@@ -749,10 +779,7 @@ static void lex_block(bitlex_cursor *c, int drops)
     c->base = c->origin + from;
     c->masked = 0;
     state = state_at(c, c->block + 1);
-    if (c->memory != NULL && to - from >= BITLEX_LANES_FROM) {
-        run_lanes(c, from, to, state);
-        return;
-    }
+    if (c->memory != NULL && to - from >= BITLEX_LANES_FROM && run_lanes(c, from, to, state)) return;
     if (run_bytes(c, from, to, state)) return;
     n = load(c, from, to);
     if (run_whole(c, c->columns, BITLEX_COLUMNS, n, state)) return;

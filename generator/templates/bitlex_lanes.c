@@ -16,6 +16,7 @@
  *              caught at it, each lane is run with two guesses side by side, until one guess is right again.
  *   settle     a text can be made on which they forget nothing. Then each turn teaches what one more state leads to, lane by
  *              lane, and twice as many turns as there are states teach all there is to know: the time stays linear.
+ *   part       a machine of too many states runs by those that texts are mostly in; what is in doubt then is settled by tables.
  *   bits       a unit's letter is a flag in its state; a vector's flags are a bit for each lane, and a matrix of bits is
  *              transposed back into the order of the text.
  *
@@ -40,17 +41,34 @@
 
 size_t bitlex_lanes_size(void) { return sizeof(bitlex_lanes) + 64; }
 
+/* The state to which a column leads from everywhere, or UINT16_MAX if there is none. */
+static void find_resets(uint16_t *resets, const bitlex_stage *stage)
+{
+    uint32_t column, state;
+    for (column = 0; column < stage->column_count; column++) {
+        const uint16_t *next = stage->backward_next + column;
+        for (state = 1; state < stage->backward_states && next[state * stage->column_count] == next[0]; state++) {}
+        resets[column] = state < stage->backward_states ? UINT16_MAX : next[0];
+    }
+}
+
 /* Tables for what no vectors read, which on every tier are the short texts: two code points a step, if the machine is not too large. */
-static bitlex_tier with_pairs(bitlex_machine *m, bitlex_lanes *lanes, bitlex_tier tier)
+static bitlex_tier with_tables(bitlex_machine *m, bitlex_lanes *lanes, bitlex_tier tier)
 {
     const int filled = bitlex_fill_pairs(&lanes->pairs, m);
     if (!filled) lanes->pairs.row = 0;
+    lanes->resets = NULL;
+    if (m->stage_count == 1 && m->stages->backward_states > BITLEX_AHEAD_STATES) {
+        find_resets(lanes->reset_memory, m->stages);
+        lanes->resets = lanes->reset_memory;
+    }
     if (tier == BITLEX_PORTABLE) {
+        lanes->part = NULL;
         lanes->block = NULL;
         lanes->walk = NULL;
         lanes->whole = NULL;
     }
-    m->lanes = filled || tier != BITLEX_PORTABLE ? lanes : NULL;
+    m->lanes = filled || lanes->resets != NULL || tier != BITLEX_PORTABLE ? lanes : NULL;
     return tier;
 }
 
@@ -59,7 +77,7 @@ static bitlex_tier with_pairs(bitlex_machine *m, bitlex_lanes *lanes, bitlex_tie
 bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 {
     (void)most;
-    return with_pairs(m, (bitlex_lanes *)(void *)(((uintptr_t)memory + 63) & ~(uintptr_t)63), BITLEX_PORTABLE);
+    return with_tables(m, (bitlex_lanes *)(void *)(((uintptr_t)memory + 63) & ~(uintptr_t)63), BITLEX_PORTABLE);
 }
 
 #else
@@ -86,6 +104,10 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 #ifndef BITLEX_WARMUP
 #define BITLEX_WARMUP 12 /* a multiple of 1, 2, 3, 4, 6, 12: a run of equal characters is then guessed right even by a counter */
 #endif
+#ifndef BITLEX_LANE_STATES
+#define BITLEX_LANE_STATES BITLEX_SYMBOLS
+#endif
+#define LEAST_STATES 12 /* of a part */
 #define SHORT_WARMUP ((BITLEX_WARMUP + 1) / 2) /* steps of a guess that suffice, as a rule */
 
 typedef int (*pass)(const bitlex_lanes *, bitlex_lane_memory *, uint32_t steps, uint32_t warmup, int mode);
@@ -315,6 +337,10 @@ static uint32_t settle(const bitlex_lanes *lanes, bitlex_lane_memory *memory, ui
     return memory->exits[last];
 }
 
+/* --- a part of a machine -------------------------------------------------------------------------------------------- */
+
+#include "bitlex_part.h"
+
 /* --- instruction sets ---------------------------------------------------------------------------------------------- */
 
 #include "bitlex_classes.h"
@@ -509,6 +535,7 @@ BITLEX_ONCE void fill_pages(bitlex_lanes *lanes)
         }
     }
     fill_codes(lanes, column.code);
+    if (lanes->part != NULL) know_labels(lanes->part, label.code);
 }
 
 #ifdef BITLEX_X86
@@ -634,6 +661,7 @@ static int fill_sums(bitlex_lanes *lanes)
     if (lanes->backward_rows == 0) return 0;
     for (state = 0; state < a.states; state++) lanes->backward_state[lanes->backward_number[state] = a.number[state]] = (uint8_t)state;
     fill_codes(lanes, columns);
+    if (lanes->part != NULL) know_labels(lanes->part, labels);
     lanes->forward_bits = lanes->machine->drops ? 0x1F : 0x3F;
     for (i = 0; i < 16; i++) {
         lanes->flags[0][i] = (uint8_t)(i << 5 & 0x80);
@@ -647,16 +675,16 @@ static int fits(const bitlex_machine *m)
 {
     const bitlex_stage *stage = m->stages;
     return m->stage_count == 1 && m->shift >= 6 && m->cells <= BITLEX_SYMBOLS && stage->column_count < BITLEX_SYMBOLS &&
-           stage->label_count < BITLEX_SYMBOLS && stage->backward_states <= BITLEX_SYMBOLS && stage->forward_states <= BITLEX_SYMBOLS;
+           stage->label_count < BITLEX_SYMBOLS && stage->backward_states <= BITLEX_LANE_STATES &&
+           stage->forward_states <= BITLEX_LANE_STATES;
 }
 
-bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
+/* Fill in what vectors read, for lanes->machine: what it will run on, BITLEX_PORTABLE if it does not fit. */
+static bitlex_tier fill_lanes(bitlex_lanes *lanes, bitlex_tier most)
 {
-    bitlex_lanes *lanes = (bitlex_lanes *)(void *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+    const bitlex_machine *m = lanes->machine;
     bitlex_tier tier = BITLEX_PORTABLE;
-    if (!fits(m)) return with_pairs(m, lanes, BITLEX_PORTABLE);
-    memset(lanes, 0, offsetof(bitlex_lanes, slots)); /* the rest is large */
-    lanes->machine = m;
+    (void)most;
 #ifdef BITLEX_X86
     if (most >= BITLEX_AVX512 && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
@@ -668,7 +696,7 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
         lanes->block = block_avx512;
         lanes->ends32 = ends32_avx512;
         lanes->ends64 = ends64_avx512;
-        lanes->walk = walk_avx512;
+        if (lanes->part == NULL) lanes->walk = walk_avx512;
         if (!m->drops && lanes->backward_rows <= MOST_BACKWARD_ROWS && lanes->forward_rows <= MOST_FORWARD_ROWS) lanes->whole = whole_avx512;
     } else if (most >= BITLEX_AVX2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
                (fill_products(lanes) || fill_sums(lanes))) {
@@ -692,7 +720,26 @@ bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
 #endif
     lanes->usual[0] = lanes->backward_number[usual_target(m->stages, -1)];
     lanes->usual[1] = lanes->forward_number[usual_target(m->stages, 1)];
-    return with_pairs(m, lanes, tier);
+    return tier;
+}
+
+bitlex_tier bitlex_accelerate(bitlex_machine *m, void *memory, bitlex_tier most)
+{
+    bitlex_lanes *lanes = (bitlex_lanes *)(void *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+    bitlex_tier tier = BITLEX_PORTABLE;
+    uint32_t size;
+    memset(lanes, 0, offsetof(bitlex_lanes, slots)); /* the rest is large */
+    lanes->machine = m;
+    if (fits(m)) return with_tables(m, lanes, fill_lanes(lanes, most));
+    if (!may_be_parted(m)) return with_tables(m, lanes, BITLEX_PORTABLE);
+    find_resets(lanes->reset_memory, m->stages);
+    for (size = BITLEX_LANE_STATES; size >= LEAST_STATES && tier == BITLEX_PORTABLE; size -= size / 4) {
+        memset(lanes, 0, offsetof(bitlex_lanes, slots));
+        take_part(lanes->part = &lanes->part_memory, m, lanes->reset_memory, (states_met *)(void *)lanes->slots, size);
+        lanes->machine = &lanes->part->machine;
+        tier = fill_lanes(lanes, most);
+    }
+    return with_tables(m, lanes, tier);
 }
 
 #endif

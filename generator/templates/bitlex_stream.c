@@ -636,7 +636,10 @@ static size_t put(narrow_ends *narrow, const uint64_t *out, size_t n, size_t sto
 }
 
 /* Whether the places that are open are settled by running what follows: lanes tell the backward state before it. */
-static int runs_open(const bitlex_stream *s, const void *scratch) { return scratch != NULL && has_vectors(s->machine) && !s->machine->drops; }
+static int runs_open(const bitlex_stream *s, const void *scratch)
+{
+    return scratch != NULL && has_vectors(s->machine) && s->machine->lanes->part == NULL && !s->machine->drops;
+}
 
 /* The ends of the units that a cursor was pointed at, as offsets of 32 bits: the last one. Of those of the cursor, 2**32 are taken away by that:
  * it would leave out a start at 0, which is one only where the text begins. */
