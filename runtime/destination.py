@@ -123,6 +123,7 @@ class Putting(Copyable):
 
     def reset(self) -> None:
         with self.user.turn():
+            self.user.failed = True
             self.stream.reset()
             self.waiting.clear()
             self.user.failed = False

@@ -55,7 +55,7 @@ class User:
     lose some of the text, so nothing more of it is given; what is no part is refused before anything is done.
 
         with user.turn(), user: ...                # what reads the text
-        with user.turn(): ...                      # what may be done after a failure, too
+        with user.turn(): ...                      # what may be done after a failure, too; what resets has failed until it is done
 
     Python asks for signals as its own functions begin, so Ctrl-C may end __exit__ before it does anything. Then the stream has failed; the lock
     is no function of Python's.

@@ -198,6 +198,7 @@ class PureSpans(Copyable):
 
     def reset(self) -> None:
         with self.user.turn():
+            self.user.failed = True
             self.stream.reset()
             self.user.failed = False
 
@@ -241,6 +242,7 @@ class PureParts(Copyable):
 
     def reset(self) -> None:
         with self.user.turn():
+            self.user.failed = True
             self.stream.reset()
             self.parts, self.start, self.size = [], 0, 0
             self.user.failed = False

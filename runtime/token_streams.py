@@ -225,6 +225,7 @@ class TokenStream(Fed["str | Bytes", Given]):
     def reset(self) -> None:
         """Begin another text."""
         with self._user.turn():
+            self._user.failed = True
             self._stream.reset()
             self._high, self._characters, self._user.failed = "", None, False
 
@@ -278,25 +279,28 @@ class DecodeStream(Fed["int | Ids", str]):
     def feed(self, ids: int | Ids, /) -> str:
         """The text of one id, or of several, up to the last character that is complete. KeyError for an id that is none."""
         wanted: Any = [ids] if hasattr(ids, "__index__") and not hasattr(ids, "__len__") else ids
-        with self._user.turn():
-            return self._decoder.decode(self._tokenizer._encoder.decode(wanted, self._skips))
+        data = self._tokenizer._encoder.decode(wanted, self._skips)
+        with self._user.turn(), self._user:
+            return self._decoder.decode(data)
 
     def finish(self) -> str:
         """What becomes of bytes that are no complete character. The stream is then as new."""
-        with self._user.turn():
-            try:
-                return self._decoder.decode(b"", True)
-            finally:
-                self._decoder.reset()
+        with self._user.turn(), self._user:
+            rest, _ = self._decoder.getstate()
+            self._decoder.reset()
+        return rest.decode("utf-8", self._errors)
 
     def reset(self) -> None:
         """Begin another text."""
         with self._user.turn():
+            self._user.failed = True
             self._decoder.reset()
+            self._user.failed = False
 
     def copy(self) -> DecodeStream:
         """Another stream of the same ids so far: for ids that may have to be taken back."""
         twin = DecodeStream(self._tokenizer, self._errors, self._skips)
         with self._user.turn():
             twin._decoder.setstate(self._decoder.getstate())
+            twin._user.failed = self._user.failed
         return twin

@@ -760,36 +760,56 @@ def test_a_stream_that_another_thread_is_using(what: str, tier: str, tmp_path: P
         assert repr([first, stream.finish()]) == wanted
 
 
-def test_ctrl_c_leaves_a_stream_that_can_be_reset(tier: str, tmp_path: Path) -> None:
-    """Wherever it comes: Python asks for signals as each of its functions begins. It was used by another thread for ever."""
+def pressed(call: Callable[[], object], behind: int) -> bool:
+    """Whether Ctrl-C ends a call that comes as a function of Python's begins, which is when Python asks for signals, behind so many others."""
+    begun: list[Any] = []
+
+    def press(*event: Any) -> None:
+        begun.append(event)
+        if len(begun) > behind:
+            raise KeyboardInterrupt
+
+    before = sys.gettrace()
+    try:
+        sys.settrace(press)
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+@pytest.mark.parametrize("what", ["feed", "finish", "reset"])
+def test_ctrl_c_leaves_a_stream_that_can_be_reset(what: str, tier: str, tmp_path: Path) -> None:
+    """Wherever it comes: it was used by another thread for ever. Until then it gives nothing that is wrong, also where a reset was ended midway."""
     tokenizer, array, lexer = small(tmp_path), numpy.zeros(100, "i8"), bitlex.lexer("cl100k")
     streams: list[tuple[Any, Any]] = [
         *((one, "hello wor") for one in (lexer.stream(), lexer.stream(spans=True), lexer.stream(spans=True, into=array))),
+        (bitlex.lexer("deepseek_v3").stream(), "hello wor"),  # of several stages, which are read in Python
         *((tokenizer.stream(result=result), "hello wor") for result in ("list", "numpy", "offsets")),
-        (tokenizer.decode_stream(), tokenizer.encode("hello wor")),
+        (tokenizer.decode_stream(), [*tokenizer.encode("hello wor"), 0xE4]),
     ]
+
+    def rest(stream: Any, part: Any) -> str:
+        try:
+            return repr([stream.feed(part), stream.finish()])
+        except ValueError as error:
+            return str(error)
+
+    failed = "this stream has failed: reset it before it reads another text"
     for stream, part in streams:
-        wanted = repr([stream.feed(part), stream.finish()])
-        for last in range(1000):
-            begun: list[Any] = []
-
-            def press(*event: Any, begun: list[Any] = begun, last: int = last) -> None:
-                begun.append(event)
-                if len(begun) > last:
-                    raise KeyboardInterrupt
-
-            before = sys.gettrace()
-            try:
-                sys.settrace(press)
-                stream.feed(part)
+        wanted = rest(stream, part)
+        stream.feed(part)
+        follows = {rest(stream, part), failed, *([wanted] if what == "reset" else [])}
+        for behind in range(1000):
+            stream.feed(part)
+            if not pressed(lambda: getattr(stream, what)(*([part] if what == "feed" else ())), behind):  # noqa: B023
                 break
-            except KeyboardInterrupt:
-                pass
-            finally:
-                sys.settrace(before)
+            assert rest(stream, part) in follows
             stream.reset()
-            assert repr([stream.feed(part), stream.finish()]) == wanted
-        assert last < 999
+            assert rest(stream, part) == wanted
+        assert behind < 999
 
 
 def test_decoding_without_special_tokens(tier: str, tmp_path: Path) -> None:
