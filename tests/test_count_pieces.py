@@ -91,6 +91,11 @@ def test_what_is_written_is_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyP
             with pytest.raises(ValueError, match=r"a\.pieces: this is an input and an output$"):
                 work()
     assert Path("a.pieces").read_bytes() == was and os.listdir() == ["a.pieces"]
+    Path("b.runs").write_text("a text, which was cut off, and then removed")
+    for call in (lambda: bitlex.train(Path("b.runs"), 260, checkpoint="b"), lambda: count_pieces(Path("b.runs"), "c", checkpoint="b")):
+        with pytest.raises(ValueError, match=r"^b\.runs: this is an input and an output$"):
+            call()
+    assert sorted(os.listdir()) == ["a.pieces", "b.runs"]
 
 
 def test_what_is_extended(tmp_path: Path) -> None:

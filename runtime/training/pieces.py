@@ -94,9 +94,9 @@ def folder_of(spill: str | os.PathLike[str] | None) -> str | None:
 
 
 def origin_to_keep(source: Any, input: str | None, field: str, checkpoint: str | os.PathLike[str] | None) -> dict[str, Any] | None:
-    """What a checkpoint says of the files that are counted; None without one."""
+    """What a checkpoint says of the files that are counted; None without one. None of them may be it, or the file of runs beside it."""
     if checkpoint is None:
         return None
     check_place(checkpoint)
-    refuse_inputs(named(source), [os.fspath(checkpoint)])
+    refuse_inputs(named(source), [os.fspath(checkpoint), f"{os.fspath(checkpoint)}.runs"])
     return origin_of(source, input, field)
