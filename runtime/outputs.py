@@ -259,11 +259,22 @@ def real_path(path: str | os.PathLike[str]) -> str:
 
 
 def refuse_inputs(inputs: Iterable[str], outputs: Iterable[str]) -> None:
-    """No output may take the place of an input."""
-    places = set(map(real_path, outputs))
+    """No output may take the place of an input. One file may have two names where case does not count, or a disk is mounted twice, and standard
+    input has none."""
+    outputs = list(outputs)
+    places, files = set(map(real_path, outputs)), set(map(identity, outputs)) - {None}
     for path in inputs:
-        if path != STANDARD_INPUT and real_path(path) in places:
+        given = path == STANDARD_INPUT
+        if (not given and real_path(path) in places) or identity(0 if given else path) in files:
             raise ValueError(f"{path}: this is an input and an output")
+
+
+def identity(path: str | int) -> tuple[int, int] | None:
+    """Which file that is, if it is there."""
+    with suppress(OSError):
+        found = os.stat(path)
+        return found.st_dev, found.st_ino
+    return None
 
 
 def keep(folder: Path) -> None:

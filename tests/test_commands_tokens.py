@@ -35,7 +35,7 @@ TEXT = "hello world, hello 12345\n caf\u00e9 \u4e2d\U0001f642\n"
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals, limits or terminals")
 
 
-def bitlex_command(*arguments: str | Path, input: bytes = b"", **options: Any) -> subprocess.CompletedProcess[bytes]:
+def bitlex_command(*arguments: str | Path, input: bytes | None = b"", **options: Any) -> subprocess.CompletedProcess[bytes]:
     done = subprocess.run([*COMMAND, *map(str, arguments)], input=input, capture_output=True, timeout=120, check=False, **options)
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return done
@@ -197,11 +197,17 @@ def test_what_would_overwrite_is_refused(folder: Path, ranks: tuple[str, ...]) -
     assert refusal("encode", *ranks, "-", "-o", "out/") == "standard input goes to a file: -o FILE"
     assert refusal("decode", *ranks, "x/a", "-o", "y/../x/a") == "x/a: this is an input and an output"
     assert refusal("decode", *ranks, "y/a.npy", "-o", "y/a.idx.npy") == "y/a.idx.npy: this is an input and an output"
+    train = ("train", "--vocab-size", "300", "-o")
+    for command in (("encode", *ranks, "--format", "jsonl", "-o"), train):
+        with open("x/a", "rb") as given:
+            assert refusal(*command, "x/a", input=None, stdin=given) == "-: this is an input and an output"
+    (folder / "x/c").hardlink_to("x/a")  # as where case does not count, or a disk is mounted twice
+    assert refusal("encode", *ranks, "x/a", "-o", "x/c", "--format", "txt") == "x/a: this is an input and an output"
+    (folder / "x/c").unlink()
     manifest = "z/bitlex-manifest.jsonl"
     assert refusal("encode", *ranks, manifest, "-o", "z/", "--input", "text") == f"{manifest}: this is an input and an output"
     for command in (("encode", *ranks, "x/a", "--format", "bin"), ("decode", *ranks)):
         assert refusal(*command, "-o", ranks[1]) == f"{ranks[1]}: this is an input and an output"
-    train = ("train", "--vocab-size", "300", "-o")
     for arguments in (("x/a", "x/*"), ("x/../x/a", "y/a", "--held-out", "x/*"), ("z/b.model", "z/*.vocab"), ("z/c", "z/c.checkpoint")):
         (folder / "z/b.vocab").write_text("hello")
         (folder / "z/c.checkpoint").write_text("hello")

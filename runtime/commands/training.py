@@ -131,7 +131,7 @@ def run_count_pieces(options: argparse.Namespace) -> int:
 
     display = Display(None if options.quiet else sys.stderr)
     refuse_place(options.output)
-    read = [one.path for one in find(options.files)]
+    read = [one.path for one in find(options.files or [STANDARD_INPUT])]
     more = () if options.extend is None else tokenizer_files(options.extend)
     refuse_outputs([*read, *more], [options.output, options.output + SUFFIX, options.output + SUFFIX + ".runs"])
     cut = {"pattern": options.pattern} if options.extend is None else {"extend": tokenizer_of(options.extend)}
@@ -239,7 +239,7 @@ def refuse_places(options: argparse.Namespace) -> None:
             os.stat(one.path)
             if options.input is None and is_checkpoint(one.path):
                 raise ValueError(f"{one.path}: {NO_TEXT}")
-    read = [one.path for one in find([*options.files, *options.held_out])]
+    read = [one.path for one in find([*(options.files or [STANDARD_INPUT]), *options.held_out])]
     written = [*names(options.output, format_of(options.output)), options.output + SUFFIX, options.output + SUFFIX + ".runs"]
     refuse_outputs([*read, *(() if options.extend is None else tokenizer_files(options.extend))], written)
 
