@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import tracemalloc
 from array import array
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 import bitlex
 from bitlex.cli import main
+from bitlex.saving import checksum
 from bitlex.training import checkpoint, count_pieces
 from bitlex.training.progress import Progress
 from bitlex.training.report import report
@@ -192,6 +194,24 @@ def test_a_header_that_is_malformed(length: object, tmp_path: Path) -> None:
         checkpoint.write(path, malformed)
         with pytest.raises(ValueError, match=r"a\.pieces: no checkpoint or pieces of this version"):
             bitlex.train(path, 300)
+
+
+def test_a_header_that_is_nothing_of_ours(tmp_path: Path) -> None:
+    """One of arrays in arrays with the right checksum; and one that is as long as the file, which is not read into memory for that."""
+    path = tmp_path / "a.pieces"
+    deep = b"[" * 100_000
+    path.write_bytes(checkpoint.MAGIC + checkpoint.NUMBER.pack(checksum(deep)) + checkpoint.NUMBER.pack(len(deep)) + deep)
+    with pytest.raises(ValueError, match=r"a\.pieces: no checkpoint or pieces of this version"):
+        bitlex.train(path, 300)
+    path.write_bytes(checkpoint.MAGIC + bytes(8) + checkpoint.NUMBER.pack((1 << 64) - 1))
+    os.truncate(path, 1 << 26)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=r"a\.pieces: no checkpoint or pieces of this version"):
+            checkpoint.read(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_long_pieces_take_no_more_memory_than_there_may_be(tmp_path: Path) -> None:

@@ -87,13 +87,13 @@ def read(path: str | os.PathLike[str]) -> Checkpoint:
             raise wrong
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     known, length = NUMBER.unpack(data[8:16])[0], NUMBER.unpack(data[16:24])[0]
-    header = bytes(data[BEGINNING : BEGINNING + length])
+    header = data[BEGINNING : BEGINNING + length]  # not copied: it is the whole file where its length is wrong
     if data[:8] != MAGIC or len(header) != length or checksum(header) != known:
         raise wrong
     parts: list[Any] = []
     at = BEGINNING + length
     try:
-        about = json.loads(header)
+        about = json.loads(bytes(header))
         for size, known in zip(about["sizes"], about["checksums"], strict=True):
             parts.append(data[at : at + size])
             filling = data[at + size : at + size + -size % ALIGNED]
@@ -103,7 +103,7 @@ def read(path: str | os.PathLike[str]) -> Checkpoint:
         if at != len(data) or not 0 <= index(about["settings"]["length"]) <= MOST_TEXT or not isinstance(about["counting"], dict | None):
             raise wrong
         return Checkpoint(about["settings"], about["counting"], *parts[:3], *map(bytes, parts[3:]))
-    except (ValueError, KeyError, TypeError):  # what has the right checksums may still be nothing that we wrote
+    except (ValueError, KeyError, TypeError, RecursionError):  # what has the right checksums may still be nothing that we wrote
         raise wrong from None
 
 
