@@ -458,6 +458,21 @@ def test_a_checkpoint_has_one_training_at_a_time(tmp_path: Path) -> None:
     bitlex.train(tmp_path / "in.txt", 400, resume=True, **options)
 
 
+def test_counting_that_could_not_begin_can_be_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was another training, which still runs."""
+    native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
+    (tmp_path / "a").write_text("the thing")
+
+    def full(*given: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(native, "Counter", full)
+    with pytest.raises(MemoryError):
+        bitlex.train(tmp_path / "a", 258, checkpoint=tmp_path / "kept")
+    monkeypatch.undo()
+    assert bitlex.train(tmp_path / "a", 258, checkpoint=tmp_path / "kept").vocabulary_size == 258
+
+
 @pytest.mark.parametrize("begun", [False, True])
 def test_ctrl_c_says_how_to_go_on(begun: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     kept = tmp_path / "out.bitlex.checkpoint"

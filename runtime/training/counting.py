@@ -88,10 +88,10 @@ class Counting:
         try:
             if path is not None:
                 self.take_over()
+            self.counter = self.make(self.limit, self.file, self.before.place)
         except BaseException:
             self.close()  # or it could not be tried again
             raise
-        self.counter = self.make(self.limit, self.file, self.before.place)
 
     def take_over(self) -> None:
         """Leave of the file what counts, if it is what was written."""
