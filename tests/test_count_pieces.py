@@ -258,12 +258,20 @@ def test_arguments(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [["count-pieces"], ["train", "--vocab-size", "300"]])
-def test_a_folder_that_cannot_be_written_to(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told before anything is read."""
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
+def test_a_folder_that_cannot_be_written_to(command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told before anything is read; and so is one that is not there, but where the output is a link to."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", None)
+    Path("b").symlink_to("no/b")
+    with pytest.raises(ValueError, match=r"^b: the folder .*no is not there$"):
+        main([*command, "-", "-o", "b"])
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(PermissionError, match="Permission denied: 'a'"):
         main([*command, "-", "-o", "a"])
+    Path("no").mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: os.path.basename(path) != "no")
+    with pytest.raises(PermissionError, match="Permission denied: 'b'"):
+        main([*command, "-", "-o", "b"])
 
 
 def test_the_command(tmp_path: Path) -> None:

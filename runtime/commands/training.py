@@ -213,10 +213,13 @@ def refuse_place(output: str) -> None:
     """The output can be written, as far as that is known now: said before hours of work, not behind them."""
     from ..outputs import place_of
 
-    folder = os.path.dirname(output) or os.curdir
+    refuse_folder(os.path.dirname(output) or os.curdir, output)  # that of the checkpoint
+    refuse_folder(str(place_of(output).parent), output)  # that of the output, which may be a link
+
+
+def refuse_folder(folder: str, output: str) -> None:
     if not os.path.isdir(folder):
         raise ValueError(f"{output}: the folder {folder} is not there")
-    place_of(output)
     if not os.access(folder, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), output)
 
