@@ -113,7 +113,7 @@ def escape(pattern: str, at: int, dialect: Dialect, in_class: bool) -> tuple[Exp
         return literal(8), at + 2
     if (octal := OCTAL.match(pattern, at + 1)) is not None:
         fail("octal escapes are not supported", pattern, at, octal.end(), f"write \\u{int(octal[0], 8):04X} for the code point")
-    if c.isdigit() and c != "0":
+    if c in "123456789":
         fail("a backreference is not a regular expression", pattern, at, at + 2, "a lexer has no memory of what a group matched; write it out")
     if c == "k" or c == "g":
         fail("a named reference is not a regular expression", pattern, at, at + 2, "a lexer has no memory of what a group matched; write it out")
@@ -136,7 +136,7 @@ def hexadecimal(pattern: str, at: int, c: str, dialect: Dialect) -> tuple[Expres
         if len(digits) < width:
             digits = ""
     try:
-        value = int(digits, 16) if digits.isalnum() else -1
+        value = int(digits, 16) if digits.isascii() and digits.isalnum() else -1
     except ValueError:
         value = -1
     if not 0 <= value <= LAST:

@@ -179,7 +179,7 @@ CLASSES = (
                               "Any", "Han", "Hiragana", "Latin", "Greek", "Common", "Alphabetic", "White_Space", "^L")), r"\P{L}", r"\P{^L}",
     r"(?i:\p{Lu})", r"(?i:\p{Lt})", r"(?i:\P{Lu})", r"(?i:[^\p{Lu}])", r"(?i:\w)", "(?i:s)", "(?i:k)", "(?i:i)", "(?i:[a-z])", "(?i:[^a-z])", "(?i:[^k])",
     "(?i:[a&&A])", "(?i:\u01c6)", "(?i:[\u03b1-\u03c9&&[^\u03c5\u03b9\u03c9\u03b7\u03b1\u03c1]])", "(?i:\u00b5)", "(?i:\u13a0)", "[a-z&&[^aeiou]]", "[^a-z&&[^aeiou]]",
-    "[a[bc]d]", "[a&&]", "[&&a]", "[^&&]", "[^a&&]", "[[:ascii:]]", "[]-k]", r"[\p{L}&&\p{Lu}]", r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]", r"[^(\s|[.,!?\u2026])]", r"[\pL]", r"\U", r"[\U00000041]", r"[\b]", "[]a]", "[a-]", "[-a]", r"[\d-]", r"\x{41}",
+    "[a[bc]d]", "[a&&]", "[&&a]", "[^&&]", "[^a&&]", "[[:ascii:]]", "[]-k]", r"[\p{L}&&\p{Lu}]", r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]", r"[^(\s|[.,!?\u2026])]", r"[\pL]", r"\U", r"[\U00000041]", r"[\b]", "[]a]", "[a-]", "[-a]", r"[\d-]", r"\x{41}", "\\\u00b2", "[\\\u0662]",
     *(rf"\p{{{n}}}" for n in BINARY), *(rf"(?i:\p{{{n}}})" for n in BINARY), r"\p{Upper}", r"\P{ID_Start}", r"\p{Extended_Pictographic}", "[[:upper:]]", "[[:^lower:]]",
     r"(?i:\P{Uppercase})", r"[\p{ID_Continue}&&[^\p{Han}]]",
 )  # fmt: skip
