@@ -70,13 +70,15 @@ def files_among(unknown: list[str]) -> list[str] | None:
 
 def run() -> None:
     """Run the command and leave, whatever happens on the way, also while modules are imported: all but a few are by functions."""
-    usual = ((signal.SIGINT, signal.default_int_handler), *((number, signal.SIG_DFL) for number in ENDING))
-    handled = [number for number, handler in usual if signal.getsignal(number) is handler]  # under nohup it is ignored, and stays so
-    for number in handled:
-        signal.signal(number, leave)
-    if isinstance(sys.stdout, TextIOWrapper):  # texts are UTF-8, in whatever language the rest of the system is
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    handled: list[int] = []
     try:
+        for number in (signal.SIGINT, *ENDING):
+            usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            if signal.getsignal(number) is usual:  # under nohup it is ignored, and stays so
+                handled.append(number)
+                signal.signal(number, leave)
+        if isinstance(sys.stdout, TextIOWrapper):  # texts are UTF-8, in whatever language the rest of the system is
+            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
         code = main()
         end_at_once(handled)
     except BaseException as error:

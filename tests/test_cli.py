@@ -301,6 +301,31 @@ def test_a_signal_behind_another(numbers: tuple[signal.Signals, signal.Signals],
 
 
 @SIGNALS
+def test_ctrl_c_as_the_command_begins() -> None:
+    """At each function of Python's that is called before its own: it was an exception that nobody handled."""
+    program = f"""if True:
+        import os, signal, sys
+        from bitlex import cli
+        def press(frame, event, _):
+            begun.append(event)
+            if len(begun) > behind:
+                signal.raise_signal({int(signal.SIGINT)})
+        cli.main, found = lambda: 0, {{}}
+        for behind in range(1, 200):
+            begun, process = [], os.fork()
+            if process == 0:
+                sys.settrace(press)
+                cli.run()
+            found[os.waitstatus_to_exitcode(os.wait()[1])] = behind
+            if 0 in found:
+                break
+        print(*found)
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False, preexec_fn=listen)
+    assert (done.stdout, done.stderr) == (f"130 {-signal.SIGINT} 0\n", "")
+
+
+@SIGNALS
 @pytest.mark.parametrize("main", [f"signal.raise_signal({int(signal.SIGINT)})", "0"])
 def test_a_signal_when_all_is_done(main: str) -> None:
     """As while the interpreter waits for its threads. Nothing is said of it."""
