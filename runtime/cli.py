@@ -72,16 +72,19 @@ def run() -> None:
     """Run the command and leave, whatever happens on the way, also while modules are imported: all but a few are by functions."""
     handled: list[int] = []
     try:
-        for number in (signal.SIGINT, *ENDING):
-            usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-            if signal.getsignal(number) is usual:  # under nohup it is ignored, and stays so
-                handled.append(number)
-                signal.signal(number, leave)
-        if isinstance(sys.stdout, TextIOWrapper):  # texts are UTF-8, in whatever language the rest of the system is
-            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-        code = main()
+        try:
+            for number in (signal.SIGINT, *ENDING):
+                usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+                if signal.getsignal(number) is usual:  # under nohup it is ignored, and stays so
+                    handled.append(number)
+                    signal.signal(number, leave)
+            if isinstance(sys.stdout, TextIOWrapper):  # texts are UTF-8, in whatever language the rest of the system is
+                sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+            code = main()
+        except BaseException as error:
+            code = code_of(error)
         end_at_once(handled)
-    except BaseException as error:
+    except (KeyboardInterrupt, Terminated) as error:  # as a mistake was told
         code = code_of(error)
         end_at_once(handled)
     sys.exit(code)

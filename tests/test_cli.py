@@ -301,6 +301,19 @@ def test_a_signal_behind_another(numbers: tuple[signal.Signals, signal.Signals],
 
 
 @SIGNALS
+def test_a_signal_while_a_mistake_is_told() -> None:
+    program = f"""if True:
+        import signal
+        from bitlex import cli
+        cli.main = lambda: int("none")
+        cli.complain = lambda error: signal.raise_signal({int(signal.SIGTERM)})
+        cli.run()
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False, preexec_fn=listen)
+    assert (done.returncode, done.stdout, done.stderr) == (143, b"", b"")
+
+
+@SIGNALS
 def test_ctrl_c_as_the_command_begins() -> None:
     """At each function of Python's that is called before its own: it was an exception that nobody handled."""
     program = f"""if True:
