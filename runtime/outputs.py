@@ -208,12 +208,21 @@ def whole_files(
             raise
         raise OSError(error.errno, error.strerror, os.fspath(paths[-1])) from error
     finally:
-        for file in files:
-            with suppress(OSError):  # a full disk was already complained about
-                file.close()
-        for name in made:
-            with suppress(OSError):  # it was never there, and why is what is told
-                os.unlink(name)
+        try:
+            clear_away(files, made)
+        except BaseException:  # a signal came meanwhile
+            clear_away(files, made)
+            raise
+
+
+def clear_away(files: list[BinaryIO], made: list[Path]) -> None:
+    """All that is not finished."""
+    for file in files:
+        with suppress(OSError):  # a full disk was already complained about
+            file.close()
+    for name in made:
+        with suppress(OSError):  # it was never there, and why is what is told
+            os.unlink(name)
 
 
 def give_names(made: list[Path], places: list[Path]) -> None:

@@ -140,6 +140,26 @@ def test_a_failure_at_the_very_end_leaves_nothing(tmp_path: Path, call: str, mon
     assert left(tmp_path) == []
 
 
+def test_a_signal_as_all_is_cleared_away_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of another error is, of two files."""
+    unlink, calls = os.unlink, []
+
+    def interrupted(*given: Any) -> None:
+        calls.append(given)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        unlink(*given)
+
+    def written_in_vain() -> None:
+        with whole_files(tmp_path / "a", tmp_path / "b"):
+            monkeypatch.setattr(os, "unlink", interrupted)
+            raise ZeroDivisionError
+
+    with pytest.raises(KeyboardInterrupt):
+        written_in_vain()
+    assert left(tmp_path) == []
+
+
 @pytest.mark.parametrize("renamed", [0, 1])
 @pytest.mark.parametrize("done", [False, True])
 def test_a_signal_at_the_very_end_leaves_all_or_nothing(tmp_path: Path, renamed: int, done: bool, monkeypatch: pytest.MonkeyPatch) -> None:
