@@ -1,14 +1,16 @@
-"""Programs that are sent signals: what they hear, and when it is time to send one."""
+"""Programs that are sent signals: what they hear, and when it is time to send one; and calls that Ctrl-C ends."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
-__all__ = ["listen", "signal_after", "wait_for"]
+__all__ = ["listen", "pressed", "signal_after", "wait_for"]
 
 
 def listen() -> None:
@@ -35,3 +37,22 @@ def signal_after(program: subprocess.Popen[bytes], written: Path, seconds: float
     time.sleep(seconds)
     program.send_signal(number)
     program.communicate()
+
+
+def pressed(call: Callable[[], object], behind: int) -> bool:
+    """Whether Ctrl-C ends a call that comes as a function of Python's begins, which is when Python asks for signals, behind so many others."""
+    begun = count()
+
+    def press(*_: object) -> None:
+        if next(begun) == behind:
+            raise KeyboardInterrupt
+
+    before = sys.gettrace()
+    try:
+        sys.settrace(press)
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False

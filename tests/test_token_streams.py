@@ -39,6 +39,7 @@ from bitlex.pure_token_stream import final
 from bitlex.token_streams import Characters, TokenStream
 from bitlex.vocabularies import VocabularyError
 from bitlex.vocabulary import Vocabulary
+from interrupting import pressed
 from overwriting import overwritten
 from small_tokenizers import RANKS, huggingface, rank_file
 from streaming import check_what_is_no_part, gathered, parts_between
@@ -758,26 +759,6 @@ def test_a_stream_that_another_thread_is_using(what: str, tier: str, tmp_path: P
         first = stream.feed(part)
         assert told == ["another thread is using this stream: it has one user at a time"]
         assert repr([first, stream.finish()]) == wanted
-
-
-def pressed(call: Callable[[], object], behind: int) -> bool:
-    """Whether Ctrl-C ends a call that comes as a function of Python's begins, which is when Python asks for signals, behind so many others."""
-    begun: list[Any] = []
-
-    def press(*event: Any) -> None:
-        begun.append(event)
-        if len(begun) > behind:
-            raise KeyboardInterrupt
-
-    before = sys.gettrace()
-    try:
-        sys.settrace(press)
-        call()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(before)
-    return False
 
 
 @pytest.mark.parametrize("what", ["feed", "finish", "reset"])

@@ -21,13 +21,14 @@ import tokenizers
 import bitlex
 from bitlex.cli import main
 from bitlex.training import checkpoint
+from bitlex.training.counting import claimed
 from bitlex.training.plots import compression_by_size
 from bitlex.training.progress import Display, Progress
 from bitlex.training.report import report
 from bitlex.vocabularies import load
 from bitlex.vocabularies.ranks import merges_by_rank
 from bitlex.vocabularies.writing import contents, write
-from interrupting import signal_after
+from interrupting import pressed, signal_after
 from tokenizing import BYTE_LEVEL, added, tokenizer_json
 
 HERE = Path(__file__).resolve().parent
@@ -456,6 +457,17 @@ def test_a_checkpoint_has_one_training_at_a_time(tmp_path: Path) -> None:
     assert refused == [f"{tmp_path / 'kept.runs'}: another training, which still runs, writes to it; give another checkpoint or output"]
     assert made.description.digest == bitlex.train(tmp_path / "in.txt", 400).description.digest
     bitlex.train(tmp_path / "in.txt", 400, resume=True, **options)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_a_lock_does_not_outlive_ctrl_c(tmp_path: Path) -> None:
+    """Wherever it comes as the file of runs is asked for: it was that of another training for as long as the process was there."""
+    path = str(tmp_path / "runs")
+    for behind in range(100):
+        if not pressed(lambda: os.close(claimed(path)), behind):
+            break
+        os.close(claimed(path))
+    assert 3 < behind < 99
 
 
 def test_counting_that_could_not_begin_can_be_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -203,19 +203,29 @@ def claimed(path: str) -> int:
     """The open file of runs of a name, which no other training has as long as it is open: two would write over each other's runs."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT | CLOSED, 0o600)
+        ours = False
         try:
-            from fcntl import LOCK_EX, LOCK_NB, flock
-
-            flock(file, LOCK_EX | LOCK_NB)
-        except BlockingIOError:
-            os.close(file)
-            raise ValueError(f"{path}: another training, which still runs, writes to it; give another checkpoint or output") from None
-        except (ImportError, OSError):  # a system, or a folder, without locks
-            return file
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.stat(path), os.fstat(file)):
+            ours = is_locked(file, path)
+            if ours:
                 return file
-        os.close(file)  # who had it before has just removed it
+        finally:
+            if not ours:  # who had it before has just removed it, or this cannot go on
+                os.close(file)
+
+
+def is_locked(file: int, path: str) -> bool:
+    """Whether the open file is locked now, and the one that has the name."""
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+
+        flock(file, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        raise ValueError(f"{path}: another training, which still runs, writes to it; give another checkpoint or output") from None
+    except (ImportError, OSError):  # a system, or a folder, without locks
+        return True
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.stat(path), os.fstat(file))
+    return False
 
 
 @contextmanager
