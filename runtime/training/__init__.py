@@ -68,7 +68,8 @@ def train(
     spill       the folder for these; default: where temporary files go ($TMPDIR), and with `checkpoint`, beside that
     checkpoint  a file to write what is done to: every minute, when counting is done, and when an exception, Ctrl-C say, ends the merging.
                 With `resume`, training goes on from it, if it is there. While texts are counted there are checkpoints if the source is
-                files, which are then read again from where it says on; other sources begin anew until they are counted
+                files, which are then read again from where it says on; other sources begin anew until they are counted. Meanwhile, what was
+                counted lies in CHECKPOINT.runs, whatever was there before, or in a file in `spill`
     progress    called now and then with a Progress
 
     Time is that of reading the text and of the places merged; memory, of its distinct pieces: four bytes for each of their bytes, and
