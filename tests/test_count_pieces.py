@@ -214,6 +214,20 @@ def test_a_header_that_is_nothing_of_ours(tmp_path: Path) -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("counting", [{}, {"place": [0, 0, 0], "runs": 1}, {"place": [0, 0, 0], "runs": ["thesis.txt", "00" * 16, [], [], 0]}])
+def test_a_checkpoint_that_is_malformed(counting: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it called the file of runs was cut off, and then removed, whatever that was."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("text", "thesis.txt"):
+        Path(name).write_text("years of work")
+    bitlex.train(Path("text"), 258, checkpoint="kept")
+    found = checkpoint.read("kept")
+    checkpoint.write("kept", found._replace(counting=counting))
+    with pytest.raises(ValueError, match="kept: not as it was written; counting cannot go on from it"):
+        bitlex.train(Path("text"), 258, checkpoint="kept", resume=True)
+    assert Path("thesis.txt").read_text() == "years of work"
+
+
 def test_long_pieces_take_no_more_memory_than_there_may_be(tmp_path: Path) -> None:
     """They are written down before all of a file are in memory, however few they are."""
     native = pytest.importorskip("bitlex._native", reason="the C extension was not built")

@@ -110,8 +110,8 @@ class Session:
         """Count the pieces of all texts; of files, with checkpoints, and from where one says."""
         self.check_size()
         start, runs = None, None
-        if begun is not None and begun.counting is not None:
-            start, runs = place_in(begun.counting)
+        if keeper is not None and begun is not None and begun.counting is not None:
+            start, runs = place_in(begun.counting, keeper.path)
             self.length = begun.settings["length"]
         if keeper is not None and runs is not None:
             keeper.runs = runs.path
@@ -317,10 +317,15 @@ class Session:
         )  # fmt: skip
 
 
-def place_in(counting: dict[str, Any]) -> tuple[Place, Runs]:
-    """Where counting goes on in the files."""
-    runs = Runs(*counting["runs"])
-    return Place(*counting["place"]), runs._replace(key=bytes.fromhex(runs.key))  # type: ignore[arg-type]
+def place_in(counting: dict[str, Any], where: str) -> tuple[Place, Runs]:
+    """Where counting goes on in the files. The file of runs is written over, so it is none that has another name than we give them."""
+    try:
+        runs, place = Runs(*counting["runs"]), Place(*counting["place"])
+        if runs.path.endswith(".runs"):
+            return place, runs._replace(key=bytes.fromhex(runs.key))  # type: ignore[arg-type]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        pass
+    raise CheckpointError(f"{where}: not as it was written; counting cannot go on from it")
 
 
 def tokens_named(content: str, rule: Rule) -> list[bytes]:
