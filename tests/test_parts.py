@@ -53,7 +53,7 @@ def build_harness(by: str, block: int, folder: Path, *options: str, needs: tuple
 @pytest.mark.parametrize("block", [16, 200, 2500])
 def test_random_machines(block: int, tmp_path: Path) -> None:
     harness = build_harness(compiler(), block, tmp_path, "-O1", needs=ADDRESS)
-    assert "no difference" in run(harness, 1_000 if SLOW else 60, block)
+    assert "no difference" in run(harness, 1_000 if SLOW else 30, block)
 
 
 def test_random_machines_on_neon(tmp_path: Path) -> None:
