@@ -25,9 +25,26 @@ static void iterator_finish(Iterator *self)
     Py_DECREF(machine);
 }
 
+static int iterator_traverse(Iterator *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    if (self->machine == NULL) return 0;
+    Py_VISIT(self->machine);
+    Py_VISIT(self->reading.text.string);
+    Py_VISIT(self->reading.text.view.obj);
+    return 0;
+}
+
+static int iterator_clear(Iterator *self)
+{
+    iterator_finish(self);
+    return 0;
+}
+
 static void iterator_dealloc(Iterator *self)
 {
     PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
     iterator_finish(self);
     type->tp_free(self);
     Py_DECREF(type);
@@ -79,10 +96,12 @@ PyObject *bitlex_py_iterate(PyTypeObject *type, Machine *machine, PyObject *text
 
 static PyType_Slot iterator_slots[] = {
     {Py_tp_dealloc, iterator_dealloc},
+    {Py_tp_traverse, iterator_traverse}, /* a text may be of a type that holds its iterator */
+    {Py_tp_clear, iterator_clear},
     {Py_tp_iter, PyObject_SelfIter},
     {Py_tp_iternext, iterator_next},
     {0, NULL},
 };
 PyType_Spec bitlex_py_iterator_spec = {
     "bitlex._native.Iterator", sizeof(Iterator), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, iterator_slots};
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, iterator_slots};

@@ -127,11 +127,26 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return (PyObject *)self;
 }
 
+static int stream_traverse(Stream *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->machine);
+    Py_VISIT(self->into.obj);
+    return 0;
+}
+
+static int stream_clear(Stream *self)
+{
+    if (self->into.obj != NULL) PyBuffer_Release(&self->into);
+    return 0;
+}
+
 static void stream_dealloc(Stream *self)
 {
     PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    stream_clear(self);
     bitlex_py_forget_waiting(&self->waiting);
-    if (self->into.obj != NULL) PyBuffer_Release(&self->into);
     PyMem_RawFree(self->stream.more);
     bitlex_py_forget_held(&self->held);
     Py_XDECREF(self->machine);
@@ -405,6 +420,8 @@ static PyMethodDef stream_methods[] = {
 static PyType_Slot stream_slots[] = {
     {Py_tp_new, stream_new},
     {Py_tp_dealloc, stream_dealloc},
+    {Py_tp_traverse, stream_traverse}, /* an array may be of a type that holds its stream */
+    {Py_tp_clear, stream_clear},
     {Py_tp_methods, stream_methods},
     {Py_tp_doc, "Stream(machine, hold, pieces=False, into=None): reads a text in parts, and gives its pieces, or ends or pairs of offsets, or how "
                 "many of these it put in an array; of at most so many places it is not known whether a piece starts there, and of a "
@@ -412,4 +429,4 @@ static PyType_Slot stream_slots[] = {
     {0, NULL},
 };
 PyType_Spec bitlex_py_stream_spec = {
-    "bitlex._native.Stream", sizeof(Stream), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, stream_slots};
+    "bitlex._native.Stream", sizeof(Stream), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC, stream_slots};

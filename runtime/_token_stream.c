@@ -251,13 +251,33 @@ static PyObject *stream_copy(TokenStream *self, PyObject *const *arguments, Py_s
     return (PyObject *)twin;
 }
 
+static int stream_traverse(TokenStream *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->encoder);
+    Py_VISIT(self->allowed);
+    Py_VISIT(self->disallowed);
+    Py_VISIT(self->normalize);
+    Py_VISIT(self->into.given);
+    Py_VISIT(self->into.view.obj);
+    return 0;
+}
+
+static int stream_clear(TokenStream *self)
+{
+    bitlex_py_destination_end(&self->into);
+    Py_XSETREF(self->normalize, Py_NewRef(Py_None));
+    return 0;
+}
+
 static void stream_dealloc(TokenStream *self)
 {
     PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    stream_clear(self);
     PyMem_RawFree(self->text);
     PyMem_RawFree(self->lexer.more);
     bitlex_py_forget_waiting(&self->waiting);
-    bitlex_py_destination_end(&self->into);
     Py_XDECREF(self->encoder);
     Py_XDECREF(self->allowed);
     Py_XDECREF(self->disallowed);
@@ -294,6 +314,8 @@ static PyGetSetDef stream_properties[] = {
 static PyType_Slot stream_slots[] = {
     {Py_tp_new, stream_new},
     {Py_tp_dealloc, stream_dealloc},
+    {Py_tp_traverse, stream_traverse}, /* what normalizes, or an array, may hold its stream */
+    {Py_tp_clear, stream_clear},
     {Py_tp_methods, stream_methods},
     {Py_tp_getset, stream_properties},
     {Py_tp_doc, "TokenStream(encoder, allowed, disallowed, hold, result, normalize=None, into=None): encodes a text in parts, and gives lists "
@@ -302,4 +324,4 @@ static PyType_Slot stream_slots[] = {
     {0, NULL},
 };
 PyType_Spec bitlex_py_token_stream_spec = {
-    "bitlex._native.TokenStream", sizeof(TokenStream), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, stream_slots};
+    "bitlex._native.TokenStream", sizeof(TokenStream), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC, stream_slots};

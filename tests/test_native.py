@@ -18,6 +18,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import weakref
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -536,6 +537,42 @@ def test_an_iterator_that_is_asked_as_it_lets_its_text_go() -> None:
     iterator = every_unit_a_piece().machine().iterate(Text("xy"))
     assert list(iterator) == [(0, 1), (1, 2)]
     assert asked == [None]
+
+
+@pytest.mark.parametrize("what", ["an iterator", "a stream", "a stream of tokens", "what normalizes"])
+def test_what_holds_what_reads_it_goes(what: str) -> None:
+    """A text, an array or a function that is in a cycle with what has it: only the collector frees that, if it can see it."""
+
+    class Text(str):
+        reader: Any
+
+    class Array(array.array):  # type: ignore[type-arg]
+        reader: Any
+
+    class Normalizing:
+        reader: Any
+
+        def __call__(self, text: bytes, at: int, ends: bool) -> tuple[bytes, int]:
+            return text, len(text)
+
+    machine = every_unit_a_piece().machine()
+    held: Any = Normalizing() if what == "what normalizes" else Text("xy")
+    encoder = native.Encoder(machine, {}, bytes(range(256)), array.array("I", range(257)))
+    if what == "an iterator":
+        held.reader = machine.iterate(held)
+    elif what == "a stream":
+        held = Array("q", bytes(64))
+        held.reader = native.Stream(machine, 8, into=held)
+    elif what == "a stream of tokens":
+        held = Array("I", bytes(32))
+        held.reader = native.TokenStream(encoder, None, None, 8, 3, into=held).copy()
+    else:
+        held.reader = native.TokenStream(encoder, None, None, 8, 0, held).copy()
+    assert gc.is_tracked(held.reader)
+    gone = weakref.ref(held)
+    del held
+    gc.collect()
+    assert gone() is None
 
 
 def test_python_ends_while_threads_of_a_daemon_are_at_work() -> None:
