@@ -13,12 +13,17 @@
  */
 #include "_threads.h"
 
+#ifdef HAVE_PTHREAD_H
+#include <pthread.h>
+#endif
+
 #if PY_VERSION_HEX < 0x030E0000
 PyAPI_FUNC(int) _PyOS_IsMainThread(void); /* of the main interpreter, where alone signals are handled; 3.13 has it, but in no header of these */
 #else /* which keeps the thread, and has it wait for ever */
 #define _PyOS_IsMainThread() 1
 #endif
 
+#define STACK (1u << 20) /* bytes: to encode takes up to 300 KB, and more under a sanitizer */
 #define PATIENCE 50000 /* microseconds between two looks at signals while waiting for another thread */
 
 void bitlex_py_stop(Job *job, Outcome why)
@@ -90,8 +95,26 @@ static int prepare(Worker *w, Job *job, int calling)
     return 1;
 }
 
+/* Have threads that are started from here on get a stack that is large enough: what a program asks for its own threads may be less, and so may
+ * what the C library gives, where nothing is asked for (musl: 128 KB; glibc: as of `ulimit -s`). What was asked for, to be asked for again. */
+static size_t ask_for_stack(void)
+{
+    const size_t before = PyThread_get_stacksize();
+    size_t given = before;
+#ifdef HAVE_PTHREAD_H
+    pthread_attr_t usual;
+    if (before == 0 && pthread_attr_init(&usual) == 0) {
+        pthread_attr_getstacksize(&usual, &given);
+        pthread_attr_destroy(&usual);
+    }
+#endif
+    if (given > 0 && given < STACK) PyThread_set_stacksize(STACK);
+    return before;
+}
+
 int bitlex_py_share(Job *job, uint64_t count)
 {
+    const size_t stack = ask_for_stack();
     Worker *workers = PyMem_RawCalloc((size_t)count, sizeof *workers);
     uint64_t started = 0, i;
     job->lock = PyThread_allocate_lock();
@@ -100,6 +123,7 @@ int bitlex_py_share(Job *job, uint64_t count)
         if (i > 0 && PyThread_start_new_thread(thread_main, workers + i) == PYTHREAD_INVALID_THREAD_ID) break;
         started = i + 1;
     }
+    PyThread_set_stacksize(stack);
     if (started == 0) job->outcome = NO_MEMORY;
     job->listens = started <= 1 || _PyOS_IsMainThread();
     job->released = PyEval_SaveThread();

@@ -894,6 +894,21 @@ def test_half_a_megabyte_of_stack_is_enough() -> None:
     assert found == [expected, expected]
 
 
+def test_threads_of_a_call_have_stacks_of_their_own() -> None:
+    """And leave what the program asks for its own threads as it was."""
+    program = """
+import threading
+import bitlex
+texts = [5 * text for text in ("a few other words " * 5_000, "些新的中文字没有空格" * 2_000, "новое слово" * 2_000 + "xy" * 40_000)]
+tokenizer = bitlex.train(["a few words and 中文字 слово " * 20], 270)
+expected = tokenizer.encode_batch(texts)
+threading.stack_size(64 * 1024)
+assert [tokenizer.encode(text, threads=3) for text in texts] == tokenizer.encode_batch(texts, threads=3) == expected
+assert threading.stack_size() == 64 * 1024
+"""
+    subprocess.run([sys.executable, "-X", "utf8", "-W", "ignore", "-c", program], check=True)
+
+
 def test_the_tables_are_checked() -> None:
     machine = bitlex.lexer("cl100k")._machine
     good = {"machine": machine, "decoded": {}, "blob": b"abab", "starts": np.array([0, 1, 2, 4], np.uint32), "merges": np.array([0, 1, 2], np.uint32), "whole": False}
