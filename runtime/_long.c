@@ -164,7 +164,7 @@ static int prepare_to_join(void *job)
     if (all->many.outcome != ENCODED) return 0;
     all->many.outcome = encode_across(all, all->many.count);
     all->many.joins = all->many.outcome == ENCODED;
-    all->many.next = 0;
+    if (all->many.joins) all->many.next = 0; /* else all would be encoded again, and the ids that there are be lost */
     return 0;
 }
 

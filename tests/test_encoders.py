@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -892,6 +893,26 @@ def test_half_a_megabyte_of_stack_is_enough() -> None:
         threading.stack_size(before)
     thread.join()
     assert found == [expected, expected]
+
+
+def test_a_long_text_that_fails_between_its_parts_leaves_nothing_behind() -> None:
+    """The parts are encoded then, and have ids: what is no token lies in the pieces across the cuts alone."""
+    encoder: Any = Tokenizer(describe(Vocabulary.from_ranks([byte for byte in BYTES if byte != b"x"])))._encoder
+    text = bytearray((b"a" * 299 + b" ") * 200)
+    for border in range(native.BLOCK, len(text), native.BLOCK):
+        text[border - 1 : border + 2] = b"xxx"
+
+    def fail() -> int:
+        with pytest.raises(ValueError, match=f"^byte 0x78 at {native.BLOCK - 1} is no token of this vocabulary$"):
+            encoder.encode(bytes(text), None, None, 2, 1)
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before = max(fail() for _ in range(3))
+        assert max(fail() for _ in range(10)) < before + len(text)
+    finally:
+        tracemalloc.stop()
 
 
 def test_threads_of_a_call_have_stacks_of_their_own() -> None:
