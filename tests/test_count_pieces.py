@@ -13,6 +13,7 @@ from array import array
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 import bitlex
@@ -236,6 +237,16 @@ def test_long_pieces_take_no_more_memory_than_there_may_be(tmp_path: Path) -> No
         counter = native.Counter(bitlex.lexer("gpt2")._machine, bytes(16), 1 << 20, file.fileno())
         counter.add_counted(pieces, array("I", [1 << 20] * 12), array("Q", [1] * 12), len(pieces))
         assert len(counter.ends) == 3 and counter.memory() < 1 << 20
+
+
+def test_numbers_are_aligned(tmp_path: Path) -> None:
+    """As what maps them takes for granted, however long the header is and the pieces are."""
+    for length in range(9):
+        count_pieces("a" * length, tmp_path / "a.pieces", pattern="")
+        found = checkpoint.read(tmp_path / "a.pieces")
+        checkpoint.write(tmp_path / "b.pieces", found._replace(settings=found.settings | {"filling": "x" * length}))
+        found = checkpoint.read(tmp_path / "b.pieces")
+        assert all(numpy.asarray(memoryview(part)).ctypes.data % 8 == 0 for part in (found.pieces, found.lengths, found.counts) if len(memoryview(part)))
 
 
 def test_pieces_that_are_taken_for_no_text(tmp_path: Path) -> None:
