@@ -25,6 +25,7 @@ from bitlex.training.counting import claimed
 from bitlex.training.plots import compression_by_size
 from bitlex.training.progress import Display, Progress
 from bitlex.training.report import report
+from bitlex.training.source import batches
 from bitlex.vocabularies import load
 from bitlex.vocabularies.ranks import merges_by_rank
 from bitlex.vocabularies.writing import contents, write
@@ -141,6 +142,17 @@ def test_sources(tmp_path: Path) -> None:
             bitlex.train(wrong, 600)
 
 
+def test_batches(tmp_path: Path) -> None:
+    """Texts keep their order, in batches of some thousand, or of some megabytes, with files among them."""
+    chance = random.Random(92)
+    (tmp_path / "a.txt").write_text("of a file", encoding="utf-8")
+    for size, count, path in ((1, 4096, 0), (1, 4097, 0), (2, 10_000, 1), (3 << 20, 5, 5), (4 << 20, 2, 2), (4 << 20, 2, 1)):
+        texts: list[Any] = [chr(0x61 + chance.randrange(26)) * size for _ in range(count)]
+        found = list(batches(iter([*texts[:path], tmp_path / "a.txt", *texts[path:]])))
+        assert [bytes(text).decode() if isinstance(text, memoryview) else text for one in found for text in one.texts] == [*texts[:path], "of a file", *texts[path:]]
+        assert all(len(one.texts) <= 4096 and sum(map(len, one.texts[:-1])) < 4 << 20 for one in found)
+
+
 def test_a_large_file_is_mapped(tmp_path: Path) -> None:
     """And its pages are let go while it is read: what comes out is the same."""
     text = (PROSE * (3 * 2**20 // len(PROSE))).encode()
@@ -172,6 +184,22 @@ def test_arguments() -> None:
     with pytest.warns(UserWarning, match="^vocab_size is 300, and 258 ids were learned: no pair is left") as noted:
         assert bitlex.train("ab ab", 300).vocabulary_size == 256 + 2
     assert noted[0].filename == __file__
+
+
+def test_text_that_a_pattern_leaves_unmatched() -> None:
+    """Is a piece where BpeTrainer learns from it, behind a Split that isolates; minbpe and rustbpe drop it."""
+    for rule, pieces in (("minbpe", ["aa", "aa"]), ("rustbpe", ["aa", "aa"]), ("huggingface", ["aa", "bb", "aa"])):
+        assert trained(rule, 257, pattern="a+").lexer.split("aabbaa") == pieces
+
+
+@pytest.mark.filterwarnings("ignore:vocab_size is")
+def test_pieces_between_strings(tmp_path: Path) -> None:
+    lexer = bitlex.compile({"type": "Split", "pattern": {"String": ".+"}, "behavior": "MergedWithPrevious", "invert": False})
+    made = bitlex.train("ab.+ab.ab" * 5, 300, pattern=lexer, tie_break="huggingface")
+    assert b"ab.ab" in made.description.vocabulary.tokens() and made.description.vocabulary.tokens()[-1] == b"ab.abab.+"
+    write(made.description, tmp_path / "tokenizer.json")
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    assert theirs.encode("ab.+ab.abab.+.+").ids == made.encode("ab.+ab.abab.+.+")
 
 
 def test_extending(tmp_path: Path) -> None:
@@ -267,6 +295,7 @@ def test_added_tokens_that_are_tokens_of_the_vocabulary(tmp_path: Path) -> None:
     base = bitlex.Tokenizer.from_file(tmp_path / "tokenizer.json")
     more = bitlex.train("xyzyxy zy" * 3, 262, extend=base)
     assert more.description.added == base.description.added and more.vocabulary_size == 262
+    assert bitlex.train("xyzyxy zy" * 3, 262, extend=base, special_tokens=["  "]).description.digest == more.description.digest
     write(more.description, tmp_path / "more.json")
     assert tokenizers.Tokenizer.from_file(str(tmp_path / "more.json")).encode("xyz  zy").ids == list(more.encode("xyz  zy"))
 
