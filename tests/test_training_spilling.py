@@ -37,7 +37,7 @@ def counted(lexer: bitlex.Lexer, source: Any, memory: int, threads: int) -> tupl
     made = Counting(lexer, threads=threads, memory=memory)
     try:
         for batch in batches(source):
-            list(made.add(batch))
+            assert sum(length for _, length in made.add(batch)) == sum(map(len, batch.texts))
         return tuple(bytes(part) for part in made.finish())  # type: ignore[return-value]
     finally:
         made.close()
@@ -82,8 +82,9 @@ def test_memory() -> None:
     for wrong in (0, "0", -1, "much", "1 XB", ""):
         with pytest.raises(ValueError, match="memory is"):
             bytes_of(wrong)
-    with pytest.raises(TypeError):
-        bytes_of(1.5)  # type: ignore[arg-type]
+    for other in (1.5, True):
+        with pytest.raises(TypeError, match="memory: expected an int, a str or None, got"):
+            bytes_of(other)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="spill is no folder"):
         bitlex.train("a", 256, spill="/nowhere/at/all")
 
@@ -117,6 +118,22 @@ def test_runs_that_are_malformed() -> None:
             other.open(data, wrong_ends, False)
     with pytest.raises(ValueError, match="no runs were opened"):
         other.read(0)
+
+
+def test_what_is_read_back_is_written_down_again() -> None:
+    """Else all distinct pieces would be in memory in the end, however little there may be."""
+    made = Counting(bitlex.lexer("gpt2"), threads=1, memory=1)
+    make, tables = made.make, list[Any]()
+
+    def noted(*given: Any) -> Any:
+        tables.append(make(*given))
+        return tables[-1]
+
+    made.make = noted  # type: ignore[assignment]
+    list(made.add(next(batches(PROSE))))
+    found = made.finish()
+    made.close()
+    assert len(tables[0].ends) == len(memoryview(found.lengths)) // 4 > 1000
 
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full_disk: Path) -> None:
@@ -154,7 +171,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 def test_counting_goes_on(tmp_path: Path, files: list[Path]) -> None:
     """Stopped after any progress, it goes on from the place of the last checkpoint, and ends with the same pieces."""
-    expected = bitlex.train(files, 500).description.digest
+    told: list[Progress] = []
+    expected = bitlex.train(files, 500, progress=told.append).description.digest
+    done = [one.done for one in told if one.phase == "counting"]
+    assert done == sorted(done) and len(set(done)) > 6 and done[-1] == told[0].total == sum(one.stat().st_size for one in files)
     for spill in (None, tmp_path):
         path = tmp_path / "checkpoint"
         lengths: list[int] = []
@@ -190,9 +210,9 @@ def test_what_counting_cannot_go_on_from(tmp_path: Path, files: list[Path]) -> N
     path, runs = tmp_path / "checkpoint", tmp_path / "checkpoint.runs"
     interrupted(path, files)
     assert runs.stat().st_size > 0
-    for other in (files[:2], [*files, files[0]], "a text"):
-        with pytest.raises(checkpoint.CheckpointError, match="not what was counted from"):
-            bitlex.train(other, 500, checkpoint=path, resume=True)
+    for other, named in ((files[:2], r"c\.jsonl\.gz, .*d\.txt"), ([*files, files[0]], "the files"), ("a text", r"a\.txt, .*b\.txt, .*c\.jsonl\.gz")):
+        with pytest.raises(checkpoint.CheckpointError, match=f"{named}: not what was counted from"):
+            bitlex.train(other, 500, checkpoint=path, resume=True)  # type: ignore[arg-type]
     with pytest.raises(checkpoint.CheckpointError, match="was made with rule"):
         bitlex.train(files, 500, checkpoint=path, resume=True, tie_break="rustbpe")
     data = runs.read_bytes()
@@ -215,6 +235,52 @@ def test_what_counting_cannot_go_on_from(tmp_path: Path, files: list[Path]) -> N
         bitlex.train(files, 500, checkpoint=path, resume=True, field="other")
     with pytest.raises(checkpoint.CheckpointError, match="was made with input None, not 'lines'"):
         bitlex.train(files, 500, checkpoint=path, resume=True, input="lines")
+
+
+def test_checkpoints_are_some_time_apart(tmp_path: Path) -> None:
+    keeper = checkpoint.Keeper(tmp_path / "kept")
+    assert not keeper.is_due()
+    keeper.write(lambda: checkpoint.Checkpoint({"length": 0}, None))
+    assert not keeper.is_due() and keeper.written
+
+
+@pytest.mark.parametrize("spill", [False, True])
+def test_no_runs_are_left_without_a_checkpoint(spill: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None needs them: an exception comes before the first one, or while it is written when all is counted."""
+    files = sources(tmp_path / "in")
+    options: dict[str, Any] = {"checkpoint": tmp_path / "checkpoint", "spill": tmp_path / "runs" if spill else None, "memory": 1}
+    (tmp_path / "runs").mkdir()
+
+    def enough(now: Progress) -> None:
+        assert len(list((tmp_path / "runs" if spill else tmp_path).glob("*.runs"))) == 1
+        raise Enough
+
+    for progress in (enough, None):
+        if progress is None:
+            monkeypatch.setattr(checkpoint, "write", lambda path, made: enough(made))
+        with pytest.raises(Enough):
+            bitlex.train(files, 500, progress=progress, **options)
+        assert sorted(one.name for one in tmp_path.rglob("*") if one.parent.name != "in") == ["in", "runs"]
+
+
+def test_runs_stay_for_the_checkpoint_that_needs_them(tmp_path: Path, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a training that went on from it is interrupted before it has written another one, while it counts or just behind that."""
+
+    def enough(*_: object) -> None:
+        raise Enough
+
+    expected = bitlex.train(files, 500).description.digest
+    path = tmp_path / "checkpoint"
+    interrupted(path, files)
+    monkeypatch.setattr(checkpoint, "PAUSE", 1e9)
+    with pytest.raises(Enough):
+        bitlex.train(files, 500, checkpoint=path, resume=True, progress=enough)
+    with monkeypatch.context() as failing:
+        failing.setattr(checkpoint, "write", enough)
+        with pytest.raises(Enough):
+            bitlex.train(files, 500, checkpoint=path, resume=True)
+    assert checkpoint.read(path).counting is not None
+    assert bitlex.train(files, 500, checkpoint=path, resume=True).description.digest == expected
 
 
 # Each checkpoint takes a while, and the sixth as long as it takes until the signal comes: counting is not over then.
