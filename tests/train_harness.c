@@ -291,10 +291,38 @@ static void refuse_what_is_too_long(void)
     train_counts_free(c);
 }
 
+/* By these keys all pieces of a kind have one hash: those of three bytes, those that begin alike, and longer ones that are alike but for their
+ * first eight bytes. */
+static void tell_apart_what_has_one_hash(void)
+{
+    static const uint8_t text[] = "abcabdabdabcdefghabcdefghiabcdefghij"
+                                  "once...........................twice..........................twice..........................";
+    const uint32_t ends[] = {3, 6, 9, 17, 26, 36, 67, 98, 129};
+    const uint32_t distinct[] = {3, 3, 8, 9, 10, 31, 31};
+    const uint64_t expected[] = {1, 2, 1, 1, 1, 1, 2};
+    uint64_t keys[3][2] = {{1, 0}, {0, 1}, {1, 0}}, size;
+    const uint8_t three[8] = {0, 0, 0, 0, 0, 0, 0, 3};
+    memcpy(&keys[0][1], three, 8);
+    memcpy(&keys[1][0], text + 9, 8);
+    memcpy(&keys[2][1], text + 44, 8);
+    for (int i = 0; i < 3; i++) {
+        uint32_t starts[9] = {0}, lengths_found[9];
+        uint64_t counts[9];
+        uint8_t bytes[sizeof text];
+        train_counts *c = train_counts_new(keys[i]);
+        for (int k = 1; k < 9; k++) starts[k] = ends[k - 1];
+        expect(c != NULL && train_count(c, text, sizeof text - 1, 0, starts, ends, 9) == 0, "memory");
+        expect(train_counts_finish(c, &size) == 7 && train_counts_write(c, bytes, lengths_found, counts) == 0, "pieces of one hash");
+        expect(memcmp(lengths_found, distinct, sizeof distinct) == 0 && memcmp(counts, expected, sizeof expected) == 0, "pieces of one hash");
+        train_counts_free(c);
+    }
+}
+
 int main(int count, char **arguments)
 {
     const unsigned long rounds = count > 1 ? strtoul(arguments[1], NULL, 10) : 100;
     refuse_what_is_too_long();
+    tell_apart_what_has_one_hash();
     for (unsigned long seed = 1; seed <= rounds; seed++) {
         state = seed * 7919;
         compare(seed);
