@@ -120,7 +120,7 @@ def test_what_is_extended(tmp_path: Path) -> None:
         bitlex.train(tmp_path / "a.pieces", base.vocabulary_size + 4, extend=grown[1])
 
 
-def test_checkpoints(tmp_path: Path) -> None:
+def test_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A training of counted pieces goes on as one of texts does; and its checkpoint, once all is counted, has them, too."""
     for number in range(3):
         count_pieces(PROSE[number * 5000 : (number + 1) * 5000], tmp_path / f"{number}.pieces")
@@ -137,6 +137,19 @@ def test_checkpoints(tmp_path: Path) -> None:
     assert bitlex.train(kept, 400).description.digest == whole
     assert bitlex.train(source, 400, checkpoint=kept, resume=True).description.digest == whole
     found = checkpoint.read(kept)
+
+    told: list[Progress] = []
+
+    def second(now: Progress) -> None:
+        told.append(now)
+        if len(told) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint, "PAUSE", 0)  # while they are counted, there are checkpoints, too
+    with pytest.raises(KeyboardInterrupt):
+        bitlex.train(source, 400, checkpoint=tmp_path / "b.checkpoint", progress=second)
+    assert checkpoint.read(tmp_path / "b.checkpoint").counting is not None
+    assert bitlex.train(source, 400, checkpoint=tmp_path / "b.checkpoint", resume=True).description.digest == whole
     checkpoint.write(kept, found._replace(counting={"place": [0, 0, 0]}))
     with pytest.raises(ValueError, match=r"a\.checkpoint: counting was interrupted there, and has to go on to its end before"):
         bitlex.train(kept, 400)

@@ -218,9 +218,10 @@ def test_extending(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="pattern goes without extend"):
         bitlex.train(PROSE, 500, extend=ranks, pattern="gpt2")
     assert bitlex.train(PROSE, 401, extend=small, special_tokens=["<|go|>"]).special_tokens == {"<|end|>": 399, "<|go|>": 400}
-    for size, special, alone in ((300, [], 400), (400, ["<|end|>"], 400), (401, ["<|go|>", "<|on|>"], 402)):
+    cases: list[Any] = [(small, 300, [], 400), (small, 400, ["<|end|>"], 400), (small, 401, ["<|go|>", "<|on|>"], 402), (bitlex.train("", 256), 256, [], 256)]
+    for base, size, special, alone in cases:
         with pytest.raises(ValueError, match=f"^vocab_size is {size}; what is extended and new special tokens alone are {alone}$"):
-            bitlex.train(PROSE, size, extend=small, special_tokens=special)
+            bitlex.train(PROSE, size, extend=base, special_tokens=special)
 
 
 def test_extending_keeps_all_that_is_not_learned(tmp_path: Path) -> None:
@@ -239,7 +240,9 @@ def test_extending_keeps_all_that_is_not_learned(tmp_path: Path) -> None:
     text = "cafe\u0301 cafe\u0301 think ab"
     (tmp_path / "text.txt").write_text(text * 300_000, encoding="utf-8")  # which is mapped
     for source in (text * 3, [text] * 3, tmp_path / "text.txt"):
-        more = bitlex.train(source, 264, extend=base, special_tokens=["<new>"], checkpoint=tmp_path / "checkpoint")
+        told: list[Progress] = []
+        more = bitlex.train(source, 264, extend=base, special_tokens=["<new>"], checkpoint=tmp_path / "checkpoint", progress=told.append)
+        assert [(one.done, one.total) for one in told if one.phase == "counting"][-1] == ((told[0].total,) * 2)
         assert "caf\u00e9".encode() in more.description.vocabulary.tokens()
         assert more.special_tokens == {**base.special_tokens, "<new>": 263}
         for kept in ("normalizer", "convention", "single", "pair", "pre_tokenizer", "prefix_space", "format"):
