@@ -309,12 +309,13 @@ class Tokenizer:
         add_special_tokens: bool = False, threads: int = 0,
     ) -> list[list[int]]:  # fmt: skip
         """`[tokenizer.encode(text) for text in texts]`, on all cores. What is no text is named by its index."""
-        workers = workers_of(threads)
+        workers, special = workers_of(threads), as_keys(allowed_special, disallowed_special)
+        policy = self._policy(*special)
         known, all_known = self._all_ready(texts)
         if all_known:
-            found = self._encoder.encode_batch(known, *self._policy(allowed_special, disallowed_special), workers)
+            found = self._encoder.encode_batch(known, *policy, workers)
         else:
-            found = each(known, lambda text: self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
+            found = each(known, lambda text: self.encode(text, allowed_special=special[0], disallowed_special=special[1]))
         before, behind = (self._description.prefix, self._description.suffix) if add_special_tokens else ((), ())
         return [[*before, *ids, *behind] for ids in found] if before or behind else found
 
@@ -323,13 +324,12 @@ class Tokenizer:
         threads: int = 0,
     ) -> list[npt.NDArray[np.uint32]]:  # fmt: skip
         """An array of ids for each text."""
-        workers = workers_of(threads)
+        workers, special = workers_of(threads), as_keys(allowed_special, disallowed_special)
+        policy = self._policy(*special)
         known, all_known = self._all_ready(texts)
         if not all_known:
-            return each(
-                known, lambda text: self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
-            )
-        return self._encoder.encode_batch_to_numpy(known, *self._policy(allowed_special, disallowed_special), workers)
+            return each(known, lambda text: self.encode_to_numpy(text, allowed_special=special[0], disallowed_special=special[1]))
+        return self._encoder.encode_batch_to_numpy(known, *policy, workers)
 
     def encode_batch_flat(
         self, texts: Iterable[str | Bytes], *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
@@ -348,11 +348,12 @@ class Tokenizer:
         disallowed_special: Special | None = None, threads: int = 0,
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:  # fmt: skip
         """What `encode_batch_flat` gives, with these ids before and behind those of each text. OverflowError for what is no id of 32 bits."""
-        workers = workers_of(threads)
+        workers, special = workers_of(threads), as_keys(allowed_special, disallowed_special)
+        policy = self._policy(*special)
         known, all_known = self._all_ready(texts)
         if all_known:
-            return self._encoder.encode_batch_flat(known, *self._policy(allowed_special, disallowed_special), workers, before, behind)
-        found = each(known, lambda text: self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
+            return self._encoder.encode_batch_flat(known, *policy, workers, before, behind)
+        found = each(known, lambda text: self.encode_to_numpy(text, allowed_special=special[0], disallowed_special=special[1]))
         return side_by_side(found, before, behind)
 
     @direct
@@ -371,11 +372,12 @@ class Tokenizer:
         threads: int = 0,
     ) -> list[int]:  # fmt: skip
         """How many ids each text has."""
-        workers = workers_of(threads)
+        workers, special = workers_of(threads), as_keys(allowed_special, disallowed_special)
+        policy = self._policy(*special)
         known, all_known = self._all_ready(texts)
         if not all_known:
-            return each(known, lambda text: self.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special))
-        return self._encoder.count_batch(known, *self._policy(allowed_special, disallowed_special), workers)
+            return each(known, lambda text: self.count(text, allowed_special=special[0], disallowed_special=special[1]))
+        return self._encoder.count_batch(known, *policy, workers)
 
     @overload
     def stream(
@@ -422,6 +424,7 @@ class Tokenizer:
             raise ValueError(f"result is {result!r}; it may be 'list', 'numpy' or 'offsets'")
         kind = kinds[result or "list"]
         most = hold_of(hold)
+        allowed_special, disallowed_special = as_keys(allowed_special, disallowed_special)
         in_nfc = self._streams_in_nfc()
         if in_nfc or (not self._slow and has_native_stream(self._lexer)):  # what finds the special tokens is there
             known, unwanted = self._policy(allowed_special, disallowed_special)
@@ -467,9 +470,10 @@ class Tokenizer:
         from .documents import encode_documents
         from .inputs import Source, find
 
-        special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
+        allowed, disallowed = as_keys(allowed_special, disallowed_special)
+        special: Any = {"allowed_special": allowed, "disallowed_special": disallowed}
         workers_of(threads)  # what is wrong with an argument is not the fault of a file
-        self._policy(allowed_special, disallowed_special)
+        self._policy(allowed, disallowed)
         if not isinstance(field, str):
             raise TypeError(f"field is {field!r}; it may be a str")
         for found in find(paths):
@@ -587,7 +591,7 @@ class Tokenizer:
         """What finds the special tokens that are allowed, and those that are not; None: there are none."""
         if allowed is None and disallowed is None:
             return self._allowed, self._disallowed
-        key = (as_key(allowed, "allowed_special"), as_key(disallowed, "disallowed_special"))
+        key = as_keys(allowed, disallowed)
         found = self._specials.get(key)
         if found is None:
             contents, refused = self._chosen(*key)
@@ -682,6 +686,7 @@ class Tokenizer:
         from .added_search import stretches
 
         workers_of(threads)
+        allowed, disallowed = as_keys(allowed, disallowed)
         if self._streams_in_nfc() and isinstance(text, (str, bytes)) and len(text) < MOST_STREAMED:
             return self._stream_whole(text, allowed, disallowed, result)
         refused = self._policy(allowed, disallowed)[1]
@@ -762,3 +767,8 @@ def as_key(special: Special | None, what: str) -> Any:
         return key
     except TypeError:  # none, or one of things that cannot be looked up
         raise TypeError(f"{what} is {special!r}; it may be 'all', or a collection of special tokens") from None
+
+
+def as_keys(allowed: Special | None, disallowed: Special | None) -> tuple[Any, Any]:
+    """Both choices of a call, for all that needs them: one may be an iterator, which can be asked but once."""
+    return as_key(allowed, "allowed_special"), as_key(disallowed, "disallowed_special")

@@ -11,6 +11,8 @@ import pickle
 import pydoc
 import random
 import weakref
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from bitlex.tokenizer import Tokenizer
 from bitlex.vocabularies.byte_alphabet import ALPHABET
 from bitlex.vocabulary import AddedToken, Vocabulary, VocabularyError
 from small_vocabularies import BYTES, TRAINED, describe, random_vocabulary
-from tokenizing import Pipeline, apart, tokenizer_json
+from tokenizing import BYTE_LEVEL, Pipeline, added, apart, tokenizer_json
 
 GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 PARTS = ["the", " thing", " and", "  ", "\n", "12", "3", "'s", "é", "中文", "😀", "e\u0301", "\u3000", "x" * 20, "ſ", "\0"]
@@ -245,6 +247,37 @@ def test_wrong_arguments(trained: tuple[Tokenizer, tiktoken.Encoding], normalize
                 with pytest.raises(TypeError, match=f"^{name} is 5; it may be 'all', or a collection of special tokens$"):
                     run("e\u0301", **{name: 5})
     assert ours.encode("<|end|>", allowed_special=iter(["<|end|>"])) == ours.encode("<|end|>", allowed_special={"<|end|>"}) == [288]
+
+
+@pytest.mark.parametrize("normalizer", [None, {"type": "NFC"}])
+@pytest.mark.parametrize("options", [{}, {"normalized": True}, {"lstrip": True}], ids=["as it is", "normalized", "lstrip"])
+def test_special_tokens_that_can_be_asked_for_but_once(normalizer: Any, options: dict[str, Any], tmp_path: Path) -> None:
+    """Are found in all of a text, and in all texts, also where the text is normalized, or cut by the definition; what is wrong with them is
+    said of no text."""
+    text = "ab <s>ab e\u0301 <t>"
+    path = tmp_path / "texts.txt"
+    path.write_text(text + "\n" + text * 5, encoding="utf-8")
+    tokens = [added(257 + at, name, **options) for at, name in enumerate(("<s>", "<t>"))]
+    fields = tokenizer_json(("ab",), [["a", "b"]], pre_tokenizer=BYTE_LEVEL, normalizer=normalizer, added_tokens=tokens)
+    made = Tokenizer.from_bytes(json.dumps(fields).encode())
+    calls: list[Callable[..., Any]] = [
+        lambda **special: made.encode(text, **special), lambda **special: made.encode_batch([text, text], **special),
+        lambda **special: made.encode_to_numpy(text, **special).tolist(), lambda **special: made.count(text, **special),
+        lambda **special: [ids.tolist() for ids in made.encode_batch_to_numpy([text, text], **special)],
+        lambda **special: made.encode_batch_flat([text, text], **special)[0].tolist(), lambda **special: made.count_batch([text, text], **special),
+        lambda **special: [ids for part in made.stream(**special).iterate([text, text]) for ids in part],
+        lambda **special: made.encode_with_offsets(text, **special)[0].tolist(),
+        lambda **special: [ids.tolist() for ids in made.encode_files([path], input="lines", **special)],
+    ]
+    for call in calls:
+        assert call(allowed_special=iter(["<s>"]), disallowed_special=iter([])) == call(allowed_special=["<s>"], disallowed_special=[])
+        for unwanted, error in ((iter(["<s>"]), "special token '<s>'"), (["<u>"], "^disallowed_special: '<u>' is no special token")):
+            with pytest.raises(ValueError, match=error):
+                call(allowed_special=[], disallowed_special=unwanted)
+    for batch in (made.encode_batch, made.encode_batch_to_numpy, made.encode_batch_flat, made.count_batch):
+        for texts in ([], [text]):
+            with pytest.raises(ValueError, match=r"^allowed_special is '<s>'; it may be 'all', or a collection of special tokens$"):
+                batch(texts, allowed_special="<s>")  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("name", ["encode", "encode_to_numpy", "count"])
