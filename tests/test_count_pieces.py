@@ -23,7 +23,7 @@ from bitlex.training import checkpoint, count_pieces
 from bitlex.training.progress import Progress
 from bitlex.training.report import report
 from bitlex.training.source import batches
-from tokenizing import tokenizer_json
+from tokenizing import BYTE_LEVEL, tokenizer_json
 
 HERE = Path(__file__).resolve().parent
 PROSE = "\n".join((HERE.parent / name).read_text(encoding="utf-8") for name in ("README.md", "docs/lanes.md", "tests/test_lexer.py"))
@@ -111,13 +111,14 @@ def test_what_is_extended(tmp_path: Path) -> None:
     assert found.description.digest == bitlex.train(texts, base.vocabulary_size + 4, extend=base).description.digest
     with pytest.raises(ValueError, match=r"a\.pieces: its pieces were cut in another way, with base '\w+', not None; ask for the same pattern"):
         bitlex.train(tmp_path / "a.pieces", 300, pattern=base.lexer)
-    (tmp_path / "plain.json").write_text(json.dumps(tokenizer_json()))
-    plain = bitlex.Tokenizer.from_file(tmp_path / "plain.json")
-    grown = [bitlex.train("ab", base.vocabulary_size + 1, extend=one, special_tokens=["<a>"]) for one in (base, plain)]
-    assert grown[0].description.digest == grown[1].description.digest
-    count_pieces(texts, tmp_path / "a.pieces", extend=grown[0])
-    with pytest.raises(ValueError, match=r"a\.pieces: its pieces were cut in another way, with normalizer 'NFC', not None; ask for the same pattern"):
-        bitlex.train(tmp_path / "a.pieces", base.vocabulary_size + 4, extend=grown[1])
+    others = [tokenizer_json(), tokenizer_json(pre_tokenizer=BYTE_LEVEL), tokenizer_json(pre_tokenizer={**BYTE_LEVEL, "add_prefix_space": True})]
+    made = [base, *(bitlex.Tokenizer.from_bytes(json.dumps(one).encode()) for one in others)]
+    grown = [bitlex.train("ab", base.vocabulary_size + 1, extend=one, special_tokens=["<a>"]) for one in made]
+    assert len({one.description.digest for one in grown}) == 1
+    for counted, other, how in ((0, 1, "normalizer 'NFC', not None"), (1, 0, "normalizer None, not 'NFC'"), (3, 2, "prefix_space True, not None")):
+        count_pieces(texts, tmp_path / "a.pieces", extend=grown[counted])
+        with pytest.raises(ValueError, match=rf"a\.pieces: its pieces were cut in another way, with {how}; ask for the same pattern"):
+            bitlex.train(tmp_path / "a.pieces", base.vocabulary_size + 4, extend=grown[other])
 
 
 def test_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
