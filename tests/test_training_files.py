@@ -370,7 +370,7 @@ def test_where_no_checkpoint_can_be(tmp_path: Path) -> None:
         ("none/kept", FileNotFoundError, "No such file or directory"),
     ):  # fmt: skip
         with pytest.raises(error, match=message):
-            bitlex.train(unread, 300, checkpoint=tmp_path / name)
+            bitlex.train(unread, 300, checkpoint=tmp_path / name, spill=tmp_path)
     assert next(unread) == "text" and (tmp_path / "there").read_text() == "precious"
 
 
