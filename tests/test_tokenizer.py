@@ -260,20 +260,25 @@ def test_special_tokens_that_can_be_asked_for_but_once(normalizer: Any, options:
     tokens = [added(257 + at, name, **options) for at, name in enumerate(("<s>", "<t>"))]
     fields = tokenizer_json(("ab",), [["a", "b"]], pre_tokenizer=BYTE_LEVEL, normalizer=normalizer, added_tokens=tokens)
     made = Tokenizer.from_bytes(json.dumps(fields).encode())
-    calls: list[Callable[..., Any]] = [
-        lambda **special: made.encode(text, **special), lambda **special: made.encode_batch([text, text], **special),
-        lambda **special: made.encode_to_numpy(text, **special).tolist(), lambda **special: made.count(text, **special),
-        lambda **special: [ids.tolist() for ids in made.encode_batch_to_numpy([text, text], **special)],
-        lambda **special: made.encode_batch_flat([text, text], **special)[0].tolist(), lambda **special: made.count_batch([text, text], **special),
-        lambda **special: [ids for part in made.stream(**special).iterate([text, text]) for ids in part],
-        lambda **special: made.encode_with_offsets(text, **special)[0].tolist(),
-        lambda **special: [ids.tolist() for ids in made.encode_files([path], input="lines", **special)],
+    one, twice, many = (made.encode(each, allowed_special=["<s>"], disallowed_special=[]) for each in (text, text * 2, text * 5))
+    calls: list[tuple[Callable[..., Any], Any]] = [
+        (lambda **special: made.encode(text, **special), one), (lambda **special: made.encode_to_numpy(text, **special).tolist(), one),
+        (lambda **special: made.encode_with_offsets(text, **special)[0].tolist(), one), (lambda **special: made.count(text, **special), len(one)),
+        (lambda **special: made.encode_batch([text, text], **special), [one, one]),
+        (lambda **special: [ids.tolist() for ids in made.encode_batch_to_numpy([text, text], **special)], [one, one]),
+        (lambda **special: made.encode_batch_flat([text, text], **special)[0].tolist(), one + one),
+        (lambda **special: made.count_batch([text, text], **special), [len(one)] * 2),
+        (lambda **special: [ids for part in made.stream(**special).iterate([text, text]) for ids in part], twice),
+        (lambda **special: [ids.tolist() for ids in made.encode_files([path], input="lines", **special)], [one, many]),
     ]
-    for call in calls:
-        assert call(allowed_special=iter(["<s>"]), disallowed_special=iter([])) == call(allowed_special=["<s>"], disallowed_special=[])
+    for call, expected in calls:
+        assert call(allowed_special=["<s>"], disallowed_special=[]) == expected
+        assert call(allowed_special=iter(["<s>"]), disallowed_special=iter([])) == expected
         for unwanted, error in ((iter(["<s>"]), "special token '<s>'"), (["<u>"], "^disallowed_special: '<u>' is no special token")):
             with pytest.raises(ValueError, match=error):
                 call(allowed_special=[], disallowed_special=unwanted)
+        with pytest.raises(ValueError, match="special token '<t>'"):
+            call(allowed_special=["<s>"], disallowed_special="all")
     for batch in (made.encode_batch, made.encode_batch_to_numpy, made.encode_batch_flat, made.count_batch):
         for texts in ([], [text]):
             with pytest.raises(ValueError, match=r"^allowed_special is '<s>'; it may be 'all', or a collection of special tokens$"):
