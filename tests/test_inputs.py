@@ -166,7 +166,7 @@ def test_numbers_of_thousands_of_digits(tmp_path: Path, number: str) -> None:
     [
         (b'"a"\n{"text": }\n', "line 2: not JSON: Expecting value, at character 10"),
         (b'{"text": "a"', "line 1: not JSON: Expecting ',' delimiter, at character 13"),
-        (b'"a"\n\n["a"]', "line 3: nothing at 'text'; say --field, or field="),
+        (b'"a"\n\n["a"]', "line 3: nothing at 'text'; say --field, or field="), (b'{"page": "a"}', "line 1: nothing at 'text'; say --field, or field="),
         (b'{"text": null}', "line 1: what is at 'text' is no text, but null"),
         (b'"a"\n"\xe4\xb8"\n', "line 2: not UTF-8: byte 0xe4, at byte 2"),
         (b"[" * 100_000, "line 1: not JSON: nested too deeply"),
