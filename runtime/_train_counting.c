@@ -155,7 +155,7 @@ static uint64_t cut_before(bitlex_cursor *cursor, uint64_t place, bitlex_cut *cu
     return block;
 }
 
-/* Cut a text, or what lies in a window, into up to so many parts: their number. */
+/* Cut a text, or what lies in a window, into up to so many parts, which are all zeros: their number. */
 static size_t cut_text(bitlex_cursor *cursor, const Utf8 *u, const Window *window, size_t most, uint64_t part_blocks, Stretch *out)
 {
     const uint64_t blocks = (u->length - 1) / BITLEX_BLOCK + 1;
@@ -163,7 +163,6 @@ static size_t cut_text(bitlex_cursor *cursor, const Utf8 *u, const Window *windo
     uint64_t first, step, block;
     size_t count = 0;
     bitlex_restart(cursor, u->bytes, u->length, BITLEX_UTF8, scratch_behind(cursor));
-    memset(out, 0, sizeof *out);
     first = cut_before(cursor, window->start, &out->from);
     out->begins_inside = first > 0;
     step = stop > first ? (stop - first) / most + 1 : 1;
@@ -175,7 +174,6 @@ static size_t cut_text(bitlex_cursor *cursor, const Utf8 *u, const Window *windo
         }
         out[count].ends_inside = 1;
         if (block >= stop) break;
-        memset(out + count + 1, 0, sizeof *out);
         out[count + 1].from = out[count].to;
         out[++count].begins_inside = 1;
     }
@@ -205,7 +203,6 @@ static void cut_all(Counting *counting, const Utf8 *texts, Py_ssize_t count, siz
         Stretch *to = counting->stretches + counting->count;
         size_t parts = 1;
         if (texts[i].length == 0) continue;
-        memset(to, 0, sizeof *to);
         if (is_cut(counting->counter, texts + i, window, threads, blocks)) parts = cut_text(cursor, texts + i, within, most, part_blocks, to);
         for (size_t k = 0; k < parts; k++) {
             to[k].text = texts[i].bytes;

@@ -193,6 +193,18 @@ def test_counting() -> None:
         )
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_window_ends_at_the_first_cut_behind_it(threads: int) -> None:
+    """Not far behind it: between two windows, what was counted may be written down."""
+    text = "the cat and the dog\n" * 200_000
+    counter = native.Counter(bitlex.lexer("gpt2")._machine, bytes(16))
+    reached, size = 0, 400_000
+    while reached < len(text):
+        before, reached = reached, counter.add_part(text, threads, 0, False, reached, size)
+        assert before < reached < before + size + (1 << 19)
+    assert counter.finish() == counted(bitlex.lexer("gpt2"), [text], "native")
+
+
 def test_counting_many_distinct_pieces() -> None:
     """More than the table in front holds, several times, and added in several calls."""
     lexer = bitlex.lexer("gpt2")
