@@ -285,6 +285,21 @@ def test_a_stream_that_failed_gives_nothing_more(tier: str) -> None:
         assert repr((stream.feed(text[:4]), stream.finish())) == repr(first)
 
 
+def test_a_copy_goes_on_with_the_same_kind_of_text(tier: str) -> None:
+    kinds: list[tuple[Any, Any]] = [("caf\u00e9 I'", "m"), ("caf\u00e9 I'".encode(), b"m")]
+    for begins, ends in kinds:
+        other = ends.encode() if isinstance(ends, str) else ends.decode()
+        for spans in (False, True):
+            stream = bitlex.lexer("cl100k").stream(spans=spans)
+            stream.feed(begins)
+            for one in (stream.copy(), stream.copy().copy(), stream):
+                with pytest.raises(TypeError, match="a text cannot be both"):
+                    one.feed(other)
+                found = [*one.feed(ends), *one.finish()]
+                assert found == ([len(begins + ends)] if spans else [begins[-1:] + ends])
+                assert len(one.feed(other)) + len(one.finish()) == 1  # and then as new
+
+
 def test_many_places_are_held_where_that_is_allowed(tier: str) -> None:
     lexer = bitlex.lexer("tiny_aya")
     many = 300 if tier == "pure" else 5000
