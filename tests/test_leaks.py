@@ -1,0 +1,144 @@
+"""No call keeps memory: called again and again, also where it fails, it leaves behind no objects, and none of the memory that texts, ids and
+offsets lie in."""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bitlex
+from bitlex.tokenizer import Tokenizer
+from bitlex.vocabulary import AddedToken
+from small_vocabularies import TRAINED, describe
+
+native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
+
+STATUS = Path("/proc/self/statm")
+TOKENIZER = Tokenizer(describe(TRAINED, (AddedToken(300, "<|end|>"),)))
+LEXERS = [bitlex.lexer("gpt2"), bitlex.lexer("deepseek_v3"), bitlex.compile("a+|[b-z]+", behavior="removed", invert=True)]
+TEXTS = {"ASCII": "the thing and ", "Latin-1": "na\u00efve the ", "two bytes": "the \u4e2d and \u00e9\n", "four bytes": "the \U0001f642 \u4e2d\u00e9 "}
+KINDS: dict[str, Callable[[str], Any]] = {"str": str, "memoryview": lambda text: memoryview(bytearray(text.encode()))}
+
+
+def fed(stream: Any, text: Any) -> None:
+    third = len(text) // 3
+    stream.feed(text[:third])
+    stream.feed(text[third:])
+    stream.copy().finish()
+    stream.reset()
+    stream.feed(text)
+    stream.finish()
+
+
+def with_texts(text: Any) -> None:
+    room = np.zeros(2 * len(text) + 9, np.uint32)
+    batches: list[Any] = [TOKENIZER.encode_batch, TOKENIZER.encode_batch_to_numpy, TOKENIZER.encode_batch_flat, TOKENIZER.count_batch]
+    for threads in (1, 2):
+        for batch in batches:
+            batch([text, text[:9]], threads=threads)
+            with suppress(TypeError):
+                batch([text, None], threads=threads)
+        for encode in (TOKENIZER.encode, TOKENIZER.encode_to_numpy, TOKENIZER.count):
+            encode(text, threads=threads)
+        for out in (room, room[:1]):
+            with suppress(ValueError):
+                TOKENIZER.encode_into(text, out, threads=threads)
+        for lexer in LEXERS:
+            lexer.count_batch([text, text[:9]], threads=threads)
+            lexer.spans_batch([text, text[:9]], threads=threads)
+    TOKENIZER.encode_with_offsets(text)
+    with suppress(ValueError):
+        TOKENIZER.encode_batch([text, "<|end|>"], allowed_special=(), disallowed_special="all")
+
+
+def with_streams(text: Any) -> None:
+    for result in ("list", "numpy", "offsets"):
+        fed(TOKENIZER.stream(result=result), text)  # type: ignore[call-overload]
+    for lexer in LEXERS:
+        fed(lexer.stream(), text)
+        fed(lexer.stream(spans=True), text)
+        lexer.stream(spans=True).feed("a" * (4 * len(text)))  # of which there are few, where there was room for many
+        with suppress(ValueError):
+            lexer.stream(hold=5).feed(text[:9])
+
+
+def with_ids(text: Any) -> None:
+    ids = TOKENIZER.encode_to_numpy(text)
+    decoder = TOKENIZER.decode_stream()
+    for known in (ids, ids[1:-1].astype(np.int64), ids.tolist()):
+        TOKENIZER.decode(known, errors="ignore")
+        TOKENIZER.decode_bytes(known)
+        TOKENIZER.decode_batch([known, known[:9]], threads=2)
+        decoder.feed(known)
+        decoder.finish()
+        with suppress(KeyError):
+            TOKENIZER.decode([*known, 299])
+        with suppress(KeyError):
+            TOKENIZER.decode_batch([known, [299]])
+        with suppress(UnicodeDecodeError):
+            TOKENIZER.decode([*known, 200, *known], errors="strict")
+
+
+def with_counters(text: Any) -> None:
+    machine: Any = LEXERS[0]._machine
+    with tempfile.TemporaryFile() as file:
+        counter = native.Counter(machine, bytes(16), 1 << 14, file.fileno())
+        with suppress(TypeError):
+            counter.add([text, None])
+        counter.add([text], 2)
+        counter.spill(False)
+        file.seek(0)
+        data, ends = file.read(), counter.ends
+    other = native.Counter(machine, bytes(16))
+    for wrong in ([len(data) + 1], [5]):
+        with suppress(ValueError):
+            other.open(data, wrong, False)
+    other.open(data, ends, False)
+    other.read(0)
+    again = native.Counter(machine, bytes(16))
+    again.add_counted(*other.finish(), len(text))
+    with suppress(ValueError):
+        again.add_counted(b"abc", bytes(4), bytes(8), 3)
+
+
+WORKS = [with_texts, with_streams, with_ids, with_counters]
+
+
+@pytest.mark.parametrize("work", WORKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_objects(kind: str, work: Callable[[Any], None]) -> None:
+    """What is kept for the next calls is made in the first rounds; what is never let go, by every call of each."""
+    text = KINDS[kind]("".join(TEXTS.values()))
+    left = []
+    for _ in range(4):
+        gc.collect()
+        before = sys.getallocatedblocks()
+        for _ in range(40):
+            work(text)
+        gc.collect()
+        left.append(sys.getallocatedblocks() - before)
+    assert min(left) < 40, left
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="only Linux, by /proc, tells a process how much memory it takes")
+@pytest.mark.parametrize("work", WORKS)
+@pytest.mark.parametrize(("name", "kind"), [("Latin-1", "str"), ("four bytes", "str"), ("two bytes", "memoryview")])
+def test_memory(name: str, kind: str, work: Callable[[Any], None]) -> None:
+    """What varies grows now and then; what is never let go, here of half a megabyte, with every call."""
+    text = KINDS[kind](TEXTS[name] * (1 << 19 >> 4))
+    taken = []
+    for _ in range(6):
+        work(text)
+        gc.collect()
+        taken.append(int(STATUS.read_text().split()[1]) * mmap.PAGESIZE)
+    assert min(after - before for before, after in pairwise(taken)) < 1 << 18, taken
