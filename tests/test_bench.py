@@ -230,7 +230,7 @@ def test_patterns_that_are_not_in_the_catalogue(tmp_path: Path) -> None:
     given = command.arguments(["--megabytes", "0.003"])
     given.family = None
     patterns = [one for one in command.subjects(given) if not one.known]
-    assert len(patterns) == 10
+    assert len(patterns) == 11
     for subject in patterns:
         rows = measure(subject, TEXT, engines(subject, {}), 1, {})
         assert all(row.agrees for row in rows if row.ours), subject.name
