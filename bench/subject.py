@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,7 +39,13 @@ class Subject:
         with at_most(tier):
             if self.known:
                 return bitlex.lexer(self.name)
-            return bitlex.compile(str(self.steps[0].regex), dialect="python", unicode=self.unicode, name=self.name)
+            known: bitlex.Lexer = pickle.loads(self.compiled)  # makes it anew of its tables
+            return known
+
+    @cached_property
+    def compiled(self) -> bytes:
+        """The lexer of a pattern, which may take seconds, for any tier."""
+        return pickle.dumps(bitlex.compile(str(self.steps[0].regex), dialect="python", unicode=self.unicode, name=self.name))
 
     @cached_property
     def program(self) -> Program:
