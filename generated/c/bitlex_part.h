@@ -199,7 +199,7 @@ BITLEX_ONCE void take_part(bitlex_part *p, const bitlex_machine *m, const uint16
 }
 
 /* The number of a state in the part; of one that is not, that of the first that stands for others. */
-static uint32_t number_in_part(const uint16_t *states, uint32_t count, uint32_t state)
+static __attribute__((noinline)) uint32_t number_in_part(const uint16_t *states, uint32_t count, uint32_t state)
 {
     uint32_t i;
     for (i = 0; i < count && states[i] != state; i++) {}
@@ -224,7 +224,7 @@ static uint32_t next_bit(const uint64_t *bits, uint32_t at)
 
 /* Settle what is in doubt, of which memory->drops has a bit for each step of each lane: 1 if that can be done. *forward is a state of the whole
  * machine, before the block and then behind it. `starts`: the flag of a start. */
-static int settle_doubts(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t *forward, const uint8_t starts)
+static __attribute__((noinline)) int settle_doubts(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t *forward, const uint8_t starts)
 {
     const bitlex_part *p = lanes->part;
     const uint16_t *next = p->whole->stages->forward_next;

@@ -55,12 +55,12 @@ typedef struct bitlex_lane_memory {
     uint32_t ill_formed; /* for how many parts more UTF-8 is not taken for well-formed */
     uint32_t far; /* how often to look far ahead at once: see bitlex.c */
     uint32_t counting; /* for how many blocks more lanes have a multiple of 24 steps */
-    uint32_t vain; /* for how many blocks more lanes are not tried, after one that a part of the machine would not do */
     uint32_t left; /* the backward state at the start of the block, unless that was done by a part */
     uint64_t starts[BITLEX_LANE_UNITS / 64 + 2], drops[BITLEX_LANE_UNITS / 64 + 2]; /* a bit for each unit */
     uint64_t places[BITLEX_LANE_UNITS / 64 + 2]; /* where characters start, if they were packed */
     uint8_t points[2 * (BITLEX_WAITING + 64 + 64)]; /* code points that are to be looked up: see bitlex_points.h */
     uint32_t words, started, dropped; /* their words in use, and how many bits these have */
+    uint32_t vain; /* for how many blocks more lanes are not tried, after one that a part of the machine would not do */
 } bitlex_lane_memory;
 
 /* How a pass is run; the second time, states of the first may not have been kept. */
@@ -184,8 +184,6 @@ struct bitlex_lanes {
     uint8_t usual[2]; /* states to which most columns lead, and most labels: a guess is made from these */
     uint32_t identity; /* the code of the column of what is no code point */
     const bitlex_machine *machine;
-    bitlex_part *part; /* NULL: lanes run all of the machine */
-    const uint16_t *resets; /* NULL; or, where states are too many to look ahead from each, column -> the one it leads to, or UINT16_MAX */
     uint8_t column_code[64], usual_left[256], usual_right[256]; /* column -> code; code -> where the symbol mostly leads to: bitlex_whole.h */
     uint8_t slot[256]; /* 4,096 code points that are not of one column -> place in the table of them: see bitlex_avx512.h */
     /* Read a block; run the backward automaton over it from each of the states, which are replaced by those on its left. */
@@ -207,8 +205,10 @@ struct bitlex_lanes {
     uint8_t slots[BITLEX_SLOTS][4096]; /* -> codes; those of which there is no chunk are never touched */
     uint8_t word_places[256][16], points[0x10000 + 0x3080]; /* see bitlex_points.h; touched for AVX2 only */
     bitlex_pairs pairs;
-    bitlex_part part_memory; /* touched where there is one; so is the next */
+    bitlex_part *part; /* NULL: lanes run all of the machine */
+    const uint16_t *resets; /* NULL; or, where states are too many to look ahead from each, column -> the one it leads to, or UINT16_MAX */
     uint16_t reset_memory[256];
+    bitlex_part part_memory; /* touched where there is one */
 };
 
 /* The place of the lowest bit of a word that has one. */
