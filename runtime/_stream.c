@@ -82,7 +82,14 @@ static int begin(Stream *self)
 int bitlex_py_more_places(bitlex_stream *s, Py_ssize_t hold)
 {
     const size_t has = s->room - BITLEX_STREAM_OPEN, wanted = s->room * (size_t)2 > (size_t)hold ? (size_t)hold : s->room * (size_t)2;
-    uint64_t *grown = wanted > has && s->room < (size_t)hold ? PyMem_RawRealloc(s->more, wanted * sizeof *grown) : NULL;
+    uint64_t *grown;
+    if (s->more != NULL && s->count + 8 <= s->room) { /* a character makes as many places at most: it is sets that there is no room for */
+        PyErr_Format(PyExc_ValueError,
+                     "the stream would have to hold places of more than %d kinds, which what follows may still change; give the whole text at once, "
+                     "or set BITLEX_TIER=pure, which has no such limit", BITLEX_STREAM_SETS + BITLEX_STREAM_MORE_SETS - 2);
+        return -1;
+    }
+    grown = wanted > has && s->room < (size_t)hold ? PyMem_RawRealloc(s->more, (BITLEX_STREAM_MORE_SETS + wanted) * sizeof *grown) : NULL;
     if (grown != NULL) {
         s->more = grown;
         s->room = BITLEX_STREAM_OPEN + (uint32_t)wanted;
@@ -156,7 +163,7 @@ static void stream_dealloc(Stream *self)
 
 int bitlex_py_copy_stream(bitlex_stream *to, const bitlex_stream *from)
 {
-    const size_t more = from->room - BITLEX_STREAM_OPEN;
+    const size_t more = from->more == NULL ? 0 : BITLEX_STREAM_MORE_SETS + from->room - BITLEX_STREAM_OPEN;
     *to = *from;
     to->more = NULL;
     to->room = BITLEX_STREAM_OPEN;

@@ -169,8 +169,8 @@ static int hand_out_final(Call *c, size_t length)
     self->try_at = 2 * length;
     if (self->lexer.count > STOPS) return 0;
     for (i = 0; i < self->lexer.count; i++) {
-        const uint64_t open = i < BITLEX_STREAM_OPEN ? self->lexer.open[i] : self->lexer.more[i - BITLEX_STREAM_OPEN];
-        if (self->section + (open >> 6) > self->piece) stops[n++] = (size_t)(self->section + (open >> 6) - self->piece);
+        const uint64_t place = bitlex_stream_place(&self->lexer, i);
+        if (self->section + place > self->piece) stops[n++] = (size_t)(self->section + place - self->piece);
     }
     if (n > 0 && v->whole && !self->begun && stops[0] <= v->longest) return 0;
     if (bitlex_py_reserve(c->ids, length + BPE_PADDING) < 0) return no_memory(c);
@@ -333,7 +333,7 @@ static inline int forget(Call *c)
     uint64_t needed = self->piece;
     size_t piece;
     if (self->encoder->machine->machine.drops) {
-        const uint64_t start = self->section + (lexer->opened ? lexer->start : lexer->count > 0 ? lexer->open[0] >> 6 : lexer->length);
+        const uint64_t start = self->section + (lexer->opened ? lexer->start : lexer->count > 0 ? bitlex_stream_place(lexer, 0) : lexer->length);
         if (start > needed) needed = self->piece = start;
     }
     piece = (size_t)(self->section + lexer->length - self->piece);

@@ -178,7 +178,7 @@ static size_t feed_part(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, 
         done += used;
         if (s->full) {
             s->room *= 2;
-            s->more = *more = realloc(*more, s->room * sizeof **more);
+            s->more = *more = realloc(*more, (BITLEX_STREAM_MORE_SETS + s->room) * sizeof **more);
             if (*more == NULL) exit(2);
         } else if (used == 0) {
             fprintf(stderr, "a stream reads nothing\n");

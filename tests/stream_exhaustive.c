@@ -40,7 +40,7 @@ static bitlex_machine machine;       /* the same; with -DVECTORS=1 by vector ins
 
 typedef struct {
     bitlex_stream stream;
-    uint64_t more[2 * BYTES];
+    uint64_t more[BITLEX_STREAM_MORE_SETS + 2 * BYTES];
 } held;
 
 typedef struct { /* what a stream is, with places counted back from where it is */
@@ -84,13 +84,12 @@ static void copy(held *to, const held *from)
 {
     to->stream = from->stream;
     to->stream.more = to->more;
-    if (from->stream.count > BITLEX_STREAM_OPEN)
-        memcpy(to->more, from->more, (from->stream.count - BITLEX_STREAM_OPEN) * sizeof *to->more);
+    if (from->stream.count > BITLEX_STREAM_OPEN || from->stream.set_count > BITLEX_STREAM_SETS) memcpy(to->more, from->more, sizeof to->more);
 }
 
 static void begin(held *h)
 {
-    if (bitlex_stream_begin(&h->stream, &machine, h->more, sizeof h->more / sizeof *h->more) != 0) die("this machine has no stream");
+    if (bitlex_stream_begin(&h->stream, &machine, h->more, 2 * BYTES) != 0) die("this machine has no stream");
     bitlex_stream_use_table(&h->stream, tabulated);
 }
 
@@ -132,9 +131,11 @@ static void look(const held *h, essence *e)
     memset(e->tail, 0, sizeof e->tail);
     memcpy(e->tail, s->tail, s->tail_length);
     for (i = e->count = 0; i < s->count; i++) {
-        const uint64_t open = i < BITLEX_STREAM_OPEN ? s->open[i] : s->more[i - BITLEX_STREAM_OPEN], set = s->sets[open >> 1 & 31];
+        const uint64_t open = i < BITLEX_STREAM_OPEN ? s->open[i] : s->more[BITLEX_STREAM_MORE_SETS + (i - BITLEX_STREAM_OPEN)];
+        const uint32_t number = open >> 1 & (BITLEX_STREAM_SETS + BITLEX_STREAM_MORE_SETS - 1);
+        const uint64_t set = number < BITLEX_STREAM_SETS ? s->sets[number] : s->more[number - BITLEX_STREAM_SETS];
         if (set == 0) continue; /* settled, and no place: it goes with those before it */
-        e->place[e->count][0] = (s->length - (open >> 6)) << 1 | (open & 1);
+        e->place[e->count][0] = (s->length - bitlex_stream_place(s, i)) << 1 | (open & 1);
         e->place[e->count++][1] = set;
     }
 }

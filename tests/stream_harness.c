@@ -138,7 +138,7 @@ static size_t feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const
         free(out);
         if (s->full) { /* as a caller does: room for twice as many places */
             s->room *= 2;
-            s->more = *more = realloc(*more, s->room * sizeof **more);
+            s->more = *more = realloc(*more, (BITLEX_STREAM_MORE_SETS + s->room) * sizeof **more);
         } else if (used == 0) {
             fail("feed", "nothing is read");
         }
@@ -266,11 +266,11 @@ static size_t walk_slowly(const bitlex_walk *walk, const bitlex_lanes *lanes, co
             break;
         }
         /* the start of the text is not told */
-        if ((does & BITLEX_FIRST_STARTS) && w->stream->open[0] > 0) out[n++] = w->stream->open[0] >> 6;
-        if ((does & BITLEX_SECOND_STARTS) && w->stream->open[1] > 0) out[n++] = w->stream->open[1] >> 6;
+        if ((does & BITLEX_FIRST_STARTS) && w->stream->open[0] > 0) out[n++] = w->stream->open[0] >> BITLEX_STREAM_SHIFT;
+        if ((does & BITLEX_SECOND_STARTS) && w->stream->open[1] > 0) out[n++] = w->stream->open[1] >> BITLEX_STREAM_SHIFT;
         if (does & BITLEX_FIRST_IS_SECOND) w->stream->open[0] = w->stream->open[1];
-        if (does & BITLEX_FIRST_IS_HERE) w->stream->open[0] = w->stream->length << 6;
-        if (does & BITLEX_SECOND_IS_HERE) w->stream->open[1] = w->stream->length << 6;
+        if (does & BITLEX_FIRST_IS_HERE) w->stream->open[0] = w->stream->length << BITLEX_STREAM_SHIFT;
+        if (does & BITLEX_SECOND_IS_HERE) w->stream->open[1] = w->stream->length << BITLEX_STREAM_SHIFT;
         if ((next & 0x80) && w->stream->length > 0) out[n++] = w->stream->length;
         w->stream->configuration = next & 0x3F;
         w->stream->length += taken;
@@ -309,8 +309,8 @@ static void check_walk(uint32_t turns)
             uint32_t taken;
             while (kept > 0 && (kept >= length || bitlex_unfinished(text, kept) != kept)) kept--; /* what the part before left of a character */
             stream.length = begin;
-            stream.open[0] = 3 << 6;
-            stream.open[1] = 5 << 6;
+            stream.open[0] = 3 << BITLEX_STREAM_SHIFT;
+            stream.open[1] = 5 << BITLEX_STREAM_SHIFT;
             stream.configuration = (uint16_t)random_below(states);
             other = stream;
             slow.stream = &other;

@@ -307,6 +307,26 @@ def test_many_places_are_held_where_that_is_allowed(tier: str) -> None:
     assert offsets(lexer.stream(spans=True), parts_between(text, tuple(range(7, len(text), 7)))) == lexer.spans(text).tolist()
 
 
+@pytest.mark.parametrize("count", [15, 40, 62])
+def test_places_of_many_kinds_are_held(count: int, tier: str) -> None:
+    """What counts tells each place from the next: each has a set of its own."""
+    lexer = bitlex.compile(rf"\s{{{count}}}\p{{N}}|(?s:.)", dialect="python")
+    assert lexer.states[0][0] <= 64
+    for text in (" " * 200 + "1" + " " * (count - 1) + "2", (" " * count + "12 ") * 9):
+        stream = lexer.stream()
+        found = [piece for character in text[:150] for piece in stream.feed(character)]
+        for one in (stream.copy(), stream):
+            assert [*found, *one.feed(text[150:]), *one.finish()] == lexer.split(text)
+
+
+def test_places_of_more_kinds_than_there_is_room_for(native_tier: str) -> None:
+    alternatives = (rf"{letter}(?=[abc]{{{more}}}(?:[abc]{{40}})*\n)" for letter, more in (("a", 0), ("b", 3), ("c", 9)))
+    lexer = bitlex.compile("|".join(alternatives), dialect="python")
+    chance = random.Random(1)
+    with pytest.raises(ValueError, match=r"places of more than 126 kinds.*; give the whole text at once, or set BITLEX_TIER=pure"):
+        lexer.stream().feed("".join(chance.choice("abc") for _ in range(600)))
+
+
 @pytest.mark.parametrize("drops", [False, True])
 def test_machines_of_several_stages(drops: bool, tier: str) -> None:
     """Steps that do not compose into one machine of a moderate size are a cascade."""

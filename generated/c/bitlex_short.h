@@ -198,15 +198,15 @@ BITLEX_INLINE uint64_t used(uint64_t writes, uint64_t uses, uint64_t *initial)
 BITLEX_INLINE uint64_t last_place(const bitlex_walker *w, uint64_t bits, uint64_t places)
 {
     const uint64_t unit = first_bit(_pdep_u64(UINT64_C(1) << (63 - __builtin_clzll(bits)), places));
-    return (w->stream->length + unit + (unit == 0 ? 0 : w->kept)) << 6;
+    return (w->stream->length + unit + (unit == 0 ? 0 : w->kept)) << BITLEX_STREAM_SHIFT;
 }
 
 /* The start of the text is not told. */
 BITLEX_INLINE void hand_out(bitlex_walker *w, uint64_t open)
 {
-    if (open >> 6 == 0) return;
-    if (w->ends != NULL) *w->ends++ = (uint32_t)((open >> 6) - w->origin);
-    else *w->out++ = open >> 6;
+    if (open >> BITLEX_STREAM_SHIFT == 0) return;
+    if (w->ends != NULL) *w->ends++ = (uint32_t)((open >> BITLEX_STREAM_SHIFT) - w->origin);
+    else *w->out++ = open >> BITLEX_STREAM_SHIFT;
 }
 
 /* Hand out places that were open before, and have the others: which of these characters start pieces comes back. */

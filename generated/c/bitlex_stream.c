@@ -38,6 +38,8 @@
 
 #define NONE 0u  /* the numbers of the sets that are settled */
 #define ALL 1u
+#define MOST_SETS (BITLEX_STREAM_SETS + BITLEX_STREAM_MORE_SETS)
+#define SET_BITS ((uint64_t)(MOST_SETS - 1) << 1) /* of a place: the number of its set */
 
 #define CONFIGURATIONS 64 /* in a table, with as many columns, and places */
 #define PLACES 2
@@ -93,9 +95,14 @@ int bitlex_stream_begin(bitlex_stream *s, const bitlex_machine *machine, uint64_
     return 0;
 }
 
-static uint64_t *place(bitlex_stream *s, uint32_t i) { return i < BITLEX_STREAM_OPEN ? s->open + i : s->more + (i - BITLEX_STREAM_OPEN); }
+static uint64_t *place(bitlex_stream *s, uint32_t i)
+{
+    return i < BITLEX_STREAM_OPEN ? s->open + i : s->more + BITLEX_STREAM_MORE_SETS + (i - BITLEX_STREAM_OPEN);
+}
 
-static uint32_t set_of(uint64_t place) { return place >> 1 & 31; }
+static uint64_t *set_at(bitlex_stream *s, uint32_t i) { return i < BITLEX_STREAM_SETS ? s->sets + i : s->more + (i - BITLEX_STREAM_SETS); }
+
+static uint32_t set_of(uint64_t place) { return place >> 1 & (MOST_SETS - 1); }
 
 /* A piece starts at a place, or dropped text does: how many offsets are stored. */
 static size_t hand_out(bitlex_stream *s, uint64_t at, int drop, uint64_t *out)
@@ -121,7 +128,7 @@ static size_t settle(bitlex_stream *s, uint64_t *out)
     uint32_t i, kept = 0;
     size_t n = 0;
     for (i = 0; i < s->count && set_of(*place(s, i)) <= ALL; i++) {
-        if (set_of(*place(s, i)) == ALL) n += hand_out(s, *place(s, i) >> 6, (int)(*place(s, i) & 1), out + n);
+        if (set_of(*place(s, i)) == ALL) n += hand_out(s, *place(s, i) >> BITLEX_STREAM_SHIFT, (int)(*place(s, i) & 1), out + n);
     }
     if (i == 0) return 0;
     for (; i < s->count; i++) {
@@ -135,10 +142,10 @@ static size_t settle(bitlex_stream *s, uint64_t *out)
 /* Have each place name the first of equal sets, and keep only sets that are named. */
 static void renumber(bitlex_stream *s)
 {
-    uint8_t first[BITLEX_STREAM_SETS], named[BITLEX_STREAM_SETS] = {0};
+    uint8_t first[MOST_SETS], named[MOST_SETS] = {0};
     uint32_t i, j, kept = 0;
     for (i = 0; i < s->set_count; i++) {
-        for (j = 0; s->sets[j] != s->sets[i]; j++) {}
+        for (j = 0; *set_at(s, j) != *set_at(s, i); j++) {}
         first[i] = (uint8_t)j;
     }
     for (i = 0; i < s->count; i++) {
@@ -146,19 +153,19 @@ static void renumber(bitlex_stream *s)
         const uint32_t set = first[set_of(*at)];
         if (set == NONE) continue;
         named[set] = 1;
-        *at = (*at & ~UINT64_C(62)) | (uint64_t)set << 1;
+        *at = (*at & ~SET_BITS) | (uint64_t)set << 1;
         *place(s, kept++) = *at;
     }
     s->count = kept;
     for (i = kept = 2; i < s->set_count; i++) {
         if (!named[i]) continue;
-        s->sets[kept] = s->sets[i];
+        *set_at(s, kept) = *set_at(s, i);
         first[i] = (uint8_t)kept++;
     }
     s->set_count = (uint8_t)kept;
     for (i = 0; i < s->count; i++) {
         uint64_t *at = place(s, i);
-        if (set_of(*at) > ALL) *at = (*at & ~UINT64_C(62)) | (uint64_t)first[set_of(*at)] << 1;
+        if (set_of(*at) > ALL) *at = (*at & ~SET_BITS) | (uint64_t)first[set_of(*at)] << 1;
     }
 }
 
@@ -173,19 +180,20 @@ static void add(bitlex_stream *s, int drop, uint64_t set)
 {
     uint32_t i;
     if (set == 0) return;
-    for (i = 0; i < s->set_count && s->sets[i] != set; i++) {}
-    if (i == s->set_count) s->sets[s->set_count++] = set;
-    *place(s, s->count++) = s->length << 6 | (uint64_t)i << 1 | (uint64_t)drop;
+    for (i = 0; i < s->set_count && *set_at(s, i) != set; i++) {}
+    if (i == s->set_count) *set_at(s, s->set_count++) = set;
+    *place(s, s->count++) = s->length << BITLEX_STREAM_SHIFT | (uint64_t)i << 1 | (uint64_t)drop;
 }
 
 /* Whether there is room for the places of one more character. */
 static int has_room(bitlex_stream *s)
 {
     const uint32_t places = (s->machine->drops ? 2u : 1u) * (s->machine->continuation != NULL ? 4u : 1u);
+    const uint32_t sets = s->more != NULL ? MOST_SETS : BITLEX_STREAM_SETS;
     if (s->configuration != NOT_TABLED) return 1;
-    if (s->count + places > s->room || s->set_count + places > BITLEX_STREAM_SETS) {
+    if (s->count + places > s->room || s->set_count + places > sets) {
         renumber(s);
-        s->full = s->count + places > s->room || s->set_count + places > BITLEX_STREAM_SETS;
+        s->full = s->count + places > s->room || s->set_count + places > sets;
     }
     return !s->full;
 }
@@ -228,8 +236,9 @@ static size_t step_sets(bitlex_stream *s, uint32_t column, uint32_t units, uint6
         return n;
     }
     for (i = 2; i < s->set_count; i++) {
-        s->sets[i] = pull(before, states, s->sets[i]);
-        settled |= s->sets[i] == 0 || s->sets[i] == all;
+        uint64_t *set = set_at(s, i);
+        *set = pull(before, states, *set);
+        settled |= *set == 0 || *set == all;
     }
     add(s, 1, drops);
     add(s, 0, starts);
@@ -250,7 +259,7 @@ static void leave_table(bitlex_stream *s)
         const uint64_t set = s->table->configurations[s->configuration].sets[i];
         number = set == s->sets[ALL] ? ALL : s->set_count;
         if (number != ALL) s->sets[s->set_count++] = set;
-        s->open[i] = (s->open[i] & ~UINT64_C(63)) | (uint64_t)number << 1;
+        s->open[i] = (s->open[i] & ~(SET_BITS | 1)) | (uint64_t)number << 1;
     }
     s->configuration = NOT_TABLED;
 }
@@ -279,12 +288,12 @@ static void tabulate_settling(bitlex_stream_table *t, const bitlex_machine *mach
 }
 
 /* Which of a table this is, if it is there. */
-static uint32_t find_configuration(const bitlex_stream *s, const bitlex_stream_table *t)
+static uint32_t find_configuration(bitlex_stream *s, const bitlex_stream_table *t)
 {
     uint32_t i, place;
     for (i = s->count == 0 ? s->forward / s->machine->stages->label_count : 0; i < t->count; i++) {
         if (t->configurations[i].forward != s->forward || t->configurations[i].count != s->count) continue;
-        for (place = 0; place < s->count && t->configurations[i].sets[place] == s->sets[set_of(s->open[place])]; place++) {}
+        for (place = 0; place < s->count && t->configurations[i].sets[place] == *set_at(s, set_of(s->open[place])); place++) {}
         if (place == s->count) return i;
     }
     return NOT_TABLED;
@@ -308,7 +317,7 @@ static void tabulate(bitlex_stream_table *t, const bitlex_machine *machine, uint
     s.configuration = (uint16_t)configuration;
     s.forward = t->configurations[configuration].forward;
     s.count = t->configurations[configuration].count;
-    for (i = 0; i < s.count; i++) s.open[i] = (uint64_t)(i + 1) << 6;
+    for (i = 0; i < s.count; i++) s.open[i] = (uint64_t)(i + 1) << BITLEX_STREAM_SHIFT;
     s.length = PLACES + 1;
     leave_table(&s);
     n = step_sets(&s, column, 1, out);
@@ -318,10 +327,10 @@ static void tabulate(bitlex_stream_table *t, const bitlex_machine *machine, uint
         next = t->count++;
         t->configurations[next].forward = s.forward;
         t->configurations[next].count = s.count;
-        for (i = 0; i < s.count; i++) t->configurations[next].sets[i] = s.sets[set_of(s.open[i])];
+        for (i = 0; i < s.count; i++) t->configurations[next].sets[i] = *set_at(&s, set_of(s.open[i]));
     }
     for (i = 0; i < s.count && i < PLACES; i++) {
-        const uint32_t is = (uint32_t)(s.open[i] >> 6) - 1;
+        const uint32_t is = (uint32_t)(s.open[i] >> BITLEX_STREAM_SHIFT) - 1;
         if (is != i) does |= PLACE_MOVES;
         does |= i == 0 ? is << FIRST_IS : is == PLACES ? SECOND_IS_HERE : 0;
     }
@@ -434,7 +443,7 @@ static inline uint32_t read_columns(bitlex_stream *s, const uint8_t *columns, co
     const bitlex_stream_table *t = s->table;
     const uint16_t *next = t->next, *does = t->does;
     const uint64_t base = s->length;
-    uint64_t *end = *out, first = s->open[0] >> 6, second = s->open[1] >> 6;
+    uint64_t *end = *out, first = s->open[0] >> BITLEX_STREAM_SHIFT, second = s->open[1] >> BITLEX_STREAM_SHIFT;
     uint32_t i, row = (uint32_t)s->configuration << t->shift;
     for (i = 0; i < count; i++) {
         const uint32_t at = row + (map != NULL ? map[columns[i]] : columns[i]), done = does[at];
@@ -460,8 +469,8 @@ static inline uint32_t read_columns(bitlex_stream *s, const uint8_t *columns, co
     s->configuration = (uint16_t)(row >> t->shift);
     s->forward = t->configurations[s->configuration].forward;
     s->count = t->configurations[s->configuration].count;
-    s->open[0] = first << 6;
-    s->open[1] = second << 6;
+    s->open[0] = first << BITLEX_STREAM_SHIFT;
+    s->open[1] = second << BITLEX_STREAM_SHIFT;
     *out = end;
     return i;
 }
@@ -562,7 +571,7 @@ static size_t hand_out_by_state(bitlex_stream *s, uint32_t state, uint64_t *out)
     leave_table(s);
     for (i = 0; i < s->count; i++) {
         const uint64_t open = *place(s, i);
-        if (s->sets[set_of(open)] >> state & 1) n += hand_out(s, open >> 6, (int)(open & 1), out + n);
+        if (*set_at(s, set_of(open)) >> state & 1) n += hand_out(s, open >> BITLEX_STREAM_SHIFT, (int)(open & 1), out + n);
     }
     s->count = 0;
     s->set_count = 2;
@@ -704,12 +713,12 @@ static int same_but_places(bitlex_stream *s, const bitlex_stream *before, uint64
 {
     uint32_t i;
     if (s->count != before->count || s->count > BITLEX_STREAM_OPEN || s->forward != before->forward || s->set_count != before->set_count ||
-        s->dropping != before->dropping || s->opened != before->opened || s->start != before->start ||
+        s->set_count > BITLEX_STREAM_SETS || s->dropping != before->dropping || s->opened != before->opened || s->start != before->start ||
         memcmp(s->sets, before->sets, s->set_count * sizeof *s->sets) != 0)
         return 0;
     for (i = 0; i < s->count; i++) {
         const uint64_t by = s->open[i] - before->open[i];
-        if ((by != 0 && by != 1 << 6) || (!first && by != moved[i])) return 0;
+        if ((by != 0 && by != 1 << BITLEX_STREAM_SHIFT) || (!first && by != moved[i])) return 0;
         moved[i] = by;
     }
     return 1;

@@ -30,7 +30,9 @@ extern "C" {
 #endif
 
 #define BITLEX_STREAM_OPEN 7  /* places that a stream holds itself */
-#define BITLEX_STREAM_SETS 16 /* different sets of backward states of places held */
+#define BITLEX_STREAM_SETS 16 /* different sets of backward states of places held, that it holds itself */
+#define BITLEX_STREAM_MORE_SETS 112 /* and in the caller's memory: what counts to n needs n */
+#define BITLEX_STREAM_SHIFT 8 /* bits of a place behind which its offset is */
 #define BITLEX_STREAM_ROOM (BITLEX_STREAM_OPEN + 8)
 
 typedef struct bitlex_stream_table bitlex_stream_table; /* steps of a machine's streams: see bitlex_stream_tabulate */
@@ -38,19 +40,26 @@ typedef struct bitlex_stream_table bitlex_stream_table; /* steps of a machine's 
 typedef struct {
     const bitlex_machine *machine;
     const bitlex_stream_table *table;
-    uint64_t *more;     /* the caller's memory for further places */
+    uint64_t *more;     /* the caller's memory for further sets, and behind these places */
     uint64_t length;    /* units that were read */
     uint64_t start;     /* of the piece at hand */
     uint64_t dropping;  /* the backward states with which no piece is at hand now */
     uint32_t forward, count, room;
     uint8_t opened, full, tail_length, set_count, tail[4];
     uint16_t configuration; /* which of the table this is: then sets are those that the table has */
-    uint64_t open[BITLEX_STREAM_OPEN]; /* places that are not settled: offset << 6 | number of the set << 1 | whether it is of dropped text */
+    uint64_t open[BITLEX_STREAM_OPEN]; /* places that are not settled: offset << SHIFT | number of the set << 1 | whether it is of dropped text */
     uint64_t sets[BITLEX_STREAM_SETS]; /* the backward states behind what was read with which a piece starts at such a place */
 } bitlex_stream;
 
+/* Place number i < count that is not settled. */
+static inline uint64_t bitlex_stream_place(const bitlex_stream *s, uint32_t i)
+{
+    const uint64_t place = i < BITLEX_STREAM_OPEN ? s->open[i] : s->more[BITLEX_STREAM_MORE_SETS + (i - BITLEX_STREAM_OPEN)];
+    return place >> BITLEX_STREAM_SHIFT;
+}
+
 /* Begin a text: 0; or -1 if the machine cannot be run so: it has several stages, or more than 64 backward states. `more`: memory for
- * `room` further places, for machines that need them; or NULL and 0. */
+ * BITLEX_STREAM_MORE_SETS words and `room` further places, for machines that need them; or NULL and 0. */
 int bitlex_stream_begin(bitlex_stream *s, const bitlex_machine *machine, uint64_t *more, size_t room);
 
 /* Tabulate what a character does to a stream of this machine, in memory of bitlex_stream_table_size() bytes that is aligned as malloc's, and
@@ -64,7 +73,8 @@ void bitlex_stream_use_table(bitlex_stream *s, const bitlex_stream_table *table)
 /* Read on. Stored are the ends of pieces that nothing can change any more, or the start and the end of each, of a machine that drops:
  * their number comes back. `room`: of how many; fewer units are read at a time than that, *used of them, and the rest is to be fed
  * again. *used is 0 where s->full says that there is no memory for one more place, or where room is BITLEX_STREAM_ROOM and what was given
- * further places, or less. s->full may also say that there are more different sets than a stream has room for. The cursor was begun with
+ * further places, or less. s->full may also say that there are more different sets than there is room for: with
+ * memory for places, that no memory helps. The cursor was begun with
  * the machine; scratch: NULL, or what bitlex_scratch_size says for BITLEX_BLOCK units, the same each time. */
 size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const void *text, size_t length,
                           bitlex_encoding encoding, size_t *used, uint64_t *out, size_t room);
