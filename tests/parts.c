@@ -45,16 +45,17 @@ static void random_next(uint16_t *next, uint32_t states, uint32_t symbols)
 static bitlex_stage random_stage(void)
 {
     bitlex_stage stage;
+    const int many = below(40) == 0; /* a label for each column: more than a part may have, so that there is no state of which it has all */
     uint32_t i;
     memset(&stage, 0, sizeof stage);
-    stage.column_count = 1 + below(below(4) ? 6 : 63);
-    stage.label_count = 1 + below(below(4) ? 30 : 127);
+    stage.column_count = many ? 63 : 1 + below(below(4) ? 6 : 63);
+    stage.label_count = many ? 63 + below(64) : 1 + below(below(4) ? 30 : 127);
     stage.backward_states = 1 + below(MOST);
     stage.forward_states = 1 + below(MOST);
     random_next(of_backward, stage.backward_states, stage.column_count);
     random_next(of_forward, stage.forward_states, stage.label_count);
     for (i = 0; i < stage.backward_states * stage.column_count; i++) {
-        of_label[i] = (uint16_t)((i % stage.column_count + (below(20) == 0 ? below(3) : 0)) % stage.label_count);
+        of_label[i] = (uint16_t)((i % stage.column_count + (!many && below(20) == 0 ? below(3) : 0)) % stage.label_count);
     }
     for (i = 0; i < stage.forward_states * stage.label_count; i++) of_output[i] = (uint8_t)below(2);
     stage.backward_next = of_backward;
@@ -86,7 +87,9 @@ static int same_backward(const bitlex_stage *stage, uint32_t round, int *found)
     uint32_t count = 0, i, column, state;
     memset(seen, 0, sizeof seen);
     for (state = 0; state < stage->backward_states; state++) note(state, number_in_part(part.backward, part.backward_states, state), &count);
-    if (part.backward[part.stage.backward_end / columns] != stage->backward_end / columns) return fail("it ends in another state", round);
+    if (part.backward_states > 0 && part.backward[part.stage.backward_end / columns] != stage->backward_end / columns) {
+        return fail("it ends in another state", round);
+    }
     for (i = 0; i < count; i++) {
         if (pairs[i][1] >= part.stage.backward_states) return fail("a state that it does not have", round);
         for (column = 0; column < columns; column++) {
