@@ -153,6 +153,7 @@ typedef struct {
     uint32_t backward_states, forward_states, labels;
     uint16_t backward[BITLEX_SYMBOLS], forward[BITLEX_SYMBOLS], label[BITLEX_SYMBOLS]; /* numbers of those of the whole */
     uint16_t label_of_code[256]; /* label of the whole, or UINT16_MAX */
+    uint8_t identity;            /* the code of what is no label */
     uint16_t backward_next[BITLEX_SYMBOLS * BITLEX_SYMBOLS], backward_label[BITLEX_SYMBOLS * BITLEX_SYMBOLS];
     uint16_t forward_next[BITLEX_SYMBOLS * BITLEX_SYMBOLS];
     uint8_t output[BITLEX_SYMBOLS * BITLEX_SYMBOLS];

@@ -212,6 +212,7 @@ BITLEX_ONCE void know_labels(bitlex_part *p, const uint8_t *code_of_label)
     uint32_t i;
     memset(p->label_of_code, 0xFF, sizeof p->label_of_code);
     for (i = 0; i < p->labels; i++) p->label_of_code[code_of_label[i]] = p->label[i];
+    p->identity = code_of_label[p->labels + 1]; /* behind the one that is none */
 }
 
 /* The first bit that is set from bit `at` on, of bits that end with one that is. */
@@ -224,7 +225,8 @@ static uint32_t next_bit(const uint64_t *bits, uint32_t at)
 
 /* Settle what is in doubt, of which memory->drops has a bit for each step of each lane: 1 if that can be done. *forward is a state of the whole
  * machine, before the block and then behind it. `starts`: the flag of a start. */
-static __attribute__((noinline)) int settle_doubts(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t *forward, const uint8_t starts)
+static __attribute__((noinline)) int settle_doubts(const bitlex_lanes *lanes, bitlex_lane_memory *memory, uint32_t steps, uint32_t *forward,
+                                                   const uint8_t starts)
 {
     const bitlex_part *p = lanes->part;
     const uint16_t *next = p->whole->stages->forward_next;
@@ -244,17 +246,20 @@ static __attribute__((noinline)) int settle_doubts(const bitlex_lanes *lanes, bi
         }
         state *= labels;
         do {
-            const uint32_t label = p->label_of_code[memory->codes[step * BITLEX_LANES + lane]];
-            if (label == NO_LABEL) return 0;
+            const uint8_t code = memory->codes[step * BITLEX_LANES + lane];
+            const uint32_t label = p->label_of_code[code];
             cell = memory->turned + step * BITLEX_LANES + lane;
-            *cell |= output[state + label] == 1 ? starts : 0; /* lanes put out nothing but the doubt */
-            state = next[state + label];
+            if (code != p->identity) { /* of a byte inside a character, which is not in doubt, but what is before and behind it may be */
+                if (label == NO_LABEL) return 0;
+                *cell |= output[state + label] == 1 ? starts : 0; /* lanes put out nothing but the doubt */
+                state = next[state + label];
+            }
             if (++step == steps) {
                 step = 0;
                 lane++;
             }
             at++;
-        } while ((doubts[at / 64] >> at % 64 & 1) != 0 && at < all);
+        } while (at < end && ((doubts[at / 64] >> at % 64 & 1) != 0 || lanes->forward_state[*cell & lanes->forward_bits] >= p->forward_states));
         if (at == end) {
             *forward = state / labels;
             return 1;
