@@ -3,7 +3,7 @@
  * In: a machine, and how many states lanes are to have. Out: a machine of so many that does what it does in the states that texts are mostly in,
  * and says so where it is in doubt; and a function that settles what is in doubt, unit by unit, with the tables of the whole machine.
  *
- *     \s{64}(?!\S)|...|\s{1,2}(?!\S)|...     counts white space: 258 and 1,035 states, of which runs of up to twenty blanks need 62 each
+ *     \s{512}(?!\S)|...|\s{1,2}(?!\S)|...     counts white space: 258 and 1,035 states, of which runs of up to twenty blanks need 62 each
  *
  * States are taken in the order in which they are met: first those that some column leads to from everywhere, then what these lead to, and so on.
  * What leads elsewhere leads to a state that stands for all others.
@@ -22,8 +22,7 @@
  */
 #define OTHERS 4 /* states that stand for others, forward */
 #define NO_LABEL UINT16_MAX
-
-#define MOST_STATES 0x4000
+#define MOST_STATES 0x4000 /* of the whole, each way */
 
 /* States of the whole in the order in which they are met, and the number of each in this order. */
 typedef struct {
