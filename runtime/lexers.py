@@ -288,12 +288,18 @@ class Lexer:
             from .catalogue import lexer
 
             return lexer, (self.name,)
-        return restore, (self._about, self._tables)
+        return restore, self.parts
+
+    @property
+    def parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What `restore` makes it of, without compiling: values that anything can write."""
+        return self._about, dict(self._tables)
 
 
 def restore(about: dict[str, Any], tables: dict[str, Any]) -> Lexer:
-    """A compiled lexer out of a pickle."""
-    return Lexer(**about, tables=tables)
+    """A compiled lexer of its parts, which may have lists for tuples."""
+    stages = tuple(map(tuple, tables["stages"]))
+    return Lexer(**about | {"states": tuple(map(tuple, about["states"]))}, tables=tables | {"stages": stages})
 
 
 def as_array(offsets: Any, wide: bool, pairs: bool) -> Offsets:

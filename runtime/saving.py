@@ -8,7 +8,8 @@
 
 Processes that load the same file share the memory of its tables. A file that is in use is replaced by renaming another, as `save` does it: to
 write into it changes the tables under those who have it open, and to shorten it crashes them. The tokens of the vocabulary are a part of the
-image; they and the merges are copied when somebody asks for them, which encoding and decoding do not. Invariants: a file appears under its name
+image; they and the merges are copied when somebody asks for them, which encoding and decoding do not. A lexer that is in no catalogue, which may
+take seconds to compile, is in the header, and compiled anew only by another version. Invariants: a file appears under its name
 when it is whole; one that was cut short, or of which a byte was changed, is a VocabularyError, and so is one from a machine with the other order of
 bytes. Without the C extension there is no image to write, and the tokens lie in its place. Where an image is missing or of another version, or
 there is no C extension, the tables are made again from the vocabulary. The checksum is against accidents: it notices every change of eight bytes
@@ -27,7 +28,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .encoders import Pure, make_encoder
+from .lexers import restore
 from .saved_values import packed, unpacked
+from .version import __version__
 from .vocabulary import AddedToken, Description, Vocabulary, VocabularyError
 
 if TYPE_CHECKING:
@@ -78,6 +81,7 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
         "decoded": dict(description.decoded), "whole": vocabulary.whole, "image": [0, len(image)],
         "blob": [blob_at, blob_at + len(vocabulary.blob)], "starts": [starts_at, starts_at + len(vocabulary.starts)],
         "merges": None if vocabulary.merges is None else [len(tables), size],
+        "lexer": None if description.family is not None else [__version__, *tokenizer.lexer.parts],
     }  # fmt: skip
     text = packed(header)
     start = -(-(HEADER + len(text)) // PAGE) * PAGE
@@ -127,14 +131,15 @@ def read_saved(data: memoryview, kind: type[Made]) -> Made:
     )  # fmt: skip
     if not any(what == "A" for what, _ in description.single):
         raise ValueError("a template without its text")
-    lexer = description.lexer()
+    version, *parts = header["lexer"] or (None,)
+    lexer = restore(*parts) if version == __version__ else description.lexer()
     if lexer.tier == "pure":
-        return kind(description)
+        return kind(description, lexer=lexer)
     try:
         encoder = make_encoder(description, lexer, image)
     except ValueError:  # of another version
         encoder = make_encoder(description, lexer)
-    return kind(description, encoder=encoder)
+    return kind(description, encoder=encoder, lexer=lexer)
 
 
 PLAIN = (

@@ -583,7 +583,7 @@ class Tokenizer:
         return f"<bitlex.Tokenizer {self.name}: {self.vocabulary_size:,} ids, {self._lexer.name}, {self._lexer.tier}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._description,)
+        return remade, (type(self), self._description, self._lexer)
 
     # --- inside ---
 
@@ -719,6 +719,11 @@ class Tokenizer:
         if numpy.iinfo(wanted).max < self.vocabulary_size - 1:
             raise ValueError(f"ids up to {self.vocabulary_size - 1} do not fit {wanted}")
         return ids.astype(wanted)
+
+
+def remade(kind: type[Tokenizer], description: Description, lexer: Lexer) -> Tokenizer:
+    """A tokenizer out of a pickle, whose lexer is not compiled again: that may take seconds."""
+    return kind(description, lexer=lexer)
 
 
 def each(texts: Iterable[Any], encode: Callable[[Any], Any]) -> list[Any]:

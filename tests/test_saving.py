@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from bitlex import saving
+from bitlex import compiler, saving
+from bitlex.compiler import compile
 from bitlex.encoders import make_encoder
 from bitlex.saved_values import packed, unpacked
 from bitlex.tokenizer import Tokenizer
@@ -76,6 +77,31 @@ def test_tables_are_taken_as_they_were_saved(saved: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(saving, "make_encoder", watched)
     loaded = Tokenizer.from_file(saved)
     assert [bytes(image) for image in given] == [bytes(loaded._encoder.image())]  # type: ignore[attr-defined]
+
+
+def test_nothing_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lexer that is in no catalogue is in the file, and in the pickle; but another version compiles it."""
+    one = Tokenizer(descriptions()[2])
+    one.save(tmp_path / "saved")
+    pickled = pickle.dumps(one)
+    compiled: list[Any] = []
+
+    def watched(*arguments: Any, **options: Any) -> Any:
+        compiled.append(arguments)
+        return compile(*arguments, **options)
+
+    monkeypatch.setattr(compiler, "compile", watched)
+    for tier in ("pure", "portable", ""):
+        monkeypatch.setenv("BITLEX_TIER", tier)
+        for loaded in (Tokenizer.from_file(tmp_path / "saved"), pickle.loads(pickled)):
+            assert loaded.encode("the thing") == one.encode("the thing")
+            assert loaded.lexer.steps == one.lexer.steps and loaded.lexer.states == one.lexer.states
+            assert loaded.lexer.split("the thing") == one.lexer.split("the thing")
+            assert loaded.description == one.description
+    assert compiled == []
+    monkeypatch.setattr(saving, "__version__", "another")
+    assert Tokenizer.from_file(tmp_path / "saved").encode("the thing") == one.encode("the thing")
+    assert len(compiled) == 1
 
 
 @pytest.mark.parametrize("number", range(4))
