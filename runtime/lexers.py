@@ -288,10 +288,10 @@ class Lexer:
             from .catalogue import lexer
 
             return lexer, (self.name,)
-        return restore, self.parts
+        return restore, self._parts
 
     @property
-    def parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """What `restore` makes it of, without compiling: values that anything can write."""
         return self._about, dict(self._tables)
 

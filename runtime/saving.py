@@ -81,7 +81,7 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
         "decoded": dict(description.decoded), "whole": vocabulary.whole, "image": [0, len(image)],
         "blob": [blob_at, blob_at + len(vocabulary.blob)], "starts": [starts_at, starts_at + len(vocabulary.starts)],
         "merges": None if vocabulary.merges is None else [len(tables), size],
-        "lexer": None if description.family is not None else [__version__, *tokenizer.lexer.parts],
+        "lexer": None if description.family is not None else [__version__, *tokenizer.lexer._parts],
     }  # fmt: skip
     text = packed(header)
     start = -(-(HEADER + len(text)) // PAGE) * PAGE

@@ -117,20 +117,21 @@ WORKS = [with_texts, with_streams, with_ids, with_counters]
 @pytest.mark.parametrize("work", WORKS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_objects(kind: str, work: Callable[[Any], None]) -> None:
-    """What is kept for the next calls is made in the first rounds; what is never let go, by every call of each."""
+    """What is kept for the next calls is made in the first rounds, how many these are depends on hashes; what is never let go, by every
+    call of each: so no round leaves less than 40."""
     text = KINDS[kind]("".join(TEXTS.values()))
-    left = []
-    for _ in range(4):
+    left: list[int] = []
+    while len(left) < 20 and (not left or left[-1] >= 40):
         gc.collect()
         before = sys.getallocatedblocks()
         for _ in range(40):
             work(text)
         gc.collect()
         left.append(sys.getallocatedblocks() - before)
-    assert min(left) < 40, left
+    assert left[-1] < 40, left
 
 
-@pytest.mark.skipif(not STATUS.exists(), reason="only Linux, by /proc, tells a process how much memory it takes")
+@pytest.mark.skipif(not STATUS.exists(), reason="how much memory a process takes now is read from /proc, which only Linux has; elsewhere test_objects counts objects")
 @pytest.mark.parametrize("work", WORKS)
 @pytest.mark.parametrize(("name", "kind"), [("Latin-1", "str"), ("four bytes", "str"), ("two bytes", "memoryview")])
 def test_memory(name: str, kind: str, work: Callable[[Any], None]) -> None:

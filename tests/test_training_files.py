@@ -472,7 +472,11 @@ def test_killed_at_any_time(number: signal.Signals, tmp_path: Path) -> None:
     assert all(name.startswith(".") for name in left) and (number == signal.SIGKILL or not left)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+LOCKS = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fcntl, by which a training locks its file of runs: there it has no lock")
+
+
+
+@LOCKS
 def test_a_checkpoint_has_one_training_at_a_time(tmp_path: Path) -> None:
     pytest.importorskip("bitlex._native", reason="without the C extension, nothing is written while texts are counted")
     (tmp_path / "in.txt").write_text(PROSE, encoding="utf-8")
@@ -491,7 +495,7 @@ def test_a_checkpoint_has_one_training_at_a_time(tmp_path: Path) -> None:
     bitlex.train(tmp_path / "in.txt", 400, resume=True, **options)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+@LOCKS
 def test_a_lock_does_not_outlive_ctrl_c(tmp_path: Path) -> None:
     """Wherever it comes as the file of runs is asked for: it was that of another training for as long as the process was there."""
     path = str(tmp_path / "runs")

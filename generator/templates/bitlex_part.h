@@ -30,6 +30,8 @@ typedef struct {
     uint32_t count;
 } states_met;
 
+typedef char bitlex_room_for_states[2 * sizeof(states_met) <= sizeof ((bitlex_lanes *)0)->slots ? 1 : -1]; /* while these are free */
+
 static void meet(states_met *met, uint32_t state)
 {
     if (met->number[state] != UINT16_MAX) return;
