@@ -156,13 +156,13 @@ WITH_VECTORS static size_t put_window(const bpe_vocabulary *v, region *r, const 
 }
 
 /* Where the ids of some places are, in bytes from the tables on, and which of these places are no characters. */
-typedef struct {
-    size_t count; /* of others */
+typedef struct IN_LINES {
     uint32_t ids[GROUP + SIXTEEN];
     uint32_t starts[GROUP + SIXTEEN], ends[GROUP + SIXTEEN]; /* of others */
     uint8_t others[GROUP + 64];
     key keys[GROUP + SIXTEEN];
     const entry *buckets[GROUP + SIXTEEN];
+    size_t count; /* of others */
 } located;
 
 /* From the tables on. */

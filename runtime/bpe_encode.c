@@ -20,16 +20,16 @@
 #endif
 
 /* Pieces and parts, by their places in a text. */
-typedef struct {
+typedef struct IN_LINES {
+    key keys[GROUP + SIXTEEN];
+    const entry *buckets[GROUP + SIXTEEN];
+    uint64_t hashes[GROUP]; /* of those of more than BPE_KEY bytes */
     const uint8_t *text;
     uint64_t readable;
     size_t count;
     const uint32_t *starts, *ends;
     const uint8_t *part; /* whether each is one; NULL if none is */
     const uint8_t *joint; /* whether each begins at one, and one more; NULL if that is not known */
-    key keys[GROUP + SIXTEEN];
-    const entry *buckets[GROUP + SIXTEEN];
-    uint64_t hashes[GROUP]; /* of those of more than BPE_KEY bytes */
 } group;
 
 /* The places of a group, where they are not those of the pieces of the text one after the other. */

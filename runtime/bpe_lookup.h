@@ -19,6 +19,13 @@
 #define GROUP 128  /* pieces or parts that are worked on together: their lines come while the others are asked for */
 #define SIXTEEN 16 /* of them that are looked up together; arrays have room for so many more */
 
+/* Of what is stored by vectors and read again at once: numbers in two lines of the cache come many times as late. */
+#if defined(__GNUC__)
+#define IN_LINES __attribute__((aligned(64)))
+#else
+#define IN_LINES
+#endif
+
 #if defined(__x86_64__) && defined(__SSE2__) && defined(__GNUC__)
 #define HAS_VECTORS
 #define WITH_VECTORS __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt")))
@@ -51,7 +58,7 @@ WITH_VECTORS static inline unlike put_sixteen(const uint8_t *text, const uint32_
     const __m512i evens = _mm512_set_epi64(6, 4, 2, 0, 6, 4, 2, 0);
     __m512i which = _mm512_set_epi64(LANE(3), LANE(3), LANE(2), LANE(2), LANE(1), LANE(1), 0, 0);
     const __m512i mask = _mm512_set1_epi64((long long)((uint64_t)e->bucket_mask << 6));
-    uint32_t few[SIXTEEN];
+    IN_LINES uint32_t few[SIXTEEN];
     const uint32_t *at = starts;
     unlike u = {0, 0};
     const entry *const volatile *stored = found; /* read again, where compilers would take them out of a vector one by one */

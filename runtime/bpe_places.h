@@ -23,17 +23,17 @@
 #define FEW_PIECES 64 /* where few are cut, so many are taken, */
 #define MANY_PIECES 1024 /* and where one of sixteen is, so many */
 
-typedef struct {
+typedef struct IN_LINES {
     uint8_t marks[REGION + 64]; /* of bytes: 0x80 where a piece begins */
-    uint64_t begins[WINDOWS + 2], cut[WINDOWS + 1], longer[WINDOWS + 1]; /* by 64 bytes; which pieces are cut, and which are if they can be soon */
-    uint64_t leads[WINDOWS + 1];  /* characters that are listed, */
-    uint32_t listed[WINDOWS + 1]; /* and how many were before */
-    uint32_t before[REGION / 2 + 32], behind[REGION / 2 + 32];
-    uint16_t found[REGION / 32 + 8]; /* bits of the list: there is a joint */
-    uint64_t all[WINDOWS + 2];       /* where places begin, and where the last ends */
+    uint32_t before[REGION / 2 + 32], behind[REGION / 2 + 32]; /* of characters that are listed */
     uint32_t starts[REGION + 64];
     uint8_t joint[REGION + 64]; /* whether a place begins at one */
     uint16_t characters[REGION + 64]; /* of places that are one character, its number; or 0 */
+    uint64_t begins[WINDOWS + 2], cut[WINDOWS + 1], longer[WINDOWS + 1]; /* by 64 bytes; which pieces are cut, and which are if they can be soon */
+    uint64_t leads[WINDOWS + 1];  /* characters that are listed, */
+    uint32_t listed[WINDOWS + 1]; /* and how many were before */
+    uint16_t found[REGION / 32 + 8]; /* bits of the list: there is a joint */
+    uint64_t all[WINDOWS + 2];       /* where places begin, and where the last ends */
 } region;
 
 /* All bytes from those in `from` on, each up to the next that begins a piece. *carry: whether the bytes before go on. */

@@ -26,18 +26,18 @@
 #define SHORT_SHIFT (60 - SHORT_BITS)
 #define SHORT_MASK (((UINT64_C(1) << SHORT_BITS) - 1) << 4) /* of a hash: the place of an entry, in bytes */
 
-typedef struct {
-    size_t count, other_count, hard_count;
+typedef struct IN_LINES {
     uint64_t ids[MANY_WORDS];                              /* two of each piece, with THERE; zeros where there is none, or none is known */
     uint16_t others[MANY_WORDS + 32];                      /* pieces that are not in the table */
     uint16_t hard[MANY_WORDS + 32];                        /* others of which not all ids are among the two */
-    uint16_t longer[MANY_WORDS + SIXTEEN];                 /* others of more than BPE_KEY bytes, */
-    uint64_t hashes[MANY_WORDS + SIXTEEN];                 /* and their hashes */
     uint32_t starts[MANY_WORDS + SIXTEEN], ends[MANY_WORDS + SIXTEEN]; /* of others, */
     key keys[MANY_WORDS + SIXTEEN];
     const entry *buckets[MANY_WORDS + SIXTEEN];
     uint64_t first[MANY_WORDS + SIXTEEN], last[MANY_WORDS + SIXTEEN]; /* the four ids in their entries; no PLAIN where none are found, */
     uint64_t two[MANY_WORDS + SIXTEEN];                    /* and two of them, as above */
+    uint64_t hashes[MANY_WORDS + SIXTEEN];                 /* of others of more than BPE_KEY bytes, */
+    uint16_t longer[MANY_WORDS + SIXTEEN];                 /* and which these are */
+    size_t count, other_count, hard_count;
 } found_pieces;
 
 /* The entry where a word is, if it is in the table. */
@@ -74,7 +74,7 @@ WITH_VECTORS static inline unsigned find_eight(const bpe_encoder *e, const uint8
     const __mmask8 short_ones = _mm512_cmplt_epu64_mask(lengths, _mm512_set1_epi64(SHORT + 1));
     const __m256i low = four_words(text, at), high = four_words(text, at + 4);
     __m512i words = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1), places, even, odd;
-    uint64_t place[8];
+    IN_LINES uint64_t place[8];
     const volatile uint64_t *p = place; /* read again, where compilers would take them out of a vector one by one */
     __mmask8 found;
     words = _mm512_sllv_epi64(words, _mm512_sub_epi64(_mm512_set1_epi64(64), _mm512_slli_epi64(lengths, 3)));
@@ -102,7 +102,7 @@ WITH_VECTORS static inline unsigned find_few(const bpe_encoder *e, const uint8_t
 {
     const __mmask8 all = (__mmask8)_bzhi_u32(0xFF, (unsigned)count);
     const __m256i from = _mm256_mask_loadu_epi32(_mm256_set1_epi32((int)starts[0]), all, starts);
-    uint32_t at[8];
+    IN_LINES uint32_t at[8];
     _mm256_storeu_si256((void *)at, from);
     return find_eight(e, text, at, _mm512_cvtepu32_epi64(_mm256_sub_epi32(_mm256_mask_loadu_epi32(from, all, ends), from)), ids);
 }
