@@ -74,15 +74,19 @@ WITH_VECTORS static inline unsigned find_eight(const bpe_encoder *e, const uint8
     const __mmask8 short_ones = _mm512_cmplt_epu64_mask(lengths, _mm512_set1_epi64(SHORT + 1));
     const __m256i low = four_words(text, at), high = four_words(text, at + 4);
     __m512i words = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1), places, even, odd;
-    IN_LINES uint64_t place[8];
-    const volatile uint64_t *p = place; /* read again, where compilers would take them out of a vector one by one */
     __mmask8 found;
+    __m256i n;
+    uint64_t x, y, z, w;
     words = _mm512_sllv_epi64(words, _mm512_sub_epi64(_mm512_set1_epi64(64), _mm512_slli_epi64(lengths, 3)));
     words = _mm512_or_si512(words, lengths);
     places = _mm512_srli_epi64(_mm512_mullo_epi64(words, _mm512_set1_epi64((long long)HASH_LOW)), SHORT_SHIFT);
-    _mm512_storeu_si512(place, _mm512_and_si512(places, _mm512_set1_epi64((long long)SHORT_MASK)));
-    even = four_entries(table, p[0], p[2], p[4], p[6]);
-    odd = four_entries(table, p[1], p[3], p[5], p[7]);
+    n = _mm512_cvtepi64_epi32(_mm512_and_si512(places, _mm512_set1_epi64((long long)SHORT_MASK)));
+    x = (uint64_t)_mm_cvtsi128_si64(_mm256_castsi256_si128(n));
+    y = (uint64_t)_mm_extract_epi64(_mm256_castsi256_si128(n), 1);
+    z = (uint64_t)_mm_cvtsi128_si64(_mm256_extracti128_si256(n, 1));
+    w = (uint64_t)_mm_extract_epi64(_mm256_extracti128_si256(n, 1), 1);
+    even = four_entries(table, (uint32_t)x, (uint32_t)y, (uint32_t)z, (uint32_t)w);
+    odd = four_entries(table, x >> 32, y >> 32, z >> 32, w >> 32);
     found = _mm512_mask_cmpeq_epi64_mask(short_ones, words, _mm512_unpacklo_epi64(even, odd));
     _mm512_storeu_si512(ids, _mm512_maskz_unpackhi_epi64(found, even, odd));
     return found;
