@@ -289,10 +289,8 @@ static uint32_t add_missing(bpe_encoder *e, misses *missed, const span *s, key n
 static inline void remember_key(bpe_encoder *e, const missing *m, uint32_t flags)
 {
     bpe_remember(e, m->name, flags, m->ids, m->count);
-#ifdef HAS_VECTORS
-    if (!e->vectors || m->of.part || e->skip > MOST_SKIPPED / 2) return;
-    if (m->of.length <= SHORT && m->count <= 2 && flags == 0) put_short(e, m->name, two_ids(load_8(m->ids), m->count));
-#endif
+    if (m->of.part || e->skip > MOST_SKIPPED / 2) return;
+    if (m->of.length <= SHORT && m->count <= 2 && flags == 0) put_short(e, m->name, m->of.length, two_ids(pair_of(m->ids), m->count));
 }
 
 /* Keep what was made of a piece. What is kept as tried is right for a piece and for a part: so of a token that its bytes do not merge to,
@@ -662,7 +660,7 @@ NOT_INLINE static size_t encode_regions(bpe_encoder *e, group *g, misses *missed
 
 #endif
 
-#ifdef HAS_VECTORS
+/* --- by words ---------------------------------------------------------------------------------------------------------- */
 
 #define TRIED (MANY_WORDS / 4) /* pieces that are looked up by words, before as many as can be */
 #define WORTH_WORDS 64 /* pieces for which it is worth it */
@@ -673,8 +671,88 @@ static inline span other_span(const group *g, const found_pieces *f, size_t n)
     return s;
 }
 
+/* Ask for what an other of more than BPE_KEY bytes needs. Its number comes back. */
+static inline uint16_t put_longer(const bpe_encoder *e, found_pieces *f, size_t n, const span *s)
+{
+    f->keys[n] = no_key();
+    f->buckets[n] = bucket_at(e, 0);
+    f->hashes[n] = s->length <= LONGEST ? span_hash(s) : 0;
+    PREFETCH(s->length <= MEDIUM ? (const void *)mediums_of(e, f->hashes[n]) : slots_of(e, f->hashes[n]));
+    return (uint16_t)n;
+}
+
 /* Ask for what others need, up to the first that is to be cut, which ends the pieces. */
-WITH_VECTORS static inline void put_others_in_buckets(const bpe_encoder *e, const group *g, found_pieces *f, size_t *longer_count)
+static inline void put_others_in_buckets(const bpe_encoder *e, const group *g, found_pieces *f, size_t *longer_count)
+{
+    size_t n;
+    *longer_count = 0;
+    for (n = 0; n < f->other_count; n++) {
+        const size_t i = f->others[n];
+        const uint8_t *p = g->text + g->starts[i];
+        const uint32_t length = g->ends[i] - g->starts[i];
+        f->starts[n] = g->starts[i];
+        f->ends[n] = g->ends[i];
+        if (UNLIKELY(length > BPE_KEY || (p[0] >= SCRIPTS && length > ONE)) && is_cut(e, p, length)) {
+            f->count = i;
+            f->other_count = n;
+            return;
+        }
+        if (UNLIKELY(length > BPE_KEY)) {
+            const span s = other_span(g, f, n);
+            f->longer[(*longer_count)++] = put_longer(e, f, n, &s);
+            continue;
+        }
+        f->keys[n] = key_of(p, length);
+        f->buckets[n] = bucket_of(e, f->keys[n]);
+        PREFETCH(f->buckets[n]);
+    }
+}
+
+/* Two ids of those of 16 to 32 bytes that have no more. */
+static void find_longer(const bpe_encoder *e, const group *g, found_pieces *f, size_t longer_count)
+{
+    uint32_t ids[MEDIUM + BPE_PADDING];
+    size_t i;
+    for (i = 0; i < longer_count; i++) {
+        const size_t n = f->longer[i];
+        const span s = other_span(g, f, n);
+        const size_t made = s.length <= MEDIUM ? bpe_recall(e, &s, f->hashes[n], ids) : 0;
+        if (made == 1 || made == 2) f->two[n] = two_ids(pair_of(ids), made);
+    }
+}
+
+/* Pieces from one on whose ids are not stored yet. Those that wait to be merged have none, and so end no vector of the others; where
+ * theirs go is counted when all are stored. */
+typedef struct {
+    size_t from, gap_count;
+    uint16_t gaps[MISSING]; /* pieces that wait: the gaps behind those of `misses`, which already say whose they are */
+} unstored;
+
+/* Store the ids of pieces up to one: how many ids there are then. */
+static inline size_t store_up_to(const found_pieces *f, unstored *u, size_t to, misses *missed, uint32_t *out, size_t done)
+{
+    size_t i;
+    for (i = 0; i < u->gap_count; i++) {
+        done = store_ids(f, u->from, u->gaps[i], out, done);
+        u->from = u->gaps[i];
+        missed->gaps[missed->gap_count++].at = done;
+    }
+    done = store_ids(f, u->from, to, out, done);
+    u->from = to;
+    u->gap_count = 0;
+    return done;
+}
+
+#define BY(name) name
+#define WITH
+#include "bpe_words.h"
+#undef BY
+#undef WITH
+
+#ifdef HAS_VECTORS
+
+/* The same, sixteen at a time. */
+WITH_VECTORS static inline void put_others_in_buckets_by_vectors(const bpe_encoder *e, const group *g, found_pieces *f, size_t *longer_count)
 {
     size_t n;
     *longer_count = 0;
@@ -689,44 +767,19 @@ WITH_VECTORS static inline void put_others_in_buckets(const bpe_encoder *e, cons
                 f->other_count = i;
                 return;
             }
-            if (s.length <= BPE_KEY) continue;
-            f->keys[i] = no_key();
-            f->buckets[i] = bucket_at(e, 0);
-            f->hashes[i] = s.length <= LONGEST ? span_hash(&s) : 0;
-            PREFETCH(s.length <= MEDIUM ? (const void *)mediums_of(e, f->hashes[i]) : slots_of(e, f->hashes[i]));
-            f->longer[(*longer_count)++] = (uint16_t)i;
+            if (s.length > BPE_KEY) f->longer[(*longer_count)++] = put_longer(e, f, i, &s);
         }
     }
 }
 
-/* Two ids of those of 16 to 32 bytes that have no more. */
-static void find_longer(const bpe_encoder *e, const group *g, found_pieces *f, size_t longer_count)
-{
-    uint32_t ids[MEDIUM + BPE_PADDING];
-    size_t i;
-    for (i = 0; i < longer_count; i++) {
-        const size_t n = f->longer[i];
-        const span s = other_span(g, f, n);
-        const size_t made = s.length <= MEDIUM ? bpe_recall(e, &s, f->hashes[n], ids) : 0;
-        if (made == 1 || made == 2) f->two[n] = two_ids(load_8(ids), made);
-    }
-}
-
-/* Pieces from one on whose ids are not stored yet. Those that wait to be merged have none, and so end no vector of the others; where
- * theirs go is counted when all are stored. */
-typedef struct {
-    size_t from, gap_count;
-    uint16_t gaps[MISSING]; /* pieces that wait: the gaps behind those of `misses`, which already say whose they are */
-} unstored;
-
-/* Store the ids of pieces up to one: how many ids there are then. */
-WITH_VECTORS static inline size_t store_up_to(const found_pieces *f, unstored *u, size_t to, misses *missed, uint32_t *out, size_t done)
+/* The same, eight pieces at a time. */
+WITH_VECTORS static inline size_t store_up_to_by_vectors(const found_pieces *f, unstored *u, size_t to, misses *missed, uint32_t *out, size_t done)
 {
     size_t before[MANY_WORDS / 8 + 1], i; /* ids before each eight pieces */
-    if (u->gap_count == 0) done = store_ids(f, u->from, to, out, done);
+    if (u->gap_count == 0) done = store_ids_by_vectors(f, u->from, to, out, done);
     for (i = u->from; u->gap_count > 0 && i < to; i += 8) {
         before[(i - u->from) / 8] = done;
-        done = store_ids(f, i, to - i < 8 ? to : i + 8, out, done);
+        done = store_ids_by_vectors(f, i, to - i < 8 ? to : i + 8, out, done);
     }
     for (i = 0; i < u->gap_count; i++) {
         const size_t place = u->gaps[i] - u->from, first = place % 8;
@@ -739,107 +792,11 @@ WITH_VECTORS static inline size_t store_up_to(const found_pieces *f, unstored *u
     return done;
 }
 
-/* One that is not in its bucket, or has its ids elsewhere; `changed`: buckets are not as they were when it was looked up. Its ids are
- * stored behind those of all before, or, if they are two or fewer, put where they are stored with others. */
-WITH_VECTORS static size_t encode_hard(bpe_encoder *e, const group *g, found_pieces *f, size_t n, int changed, unstored *u, misses *missed,
-                                       uint32_t *out, size_t done)
-{
-    const span s = other_span(g, f, n);
-    const size_t piece = f->others[n];
-    const key k = f->keys[n];
-    const uint64_t hash = s.length > BPE_KEY ? f->hashes[n] : 0;
-    uint32_t ids[MEDIUM + BPE_PADDING];
-    size_t count;
-    if (UNLIKELY(s.length > MEDIUM)) {
-        done = store_up_to(f, u, piece, missed, out, done);
-        u->from++;
-        count = hash != 0 ? bpe_recall(e, &s, hash, out + done) : 0;
-        if (count == 0) count = encode_longer(e, &s, hash, out + done);
-        return count >= BPE_NO_TOKEN ? count : done + count;
-    }
-    if (s.length > BPE_KEY) {
-        count = bpe_recall(e, &s, hash, ids);
-    } else {
-        const entry *found = f->last[n] != 0 || changed ? entry_of(bucket_of(e, k), k) : NULL;
-        count = found != NULL && same_key(found->bytes, k) ? ids_of(e, found, ids) : recall_guest(e, k, 0, ids);
-    }
-    if (count > 2) {
-        done = store_up_to(f, u, piece, missed, out, done);
-        u->from++;
-        memcpy(out + done, ids, count * sizeof *ids);
-        return done + count;
-    }
-    if (count > 0) {
-        f->ids[piece] = two_ids(load_8(ids), count);
-        return done;
-    }
-    if (missed->gap_count + u->gap_count == MISSING) {
-        done = finish_missing(e, missed, out, store_up_to(f, u, piece, missed, out, done));
-        if (done >= BPE_NO_TOKEN) return done;
-    }
-    missed->gaps[missed->gap_count + u->gap_count].which = add_missing(e, missed, &s, k);
-    u->gaps[u->gap_count++] = (uint16_t)piece;
-    return done;
-}
-
-/* The ids of f->count pieces from the first of a group on, or up to the first that is to be cut: f->count becomes how many they are. */
-WITH_VECTORS static size_t encode_many(bpe_encoder *e, const group *g, found_pieces *f, misses *missed, uint32_t *out, size_t done)
-{
-    const uint32_t moved = e->moved;
-    size_t n, h, longer_count;
-    unstored u;
-    u.from = u.gap_count = 0;
-    find_short(e, f, g->text, g->starts, g->ends);
-    put_others_in_buckets(e, g, f, &longer_count);
-    find_others(e, f);
-    find_longer(e, g, f, longer_count);
-    place_others(f);
-    for (h = 0; h < f->hard_count; h++) {
-        n = f->hard[h];
-        if (f->last[n] == 0 && has_bit(e->left, bucket_number(e, f->keys[n]))) PREFETCH(guest_bucket_of(e, f->keys[n]));
-    }
-    for (h = 0; h < f->hard_count; h++) {
-        n = f->hard[h];
-        if (LIKELY((f->last[n] >> 32 & PLAIN) != 0)) {
-            const __m128i ids = _mm_set_epi64x((long long)f->last[n], (long long)f->first[n]);
-            done = store_up_to(f, &u, f->others[n], missed, out, done);
-            u.from++;
-            _mm_storeu_si128((void *)(out + done), _mm_and_si128(ids, _mm_set1_epi32(BPE_TOKENS - 1)));
-            done += 1 + (size_t)(f->last[n] >> (32 + COUNT_SHIFT));
-            continue;
-        }
-        done = encode_hard(e, g, f, n, e->moved != moved, &u, missed, out, done);
-        if (done >= BPE_NO_TOKEN) return done;
-    }
-    return store_up_to(f, &u, f->count, missed, out, done);
-}
-
-/* Encode pieces from *i on by words, as long as that is worth it: few of them may be missing in the table, and fewer be hard. *i becomes
- * the first that is left. How many ids there are now, or an error. Where it was not worth it, a few calls go on without, and then twice as many. */
-NOT_INLINE static size_t encode_by_words(bpe_encoder *e, group *g, misses *missed, const uint32_t *starts, const uint32_t *ends,
-                                         size_t count, size_t *i, uint32_t *out, size_t done)
-{
-    found_pieces f;
-    size_t most = e->skip == 0 ? MANY_WORDS : TRIED;
-    while (count - *i >= WORTH_WORDS) {
-        size_t wanted = count - *i < most ? count - *i : most;
-        if (g->readable - starts[*i + wanted - 1] < 16) wanted -= 16; /* no piece is empty */
-        g->starts = starts + *i;
-        g->ends = ends + *i;
-        f.count = wanted;
-        done = encode_many(e, g, &f, missed, out, done);
-        if (done >= BPE_NO_TOKEN) return done;
-        *i += f.count;
-        if (f.count < WORTH_WORDS || f.other_count * 3 > f.count || f.hard_count * 5 > f.count) {
-            e->skipped = e->skip = (2 * e->skip + 1) & MOST_SKIPPED;
-            return done;
-        }
-        if (f.count < wanted) return done;
-        most = MANY_WORDS;
-    }
-    e->skip = 0;
-    return done;
-}
+#define BY(name) name##_by_vectors
+#define WITH WITH_VECTORS
+#include "bpe_words.h"
+#undef BY
+#undef WITH
 
 #endif
 
@@ -849,9 +806,7 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
     places to;
     group g; /* of which what is read is written before: two kilobytes of zeros take as long as a dozen pieces */
     misses missed;
-#ifdef HAS_VECTORS
-    const int words = e->vectors && count >= WORTH_WORDS && (e->skipped == 0 || e->skipped-- == 0);
-#endif
+    const int words = count >= WORTH_WORDS && (e->skipped == 0 || e->skipped-- == 0);
     size_t done = 0, i = 0, n;
     cutting c = {0, 0, 0, 0};
     g.text = text;
@@ -859,13 +814,15 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
     g.joint = NULL;
     missed.gap_count = missed.count = 0;
     while (i < count) {
-#ifdef HAS_VECTORS
         if (words && e->skipped == 0 && c.length == 0 && count - i >= WORTH_WORDS) {
-            done = encode_by_words(e, &g, &missed, starts, ends, count, &i, out, done);
+#ifdef HAS_VECTORS
+            if (e->vectors) done = encode_by_words_by_vectors(e, &g, &missed, starts, ends, count, &i, out, done);
+            else
+#endif
+                done = encode_by_words(e, &g, &missed, starts, ends, count, &i, out, done);
             if (done >= BPE_NO_TOKEN) return done;
             if (i == count) break;
         }
-#endif
         const size_t most = count - i < GROUP ? count - i : GROUP;
         g.starts = starts + i;
         g.ends = ends + i;

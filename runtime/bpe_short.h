@@ -1,13 +1,14 @@
-/* bpe_short.h - pieces in; out, which of them have up to seven bytes and were met before, and two ids of each: with AVX-512. For
- * bpe_encode.c.
+/* bpe_short.h - pieces in; out, which of them have up to seven bytes and were met before, and two ids of each. For bpe_words.h.
  *
- *     ' the', '\n\n', ...    eight words: the bytes of a piece at the top, how many there are at the bottom
+ *     ' the', '\n\n', ...    a word: the bytes of a piece at the top, how many there are at the bottom
  *     a table by hash        16 bytes each: a word, and two ids; filled as pieces are merged, and from buckets (bpe_cache.h)
- *     two ids a piece        in order, of which those that there are move together and are stored: no branch asks how many
+ *     two ids a piece        in order, of which those that there are are stored: no branch asks how many
  *
  * In code, numbers and English four of five pieces have up to seven bytes, up to two ids, and a place in the table. A word needs half
  * of the instructions that a key and its bucket take, and the table stays in the second cache. All other pieces are listed and looked
  * up in their buckets, many at a time; those that have more ids, or are not found there, are hard and done one by one.
+ *
+ * Each function is here twice: with AVX-512, for eight pieces at a time, and in plain C, where no branch depends on a piece either.
  *
  * Invariants: no two pieces have the same word, so what lies beside it is that piece's. It is right for pieces and for parts. Nothing is
  * read that the caller has not said may be read: 16 bytes from the start of each piece.
@@ -16,8 +17,6 @@
 #define BPE_SHORT_H
 
 #include "bpe_lookup.h"
-
-#ifdef HAS_VECTORS
 
 #ifndef MANY_WORDS
 #define MANY_WORDS 1024 /* pieces that are looked up together at most: each list of them has an end that is guessed wrong */
@@ -45,6 +44,100 @@ static inline short_entry *short_of(const bpe_encoder *e, uint64_t word)
 {
     return (short_entry *)(void *)((uint8_t *)e->shorts + (word * HASH_LOW >> SHORT_SHIFT & SHORT_MASK));
 }
+
+/* The word of a piece, of the eight bytes from its start on. Of more than SHORT bytes it may be that of another. */
+static inline uint64_t word_of(uint64_t bytes, size_t length)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return bytes >> ((64 - 8 * length) & 63) << 8 | length;
+#else
+    return bytes << ((64 - 8 * length) & 63) | length;
+#endif
+}
+
+static inline uint64_t pair_of(const uint32_t *ids) { return ids[0] | (uint64_t)ids[1] << 32; }
+
+/* Two ids in a word, of so many (1 or 2), where those behind may be anything. */
+static inline uint64_t two_ids(uint64_t two, size_t count)
+{
+    const uint64_t first = (two & (BPE_TOKENS - 1)) | THERE, second = (two >> 32 & (BPE_TOKENS - 1)) | THERE;
+    return count == 1 ? first : first | second << 32;
+}
+
+/* Both of them, without what is kept beside them. */
+static inline void put_two(uint32_t *out, uint64_t two)
+{
+    out[0] = (uint32_t)two & (BPE_TOKENS - 1);
+    out[1] = (uint32_t)(two >> 32) & (BPE_TOKENS - 1);
+}
+
+static inline void put_short(const bpe_encoder *e, key k, size_t length, uint64_t ids)
+{
+    const uint64_t word = word_of(key_low(k), length);
+    short_entry *to = short_of(e, word);
+    to->word = word;
+    to->ids = ids;
+}
+
+/* --- in plain C -------------------------------------------------------------------------------------------------------- */
+
+/* Look pieces up in the table; those that are not there are listed. */
+static inline void find_short(const bpe_encoder *e, found_pieces *f, const uint8_t *text, const uint32_t *starts, const uint32_t *ends)
+{
+    const size_t count = f->count;
+    size_t i, n = 0;
+    for (i = 0; i < count; i++) {
+        const size_t length = ends[i] - starts[i];
+        const uint64_t word = word_of(load_8(text + starts[i]), length);
+        const short_entry *at = short_of(e, word);
+        const uint64_t found = (at->word == word) & (length <= SHORT);
+        f->ids[i] = at->ids & (0 - found);
+        f->others[n] = (uint16_t)i;
+        n += 1 - found;
+    }
+    f->other_count = n;
+}
+
+/* The ids of others that are in their buckets. Of short ones, if they are up to two, they are put into the table. */
+static inline void find_others(const bpe_encoder *e, found_pieces *f)
+{
+    size_t n;
+    for (n = 0; n < f->other_count; n++) {
+        const entry *found = entry_of(f->buckets[n], f->keys[n]);
+        const uint32_t flags = same_key(found->bytes, f->keys[n]) ? found->ids[3] : 0, more = flags >> COUNT_SHIFT;
+        const size_t length = f->ends[n] - f->starts[n];
+        f->first[n] = pair_of(found->ids);
+        f->last[n] = found->ids[2] | (uint64_t)flags << 32;
+        f->two[n] = two_ids(f->first[n], 1 + more) & (0 - (uint64_t)(((flags & PLAIN) != 0) & (more < 2)));
+        if (f->two[n] != 0 && length <= SHORT) put_short(e, f->keys[n], length, f->two[n]);
+    }
+}
+
+/* Put two ids of each other where its piece is, and list those of which none are known. */
+static inline void place_others(found_pieces *f)
+{
+    size_t n, count = 0;
+    for (n = 0; n < f->other_count; n++) {
+        f->ids[f->others[n]] = f->two[n];
+        f->hard[count] = (uint16_t)n;
+        count += f->two[n] == 0;
+    }
+    f->hard_count = count;
+}
+
+/* Store the ids of pieces from one up to another behind the first `done`, as far as they are known: how many there are then. */
+static inline size_t store_ids(const found_pieces *f, size_t from, size_t to, uint32_t *out, size_t done)
+{
+    for (; from < to; from++) {
+        put_two(out + done, f->ids[from]);
+        done += (f->ids[from] >> 31 & 1) + (f->ids[from] >> 63);
+    }
+    return done;
+}
+
+/* --- with AVX-512 ------------------------------------------------------------------------------------------------------ */
+
+#ifdef HAS_VECTORS
 
 /* Eight bytes of two pieces, and of four. */
 WITH_VECTORS static inline __m128i two_words(const uint8_t *a, const uint8_t *b)
@@ -112,7 +205,7 @@ WITH_VECTORS static inline unsigned find_few(const bpe_encoder *e, const uint8_t
 }
 
 /* Look pieces up in the table; those that are not there are listed. */
-WITH_VECTORS static inline void find_short(const bpe_encoder *e, found_pieces *f, const uint8_t *text, const uint32_t *starts,
+WITH_VECTORS static inline void find_short_by_vectors(const bpe_encoder *e, found_pieces *f, const uint8_t *text, const uint32_t *starts,
                                            const uint32_t *ends)
 {
     __m512i numbers = _mm512_cvtepu8_epi16(_mm256_set_epi64x(0x1F1E1D1C1B1A1918, 0x1716151413121110, BYTES_8_TO_15, BYTES_0_TO_7));
@@ -146,23 +239,8 @@ WITH_VECTORS static inline unlike put_sixteen_others(const bpe_encoder *e, found
     return put_sixteen(text, f->starts + n, f->ends + n, f->other_count - n, e, f->keys + n, f->buckets + n);
 }
 
-/* Two ids in a word, of so many (1 or 2), where those behind may be anything. */
-static inline uint64_t two_ids(uint64_t two, size_t count)
-{
-    const uint64_t first = (two & (BPE_TOKENS - 1)) | THERE, second = (two >> 32 & (BPE_TOKENS - 1)) | THERE;
-    return count == 1 ? first : first | second << 32;
-}
-
-static inline void put_short(const bpe_encoder *e, key k, uint64_t ids)
-{
-    const uint64_t length = key_high(k) >> 56, word = key_low(k) << ((64 - 8 * length) & 63) | length;
-    short_entry *to = short_of(e, word);
-    to->word = word;
-    to->ids = ids;
-}
-
 /* The ids of others that are in their buckets. Of short ones, if they are up to two, they are put into the table. */
-WITH_VECTORS static inline void find_others(const bpe_encoder *e, found_pieces *f)
+WITH_VECTORS static inline void find_others_by_vectors(const bpe_encoder *e, found_pieces *f)
 {
     const __m512i id = _mm512_set1_epi32(BPE_TOKENS - 1), there = _mm512_set1_epi32((int)THERE);
     const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
@@ -187,11 +265,14 @@ WITH_VECTORS static inline void find_others(const bpe_encoder *e, found_pieces *
         _mm512_storeu_si512(f->two + n, _mm512_maskz_mov_epi64(plain, two));
         count = list_numbers(short_ones, count, n, few);
     }
-    for (n = 0; n < count; n++) put_short(e, f->keys[short_ones[n]], f->two[short_ones[n]]);
+    for (n = 0; n < count; n++) {
+        const size_t i = short_ones[n];
+        put_short(e, f->keys[i], f->ends[i] - f->starts[i], f->two[i]);
+    }
 }
 
 /* Put two ids of each other where its piece is, and list those of which none are known. */
-WITH_VECTORS static inline void place_others(found_pieces *f)
+WITH_VECTORS static inline void place_others_by_vectors(found_pieces *f)
 {
     size_t n;
     f->hard_count = 0;
@@ -204,7 +285,7 @@ WITH_VECTORS static inline void place_others(found_pieces *f)
 }
 
 /* Store the ids of pieces from one up to another behind the first `done`, as far as they are known: how many there are then. */
-WITH_VECTORS static inline size_t store_ids(const found_pieces *f, size_t from, size_t to, uint32_t *out, size_t done)
+WITH_VECTORS static inline size_t store_ids_by_vectors(const found_pieces *f, size_t from, size_t to, uint32_t *out, size_t done)
 {
     const __m512i there = _mm512_set1_epi32((int)THERE);
     for (; from < to; from += 8) {
