@@ -30,7 +30,10 @@ Working *bitlex_py_begin_work_apart(Encoder *self)
     w->encoder = self;
     w->caches = bpe_encoder_new(&self->vocabulary);
     w->cursor = bitlex_py_new_cursor(&self->machine->machine);
-    if (w->caches != NULL) bpe_encoder_use_vectors(w->caches, self->machine->tier == BITLEX_AVX512);
+    if (w->caches != NULL) {
+        const bitlex_tier tier = self->machine->tier;
+        bpe_encoder_use_vectors(w->caches, tier == BITLEX_AVX512 ? BPE_AVX512 : tier == BITLEX_AVX2 ? BPE_AVX2 : BPE_PLAIN);
+    }
     if (w->caches != NULL && w->cursor != NULL) return w;
     bitlex_py_free_work(w);
     return NULL;

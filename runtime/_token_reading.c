@@ -25,7 +25,7 @@
 #endif
 #define LONG 16384 /* bytes of a piece, from which on its ids are handed out before it ends, or more: see try_from */
 #define LONGEST 1024 /* bytes of a token, beyond which that is not tried */
-#define AHEAD 2048 /* bytes */
+#define AHEAD 4096 /* bytes */
 #define STOPS 64   /* places at which it may end, beyond which that is not tried */
 
 /* --- the GIL ----------------------------------------------------------------------------------------------------------- */

@@ -90,8 +90,12 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v);
 void bpe_encoder_free(bpe_encoder *e);
 size_t bpe_encoder_size(const bpe_encoder *e);
 
-/* Look pieces up with AVX-512, which the processor must have, or not, as at first. The ids are the same. */
-void bpe_encoder_use_vectors(bpe_encoder *e, int vectors);
+/* Look pieces up with vectors, which the processor must have, or in plain C, as at first. The ids are the same. */
+typedef enum { BPE_PLAIN, BPE_AVX2, BPE_AVX512 } bpe_vectors;
+void bpe_encoder_use_vectors(bpe_encoder *e, bpe_vectors vectors);
+
+/* The most that the processor has of what is used. */
+bpe_vectors bpe_most_vectors(void);
 
 /* While an encoder merges a long piece, this is asked, if it is not NULL; when it says no, bpe_encode gives BPE_NO_MEMORY. */
 void bpe_encoder_watch(bpe_encoder *e, bpe_watch *watch);

@@ -29,7 +29,11 @@ typedef struct {
 
 void bpe_encoder_watch(bpe_encoder *e, bpe_watch *watch) { e->watch = watch; }
 
-void bpe_encoder_use_vectors(bpe_encoder *e, int vectors) { e->vectors = vectors; }
+void bpe_encoder_use_vectors(bpe_encoder *e, bpe_vectors vectors)
+{
+    e->vectors = vectors == BPE_AVX512;
+    e->words = vectors;
+}
 
 size_t bpe_encoder_size(const bpe_encoder *e) { return sizeof *e + TABLES; }
 

@@ -104,7 +104,8 @@ struct bpe_encoder {
     uint32_t room, medium_room; /* for entries, or for what is lost, until there are more */
     uint32_t moved; /* counts what is put into buckets: where ids were before, others may be then */
     uint32_t skipped, skip;     /* calls that go on without looking pieces up by words, where that was not worth it; so many after the next */
-    int vectors; /* see bpe_encoder_use_vectors */
+    int vectors; /* whether there is AVX-512; */
+    bpe_vectors words; /* and by what pieces are looked up by words */
     uint8_t recent[256]; /* by hash: which of those that wait may be the same piece */
 };
 

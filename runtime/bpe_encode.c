@@ -728,31 +728,30 @@ typedef struct {
     uint16_t gaps[MISSING]; /* pieces that wait: the gaps behind those of `misses`, which already say whose they are */
 } unstored;
 
-/* Store the ids of pieces up to one: how many ids there are then. */
-static inline size_t store_up_to(const found_pieces *f, unstored *u, size_t to, misses *missed, uint32_t *out, size_t done)
-{
-    size_t i;
-    for (i = 0; i < u->gap_count; i++) {
-        done = store_ids(f, u->from, u->gaps[i], out, done);
-        u->from = u->gaps[i];
-        missed->gaps[missed->gap_count++].at = done;
-    }
-    done = store_ids(f, u->from, to, out, done);
-    u->from = to;
-    u->gap_count = 0;
-    return done;
-}
-
 #define BY(name) name
 #define WITH
+#define EACH 1
 #include "bpe_words.h"
 #undef BY
 #undef WITH
+#undef EACH
 
 #ifdef HAS_VECTORS
 
-/* The same, sixteen at a time. */
-WITH_VECTORS static inline void put_others_in_buckets_by_vectors(const bpe_encoder *e, const group *g, found_pieces *f, size_t *longer_count)
+#define put_others_in_buckets_avx2 put_others_in_buckets
+#define find_others_avx2 find_others
+#define place_others_avx2 place_others
+#define count_ids_avx2 count_ids
+#define BY(name) name##_avx2
+#define WITH WITH_AVX2
+#define EACH 4
+#include "bpe_words.h"
+#undef BY
+#undef WITH
+#undef EACH
+
+/* As put_others_in_buckets, sixteen at a time. */
+WITH_VECTORS static inline void put_others_in_buckets_avx512(const bpe_encoder *e, const group *g, found_pieces *f, size_t *longer_count)
 {
     size_t n;
     *longer_count = 0;
@@ -772,31 +771,18 @@ WITH_VECTORS static inline void put_others_in_buckets_by_vectors(const bpe_encod
     }
 }
 
-/* The same, eight pieces at a time. */
-WITH_VECTORS static inline size_t store_up_to_by_vectors(const found_pieces *f, unstored *u, size_t to, misses *missed, uint32_t *out, size_t done)
-{
-    size_t before[MANY_WORDS / 8 + 1], i; /* ids before each eight pieces */
-    if (u->gap_count == 0) done = store_ids_by_vectors(f, u->from, to, out, done);
-    for (i = u->from; u->gap_count > 0 && i < to; i += 8) {
-        before[(i - u->from) / 8] = done;
-        done = store_ids_by_vectors(f, i, to - i < 8 ? to : i + 8, out, done);
-    }
-    for (i = 0; i < u->gap_count; i++) {
-        const size_t place = u->gaps[i] - u->from, first = place % 8;
-        const __mmask8 which = (__mmask8)_bzhi_u32(0xFF, (unsigned)first);
-        const __mmask16 are = _mm512_movepi32_mask(_mm512_maskz_loadu_epi64(which, f->ids + u->gaps[i] - first));
-        missed->gaps[missed->gap_count++].at = before[place / 8] + (size_t)_mm_popcnt_u32(are);
-    }
-    u->from = to;
-    u->gap_count = 0;
-    return done;
-}
-
-#define BY(name) name##_by_vectors
+#define BY(name) name##_avx512
 #define WITH WITH_VECTORS
+#define EACH 8
 #include "bpe_words.h"
 #undef BY
 #undef WITH
+#undef EACH
+
+/* By what the encoder is to use. */
+typedef size_t words_encoder(bpe_encoder *e, group *g, misses *missed, const uint32_t *starts, const uint32_t *ends, size_t count, size_t *i,
+                             uint32_t *out, size_t done);
+static words_encoder *const WORDS_BY[] = {encode_by_words, encode_by_words_avx2, encode_by_words_avx512};
 
 #endif
 
@@ -816,10 +802,10 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
     while (i < count) {
         if (words && e->skipped == 0 && c.length == 0 && count - i >= WORTH_WORDS) {
 #ifdef HAS_VECTORS
-            if (e->vectors) done = encode_by_words_by_vectors(e, &g, &missed, starts, ends, count, &i, out, done);
-            else
+            done = WORDS_BY[e->words](e, &g, &missed, starts, ends, count, &i, out, done);
+#else
+            done = encode_by_words(e, &g, &missed, starts, ends, count, &i, out, done);
 #endif
-                done = encode_by_words(e, &g, &missed, starts, ends, count, &i, out, done);
             if (done >= BPE_NO_TOKEN) return done;
             if (i == count) break;
         }

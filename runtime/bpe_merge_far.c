@@ -199,10 +199,13 @@ WITH_VECTORS static int merge_all(const bpe_vocabulary *v, bpe_job *jobs, size_t
     return 0;
 }
 
-int bpe_has_vectors(void)
+bpe_vectors bpe_most_vectors(void)
 {
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("popcnt")) return BPE_PLAIN;
     return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi2");
+                   __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2")
+               ? BPE_AVX512
+               : BPE_AVX2;
 }
 
 int bpe_merge_far(const bpe_vocabulary *v, bpe_job *jobs, size_t count, int vectors)
@@ -212,7 +215,7 @@ int bpe_merge_far(const bpe_vocabulary *v, bpe_job *jobs, size_t count, int vect
 
 #else
 
-int bpe_has_vectors(void) { return 0; }
+bpe_vectors bpe_most_vectors(void) { return BPE_PLAIN; }
 
 int bpe_merge_far(const bpe_vocabulary *v, bpe_job *jobs, size_t count, int vectors)
 {
@@ -221,3 +224,5 @@ int bpe_merge_far(const bpe_vocabulary *v, bpe_job *jobs, size_t count, int vect
 }
 
 #endif
+
+int bpe_has_vectors(void) { return bpe_most_vectors() == BPE_AVX512; }

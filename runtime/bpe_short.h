@@ -8,7 +8,7 @@
  * of the instructions that a key and its bucket take, and the table stays in the second cache. All other pieces are listed and looked
  * up in their buckets, many at a time; those that have more ids, or are not found there, are hard and done one by one.
  *
- * Each function is here twice: with AVX-512, for eight pieces at a time, and in plain C, where no branch depends on a piece either.
+ * In plain C, no branch depends on a piece either. With AVX2, four are looked up and stored together, with AVX-512 eight, and others are, too.
  *
  * Invariants: no two pieces have the same word, so what lies beside it is that piece's. It is right for pieces and for parts. Nothing is
  * read that the caller has not said may be read: 16 bytes from the start of each piece.
@@ -22,8 +22,10 @@
 #define MANY_WORDS 1024 /* pieces that are looked up together at most: each list of them has an end that is guessed wrong */
 #endif
 #define THERE UINT64_C(0x80000000) /* beside an id */
-#define SHORT_SHIFT (60 - SHORT_BITS)
-#define SHORT_MASK (((UINT64_C(1) << SHORT_BITS) - 1) << 4) /* of a hash: the place of an entry, in bytes */
+#define WORD_LOW UINT64_C(0x9E3779B1) /* each half of a word is multiplied by one: AVX2 has no products of more than 32 bits by 32 */
+#define WORD_HIGH UINT64_C(0x85EBCA77)
+#define WORD_SHIFT 28 /* from where on the bits of the sum are good */
+#define SHORT_MASK (((UINT64_C(1) << SHORT_BITS) - 1) << 4) /* of these: the place of an entry, in bytes */
 
 typedef struct IN_LINES {
     uint64_t ids[MANY_WORDS];                              /* two of each piece, with THERE; zeros where there is none, or none is known */
@@ -42,7 +44,8 @@ typedef struct IN_LINES {
 /* The entry where a word is, if it is in the table. */
 static inline short_entry *short_of(const bpe_encoder *e, uint64_t word)
 {
-    return (short_entry *)(void *)((uint8_t *)e->shorts + (word * HASH_LOW >> SHORT_SHIFT & SHORT_MASK));
+    const uint64_t hash = (uint32_t)word * WORD_LOW + (word >> 32) * WORD_HIGH;
+    return (short_entry *)(void *)((uint8_t *)e->shorts + (hash >> WORD_SHIFT & SHORT_MASK));
 }
 
 /* The word of a piece, of the eight bytes from its start on. Of more than SHORT bytes it may be that of another. */
@@ -81,12 +84,12 @@ static inline void put_short(const bpe_encoder *e, key k, size_t length, uint64_
 
 /* --- in plain C -------------------------------------------------------------------------------------------------------- */
 
-/* Look pieces up in the table; those that are not there are listed. */
-static inline void find_short(const bpe_encoder *e, found_pieces *f, const uint8_t *text, const uint32_t *starts, const uint32_t *ends)
+/* Look pieces from one on up in the table; those that are not there are listed behind others. */
+static inline void find_rest(const bpe_encoder *e, found_pieces *f, const uint8_t *text, const uint32_t *starts, const uint32_t *ends, size_t i)
 {
     const size_t count = f->count;
-    size_t i, n = 0;
-    for (i = 0; i < count; i++) {
+    size_t n = f->other_count;
+    for (; i < count; i++) {
         const size_t length = ends[i] - starts[i];
         const uint64_t word = word_of(load_8(text + starts[i]), length);
         const short_entry *at = short_of(e, word);
@@ -96,6 +99,13 @@ static inline void find_short(const bpe_encoder *e, found_pieces *f, const uint8
         n += 1 - found;
     }
     f->other_count = n;
+}
+
+/* The same of all pieces. */
+static inline void find_short(const bpe_encoder *e, found_pieces *f, const uint8_t *text, const uint32_t *starts, const uint32_t *ends)
+{
+    f->other_count = 0;
+    find_rest(e, f, text, starts, ends, 0);
 }
 
 /* The ids of others that are in their buckets. Of short ones, if they are up to two, they are put into the table. */
@@ -135,9 +145,102 @@ static inline size_t store_ids(const found_pieces *f, size_t from, size_t to, ui
     return done;
 }
 
-/* --- with AVX-512 ------------------------------------------------------------------------------------------------------ */
+static inline size_t count_ids(const found_pieces *f, size_t from, size_t to)
+{
+    size_t count = 0;
+    for (; from < to; from++) count += (f->ids[from] >> 31 & 1) + (f->ids[from] >> 63);
+    return count;
+}
 
 #ifdef HAS_VECTORS
+
+/* --- with AVX2 --------------------------------------------------------------------------------------------------------- */
+
+#define WITH_AVX2 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
+
+/* Of four bits, which are set; and the same of numbers of four bytes, as _mm_shuffle_epi8 has it. */
+#define LISTS(list) \
+    list(0, 0, 0, 0), list(0, 0, 0, 0), list(1, 0, 0, 0), list(0, 1, 0, 0), list(2, 0, 0, 0), list(0, 2, 0, 0), list(1, 2, 0, 0), \
+    list(0, 1, 2, 0), list(3, 0, 0, 0), list(0, 3, 0, 0), list(1, 3, 0, 0), list(0, 1, 3, 0), list(2, 3, 0, 0), list(0, 2, 3, 0), \
+    list(1, 2, 3, 0), list(0, 1, 2, 3)
+#define NUMBERS(a, b, c, d) {a, b, c, d}
+#define BYTES_OF(n) UINT32_C(0x03020100) + UINT32_C(0x04040404) * (n)
+#define ORDER(a, b, c, d) {BYTES_OF(a), BYTES_OF(b), BYTES_OF(c), BYTES_OF(d)}
+static const uint16_t NUMBERS_OF_4[16][4] = {LISTS(NUMBERS)};
+static const uint32_t ORDERS_OF_4[16][4] = {LISTS(ORDER)};
+
+WITH_AVX2 static inline __m256i two_entries(const uint8_t *table, uint64_t a, uint64_t b)
+{
+    const __m256i first = _mm256_castsi128_si256(_mm_loadu_si128((const void *)(table + a)));
+    return _mm256_inserti128_si256(first, _mm_loadu_si128((const void *)(table + b)), 1);
+}
+
+WITH_AVX2 static inline __m128i two_texts(const uint8_t *a, const uint8_t *b)
+{
+    return _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(_mm_loadl_epi64((const void *)a)), (const void *)b));
+}
+
+/* The ids of four pieces, as far as they are in the table: bits of those that are. */
+WITH_AVX2 static inline unsigned find_four(const bpe_encoder *e, const uint8_t *text, const uint32_t *starts, const uint32_t *ends, uint64_t *ids)
+{
+    const uint8_t *table = (const uint8_t *)e->shorts;
+    const __m128i from = _mm_loadu_si128((const void *)starts), sizes = _mm_sub_epi32(_mm_loadu_si128((const void *)ends), from);
+    const __m256i lengths = _mm256_cvtepu32_epi64(sizes);
+    const __m128i low = two_texts(text + starts[0], text + starts[1]), high = two_texts(text + starts[2], text + starts[3]);
+    __m256i words = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1), places, even, odd, found;
+    __m128i first, second;
+    words = _mm256_sllv_epi64(words, _mm256_sub_epi64(_mm256_set1_epi64x(64), _mm256_slli_epi64(lengths, 3)));
+    words = _mm256_or_si256(words, lengths);
+    places = _mm256_mul_epu32(words, _mm256_set1_epi64x((long long)WORD_LOW));
+    places = _mm256_add_epi64(places, _mm256_mul_epu32(_mm256_srli_epi64(words, 32), _mm256_set1_epi64x((long long)WORD_HIGH)));
+    places = _mm256_and_si256(_mm256_srli_epi64(places, WORD_SHIFT), _mm256_set1_epi64x((long long)SHORT_MASK));
+    first = _mm256_castsi256_si128(places);
+    second = _mm256_extracti128_si256(places, 1);
+    even = two_entries(table, (uint64_t)_mm_cvtsi128_si64(first), (uint64_t)_mm_cvtsi128_si64(second));
+    odd = two_entries(table, (uint64_t)_mm_extract_epi64(first, 1), (uint64_t)_mm_extract_epi64(second, 1));
+    found = _mm256_and_si256(_mm256_cmpeq_epi64(words, _mm256_unpacklo_epi64(even, odd)),
+                             _mm256_cmpgt_epi64(_mm256_set1_epi64x(SHORT + 1), lengths));
+    _mm256_storeu_si256((void *)ids, _mm256_and_si256(found, _mm256_unpackhi_epi64(even, odd)));
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(found));
+}
+
+/* As find_short. */
+WITH_AVX2 static inline void find_short_avx2(const bpe_encoder *e, found_pieces *f, const uint8_t *text, const uint32_t *starts,
+                                             const uint32_t *ends)
+{
+    const size_t count = f->count;
+    size_t i, n = 0;
+    for (i = 0; i + 4 <= count; i += 4) {
+        const unsigned others = find_four(e, text, starts + i, ends + i, f->ids + i) ^ 15;
+        const uint64_t numbers = load_8(NUMBERS_OF_4[others]) + i * UINT64_C(0x0001000100010001);
+        memcpy(f->others + n, &numbers, sizeof numbers);
+        n += (size_t)_mm_popcnt_u32(others);
+    }
+    f->other_count = n;
+    find_rest(e, f, text, starts, ends, i);
+}
+
+/* Store those of four ids that there are: how many. */
+WITH_AVX2 static inline size_t store_some(uint32_t *out, __m128i ids, unsigned are)
+{
+    _mm_storeu_si128((void *)out, _mm_shuffle_epi8(ids, _mm_loadu_si128((const void *)ORDERS_OF_4[are])));
+    return (size_t)_mm_popcnt_u32(are);
+}
+
+/* As store_ids. */
+WITH_AVX2 static inline size_t store_ids_avx2(const found_pieces *f, size_t from, size_t to, uint32_t *out, size_t done)
+{
+    const __m256i there = _mm256_set1_epi32((int)THERE);
+    for (; from + 4 <= to; from += 4) {
+        const __m256i four = _mm256_loadu_si256((const void *)(f->ids + from)), ids = _mm256_andnot_si256(there, four);
+        const unsigned are = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(four));
+        done += store_some(out + done, _mm256_castsi256_si128(ids), are & 15);
+        done += store_some(out + done, _mm256_extracti128_si256(ids, 1), are >> 4);
+    }
+    return store_ids(f, from, to, out, done);
+}
+
+/* --- with AVX-512 ------------------------------------------------------------------------------------------------------ */
 
 /* Eight bytes of two pieces, and of four. */
 WITH_VECTORS static inline __m128i two_words(const uint8_t *a, const uint8_t *b)
@@ -172,7 +275,9 @@ WITH_VECTORS static inline unsigned find_eight(const bpe_encoder *e, const uint8
     uint64_t x, y, z, w;
     words = _mm512_sllv_epi64(words, _mm512_sub_epi64(_mm512_set1_epi64(64), _mm512_slli_epi64(lengths, 3)));
     words = _mm512_or_si512(words, lengths);
-    places = _mm512_srli_epi64(_mm512_mullo_epi64(words, _mm512_set1_epi64((long long)HASH_LOW)), SHORT_SHIFT);
+    places = _mm512_mul_epu32(words, _mm512_set1_epi64((long long)WORD_LOW));
+    places = _mm512_add_epi64(places, _mm512_mul_epu32(_mm512_srli_epi64(words, 32), _mm512_set1_epi64((long long)WORD_HIGH)));
+    places = _mm512_srli_epi64(places, WORD_SHIFT);
     n = _mm512_cvtepi64_epi32(_mm512_and_si512(places, _mm512_set1_epi64((long long)SHORT_MASK)));
     x = (uint64_t)_mm_cvtsi128_si64(_mm256_castsi256_si128(n));
     y = (uint64_t)_mm_extract_epi64(_mm256_castsi256_si128(n), 1);
@@ -205,7 +310,7 @@ WITH_VECTORS static inline unsigned find_few(const bpe_encoder *e, const uint8_t
 }
 
 /* Look pieces up in the table; those that are not there are listed. */
-WITH_VECTORS static inline void find_short_by_vectors(const bpe_encoder *e, found_pieces *f, const uint8_t *text, const uint32_t *starts,
+WITH_VECTORS static inline void find_short_avx512(const bpe_encoder *e, found_pieces *f, const uint8_t *text, const uint32_t *starts,
                                            const uint32_t *ends)
 {
     __m512i numbers = _mm512_cvtepu8_epi16(_mm256_set_epi64x(0x1F1E1D1C1B1A1918, 0x1716151413121110, BYTES_8_TO_15, BYTES_0_TO_7));
@@ -240,7 +345,7 @@ WITH_VECTORS static inline unlike put_sixteen_others(const bpe_encoder *e, found
 }
 
 /* The ids of others that are in their buckets. Of short ones, if they are up to two, they are put into the table. */
-WITH_VECTORS static inline void find_others_by_vectors(const bpe_encoder *e, found_pieces *f)
+WITH_VECTORS static inline void find_others_avx512(const bpe_encoder *e, found_pieces *f)
 {
     const __m512i id = _mm512_set1_epi32(BPE_TOKENS - 1), there = _mm512_set1_epi32((int)THERE);
     const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
@@ -272,7 +377,7 @@ WITH_VECTORS static inline void find_others_by_vectors(const bpe_encoder *e, fou
 }
 
 /* Put two ids of each other where its piece is, and list those of which none are known. */
-WITH_VECTORS static inline void place_others_by_vectors(found_pieces *f)
+WITH_VECTORS static inline void place_others_avx512(found_pieces *f)
 {
     size_t n;
     f->hard_count = 0;
@@ -285,7 +390,7 @@ WITH_VECTORS static inline void place_others_by_vectors(found_pieces *f)
 }
 
 /* Store the ids of pieces from one up to another behind the first `done`, as far as they are known: how many there are then. */
-WITH_VECTORS static inline size_t store_ids_by_vectors(const found_pieces *f, size_t from, size_t to, uint32_t *out, size_t done)
+WITH_VECTORS static inline size_t store_ids_avx512(const found_pieces *f, size_t from, size_t to, uint32_t *out, size_t done)
 {
     const __m512i there = _mm512_set1_epi32((int)THERE);
     for (; from < to; from += 8) {
@@ -296,6 +401,13 @@ WITH_VECTORS static inline size_t store_ids_by_vectors(const found_pieces *f, si
         done += (size_t)_mm_popcnt_u32(are);
     }
     return done;
+}
+
+/* How many ids some pieces have, fewer than eight. */
+WITH_VECTORS static inline size_t count_ids_avx512(const found_pieces *f, size_t from, size_t to)
+{
+    const __m512i ids = _mm512_maskz_loadu_epi64((__mmask8)_bzhi_u32(0xFF, (unsigned)(to - from)), f->ids + from);
+    return (size_t)_mm_popcnt_u32(_mm512_movepi32_mask(ids));
 }
 
 #endif

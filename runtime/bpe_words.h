@@ -2,7 +2,26 @@
  *
  *     BY(name)    the function of that name, or the one that uses vectors
  *     WITH        how functions are declared that use them
+ *     EACH        pieces whose ids are stored together
  */
+
+/* Store the ids of pieces up to one: how many ids there are then. */
+WITH static inline size_t BY(store_up_to)(const found_pieces *f, unstored *u, size_t to, misses *missed, uint32_t *out, size_t done)
+{
+    size_t before[MANY_WORDS / EACH + 1], i; /* ids before as many pieces as are stored together */
+    if (u->gap_count == 0) done = BY(store_ids)(f, u->from, to, out, done);
+    for (i = u->from; u->gap_count > 0 && i < to; i += EACH) {
+        before[(i - u->from) / EACH] = done;
+        done = BY(store_ids)(f, i, to - i < EACH ? to : i + EACH, out, done);
+    }
+    for (i = 0; i < u->gap_count; i++) {
+        const size_t place = u->gaps[i] - u->from;
+        missed->gaps[missed->gap_count++].at = before[place / EACH] + BY(count_ids)(f, u->gaps[i] - place % EACH, u->gaps[i]);
+    }
+    u->from = to;
+    u->gap_count = 0;
+    return done;
+}
 
 /* One that is not in its bucket, or has its ids elsewhere; `changed`: buckets are not as they were when it was looked up. Its ids are
  * stored behind those of all before, or, if they are two or fewer, put where they are stored with others. */

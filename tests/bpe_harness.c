@@ -42,6 +42,9 @@ static void fail(const char *what, long round)
     exit(1);
 }
 
+/* Any that the processor has. */
+static bpe_vectors some_vectors(unsigned long round) { return (bpe_vectors)(round % (1 + (unsigned)bpe_most_vectors())); }
+
 /* --- random vocabularies ----------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -679,7 +682,7 @@ static void check_image(const bpe_vocabulary *b, const cut_text *t, long round)
     memcpy(copy, b->image, b->size);
     if (bpe_open(&opened, copy, b->size) != 0) fail("an image is refused", round);
     if ((e = bpe_encoder_new(&opened)) == NULL) exit(2);
-    bpe_encoder_use_vectors(e, bpe_has_vectors());
+    bpe_encoder_use_vectors(e, bpe_most_vectors());
     check_encoding(e, t, "from an image", round);
     bpe_encoder_free(e);
     if (bpe_open(&opened, copy, b->size - 1 - below((uint32_t)b->size)) == 0) fail("an image that is too short is taken", round);
@@ -692,7 +695,7 @@ static void check_image(const bpe_vocabulary *b, const cut_text *t, long round)
         }
         if (bpe_open(&opened, copy, b->size) != 0) continue;
         if ((e = bpe_encoder_new(&opened)) == NULL) exit(2);
-        bpe_encoder_use_vectors(e, bpe_has_vectors() && tries % 2 == 0);
+        bpe_encoder_use_vectors(e, some_vectors((unsigned)tries));
         forged(&opened, e, t, out);
         bpe_encoder_free(e);
     }
@@ -847,9 +850,9 @@ int main(int argc, char **argv)
         held += n.ordered;
         first = random_text(v);
         other = random_text(v);
-        bpe_encoder_use_vectors(e, bpe_has_vectors() && round % 2 == 0);
+        bpe_encoder_use_vectors(e, some_vectors((unsigned long)round));
         check_encoding(e, &first, "cold", round);
-        bpe_encoder_use_vectors(e, bpe_has_vectors() && round % 4 < 2); /* each way finds what the other has kept */
+        bpe_encoder_use_vectors(e, some_vectors((unsigned long)round / 3)); /* each way finds what the others have kept */
         check_encoding(e, &first, "warm", round);
         for (i = 0; i < 20 && first.count > 0; i++) check_few(e, v, &first, round);
         check_encoding(e, &other, "another text", round);
