@@ -39,7 +39,7 @@
 #define FEW_MEDIUMS (MEDIUMS > 16 ? MEDIUMS / 16 : 2)
 #define LOST (BUCKETS / 16)     /* entries, after which there are twice as many buckets */
 #define LOST_MEDIUMS (MEDIUMS / 16)
-#define SHORT 7                 /* longest piece in an entry of its own kind, of which there are so many: */
+#define SHORT 8                 /* longest piece in an entry of its own kind, of which there are so many: */
 #define SHORTS (1u << SHORT_BITS)
 #define CHARACTERS 0x10000      /* that have an entry of their own, at their number */
 #define MEDIUM BPE_MEDIUM       /* longest piece in a medium entry */

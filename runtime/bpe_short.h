@@ -1,16 +1,17 @@
-/* bpe_short.h - pieces in; out, which of them have up to seven bytes and were met before, and two ids of each. For bpe_words.h.
+/* bpe_short.h - pieces in; out, which of them have up to eight bytes and were met before, and two ids of each. For bpe_words.h.
  *
- *     ' the', '\n\n', ...    a word: the bytes of a piece at the top, how many there are at the bottom
+ *     ' the', '\n\n', ...    a word: the bytes of a piece at the top, how many there are at the bottom; of eight, the bytes alone
  *     a table by hash        16 bytes each: a word, and two ids; filled as pieces are merged, and from buckets (bpe_cache.h)
  *     two ids a piece        in order, of which those that there are are stored: no branch asks how many
  *
- * In code, numbers and English four of five pieces have up to seven bytes, up to two ids, and a place in the table. A word needs half
+ * In code, numbers and English four of five pieces have up to eight bytes, up to two ids, and a place in the table. A word needs half
  * of the instructions that a key and its bucket take, and the table stays in the second cache. All other pieces are listed and looked
  * up in their buckets, many at a time; those that have more ids, or are not found there, are hard and done one by one.
  *
  * In plain C, no branch depends on a piece either. With AVX2, four are looked up and stored together, with AVX-512 eight, and others are, too.
  *
- * Invariants: no two pieces have the same word, so what lies beside it is that piece's. It is right for pieces and for parts. Nothing is
+ * Invariants: no two pieces that have a word have the same, so what lies beside it is that piece's. Eight bytes that could be the word of fewer,
+ * as the byte at the bottom is below eight, have none. It is right for pieces and for parts. Nothing is
  * read that the caller has not said may be read: 16 bytes from the start of each piece.
  */
 #ifndef BPE_SHORT_H
@@ -48,15 +49,16 @@ static inline short_entry *short_of(const bpe_encoder *e, uint64_t word)
     return (short_entry *)(void *)((uint8_t *)e->shorts + (hash >> WORD_SHIFT & SHORT_MASK));
 }
 
-/* The word of a piece, of the eight bytes from its start on. Of more than SHORT bytes it may be that of another. */
+/* The word of a piece, of the eight bytes from its start on. Of those that have none, it may be that of another. */
 static inline uint64_t word_of(uint64_t bytes, size_t length)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return bytes >> ((64 - 8 * length) & 63) << 8 | length;
-#else
-    return bytes << ((64 - 8 * length) & 63) | length;
+    bytes = __builtin_bswap64(bytes);
 #endif
+    return bytes << ((64 - 8 * length) & 63) | (length & 7);
 }
+
+static inline uint64_t has_word(uint64_t word, size_t length) { return (length < 8) | ((length == 8) & ((word & 0xF8) != 0)); }
 
 static inline uint64_t pair_of(const uint32_t *ids) { return ids[0] | (uint64_t)ids[1] << 32; }
 
@@ -74,10 +76,12 @@ static inline void put_two(uint32_t *out, uint64_t two)
     out[1] = (uint32_t)(two >> 32) & (BPE_TOKENS - 1);
 }
 
+/* Of a piece of up to SHORT bytes. */
 static inline void put_short(const bpe_encoder *e, key k, size_t length, uint64_t ids)
 {
     const uint64_t word = word_of(key_low(k), length);
     short_entry *to = short_of(e, word);
+    if (!has_word(word, length)) return;
     to->word = word;
     to->ids = ids;
 }
@@ -93,7 +97,7 @@ static inline void find_rest(const bpe_encoder *e, found_pieces *f, const uint8_
         const size_t length = ends[i] - starts[i];
         const uint64_t word = word_of(load_8(text + starts[i]), length);
         const short_entry *at = short_of(e, word);
-        const uint64_t found = (at->word == word) & (length <= SHORT);
+        const uint64_t found = (at->word == word) & has_word(word, length);
         f->ids[i] = at->ids & (0 - found);
         f->others[n] = (uint16_t)i;
         n += 1 - found;
@@ -187,10 +191,10 @@ WITH_AVX2 static inline unsigned find_four(const bpe_encoder *e, const uint8_t *
     const __m128i from = _mm_loadu_si128((const void *)starts), sizes = _mm_sub_epi32(_mm_loadu_si128((const void *)ends), from);
     const __m256i lengths = _mm256_cvtepu32_epi64(sizes);
     const __m128i low = two_texts(text + starts[0], text + starts[1]), high = two_texts(text + starts[2], text + starts[3]);
-    __m256i words = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1), places, even, odd, found;
+    __m256i words = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1), places, even, odd, found, ambiguous;
     __m128i first, second;
     words = _mm256_sllv_epi64(words, _mm256_sub_epi64(_mm256_set1_epi64x(64), _mm256_slli_epi64(lengths, 3)));
-    words = _mm256_or_si256(words, lengths);
+    words = _mm256_or_si256(words, _mm256_and_si256(lengths, _mm256_set1_epi64x(7)));
     places = _mm256_mul_epu32(words, _mm256_set1_epi64x((long long)WORD_LOW));
     places = _mm256_add_epi64(places, _mm256_mul_epu32(_mm256_srli_epi64(words, 32), _mm256_set1_epi64x((long long)WORD_HIGH)));
     places = _mm256_and_si256(_mm256_srli_epi64(places, WORD_SHIFT), _mm256_set1_epi64x((long long)SHORT_MASK));
@@ -200,6 +204,8 @@ WITH_AVX2 static inline unsigned find_four(const bpe_encoder *e, const uint8_t *
     odd = two_entries(table, (uint64_t)_mm_extract_epi64(first, 1), (uint64_t)_mm_extract_epi64(second, 1));
     found = _mm256_and_si256(_mm256_cmpeq_epi64(words, _mm256_unpacklo_epi64(even, odd)),
                              _mm256_cmpgt_epi64(_mm256_set1_epi64x(SHORT + 1), lengths));
+    ambiguous = _mm256_cmpgt_epi64(_mm256_set1_epi64x(8), _mm256_and_si256(words, _mm256_set1_epi64x(0xFF)));
+    found = _mm256_andnot_si256(_mm256_and_si256(ambiguous, _mm256_cmpeq_epi64(lengths, _mm256_set1_epi64x(8))), found);
     _mm256_storeu_si256((void *)ids, _mm256_and_si256(found, _mm256_unpackhi_epi64(even, odd)));
     return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(found));
 }
@@ -267,14 +273,15 @@ WITH_VECTORS static inline unsigned find_eight(const bpe_encoder *e, const uint8
                                                uint64_t *ids)
 {
     const uint8_t *table = (const uint8_t *)e->shorts;
-    const __mmask8 short_ones = _mm512_cmplt_epu64_mask(lengths, _mm512_set1_epi64(SHORT + 1));
+    __mmask8 short_ones = _mm512_cmplt_epu64_mask(lengths, _mm512_set1_epi64(SHORT + 1));
     const __m256i low = four_words(text, at), high = four_words(text, at + 4);
     __m512i words = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1), places, even, odd;
     __mmask8 found;
     __m256i n;
     uint64_t x, y, z, w;
     words = _mm512_sllv_epi64(words, _mm512_sub_epi64(_mm512_set1_epi64(64), _mm512_slli_epi64(lengths, 3)));
-    words = _mm512_or_si512(words, lengths);
+    words = _mm512_or_si512(words, _mm512_and_si512(lengths, _mm512_set1_epi64(7)));
+    short_ones &= ~_mm512_mask_testn_epi64_mask(_mm512_cmpeq_epi64_mask(lengths, _mm512_set1_epi64(8)), words, _mm512_set1_epi64(0xF8));
     places = _mm512_mul_epu32(words, _mm512_set1_epi64((long long)WORD_LOW));
     places = _mm512_add_epi64(places, _mm512_mul_epu32(_mm512_srli_epi64(words, 32), _mm512_set1_epi64((long long)WORD_HIGH)));
     places = _mm512_srli_epi64(places, WORD_SHIFT);

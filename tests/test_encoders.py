@@ -93,6 +93,25 @@ def test_every_character_that_is_a_part() -> None:
             assert tokenizer.encode_ordinary(text) == expected, (hex(at), again)
 
 
+@pytest.mark.parametrize("tier", ["avx512", "avx2", "portable"])
+def test_eight_bytes_that_look_like_fewer(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces are looked up by a word of eight bytes, the lowest of which is the length of shorter ones: eight that begin with a small number, and
+    then zeros, have their own ids, whichever of them comes first, and whether they wait, or are found where they were put."""
+    monkeypatch.setenv("BITLEX_TIER", tier)
+    lexer = bitlex.compile(r"[\x00-\x1F]+[a-z]*|[a-z]+| ")  # of the best tier up to this one
+    words = [letters[:n] for letters in (b"abcdefg", b"zyxwvut") for n in range(1, 8)]
+    alike = [bytes([first]) + bytes(7 - len(word)) + word for word in words for first in range(12)]
+    vocabulary = Vocabulary.from_ranks([*BYTES, *words[2::3], *alike[5::7]])
+    encoder = make_encoder(describe(vocabulary), lexer)
+    rng = random.Random(9)
+    for size in (64, 200, 3000):
+        for _ in range(6):
+            pieces = rng.choices([*words, *alike, b"\x07abcdefg", b"\x00" * 8 + b"a", b"\x08\x00\x00abcdef"], k=size)
+            text = b"".join(piece + b" " * (n % 2) for n, piece in enumerate(pieces))
+            expected = [token for piece in lexer.split(text) for token in merge(vocabulary, piece)]
+            assert encoder.encode_to_numpy(text, None, None, 1).tolist() == expected
+
+
 def test_pieces_of_all_lengths_among_characters() -> None:
     tokenizer = Tokenizer(describe(Vocabulary.from_ranks(BYTES)))
     around = "中文字。" * 150
