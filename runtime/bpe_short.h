@@ -81,8 +81,7 @@ static inline void put_short(const bpe_encoder *e, key k, size_t length, uint64_
 {
     const uint64_t word = word_of(key_low(k), length);
     short_entry *to = short_of(e, word);
-    if (!has_word(word, length)) return;
-    to->word = word;
+    to->word = word & (0 - has_word(word, length)); /* no piece has the word 0 */
     to->ids = ids;
 }
 
@@ -273,15 +272,14 @@ WITH_VECTORS static inline unsigned find_eight(const bpe_encoder *e, const uint8
                                                uint64_t *ids)
 {
     const uint8_t *table = (const uint8_t *)e->shorts;
-    __mmask8 short_ones = _mm512_cmplt_epu64_mask(lengths, _mm512_set1_epi64(SHORT + 1));
+    const __mmask8 short_ones = _mm512_cmplt_epu64_mask(lengths, _mm512_set1_epi64(SHORT + 1));
     const __m256i low = four_words(text, at), high = four_words(text, at + 4);
     __m512i words = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1), places, even, odd;
-    __mmask8 found;
+    __mmask8 ambiguous, found;
     __m256i n;
     uint64_t x, y, z, w;
     words = _mm512_sllv_epi64(words, _mm512_sub_epi64(_mm512_set1_epi64(64), _mm512_slli_epi64(lengths, 3)));
     words = _mm512_or_si512(words, _mm512_and_si512(lengths, _mm512_set1_epi64(7)));
-    short_ones &= ~_mm512_mask_testn_epi64_mask(_mm512_cmpeq_epi64_mask(lengths, _mm512_set1_epi64(8)), words, _mm512_set1_epi64(0xF8));
     places = _mm512_mul_epu32(words, _mm512_set1_epi64((long long)WORD_LOW));
     places = _mm512_add_epi64(places, _mm512_mul_epu32(_mm512_srli_epi64(words, 32), _mm512_set1_epi64((long long)WORD_HIGH)));
     places = _mm512_srli_epi64(places, WORD_SHIFT);
@@ -292,7 +290,8 @@ WITH_VECTORS static inline unsigned find_eight(const bpe_encoder *e, const uint8
     w = (uint64_t)_mm_extract_epi64(_mm256_extracti128_si256(n, 1), 1);
     even = four_entries(table, (uint32_t)x, (uint32_t)y, (uint32_t)z, (uint32_t)w);
     odd = four_entries(table, x >> 32, y >> 32, z >> 32, w >> 32);
-    found = _mm512_mask_cmpeq_epi64_mask(short_ones, words, _mm512_unpacklo_epi64(even, odd));
+    ambiguous = _mm512_mask_testn_epi64_mask(_mm512_cmpeq_epi64_mask(lengths, _mm512_set1_epi64(8)), words, _mm512_set1_epi64(0xF8));
+    found = _mm512_mask_cmpeq_epi64_mask(short_ones & ~ambiguous, words, _mm512_unpacklo_epi64(even, odd));
     _mm512_storeu_si512(ids, _mm512_maskz_unpackhi_epi64(found, even, odd));
     return found;
 }
