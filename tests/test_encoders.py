@@ -100,8 +100,9 @@ def test_eight_bytes_that_look_like_fewer(tier: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("BITLEX_TIER", tier)
     lexer = bitlex.compile(r"[\x00-\x1F]+[a-z]*|[a-z]+| ")  # of the best tier up to this one
     words = [letters[:n] for letters in (b"abcdefg", b"zyxwvut") for n in range(1, 8)]
-    alike = [bytes([first]) + bytes(7 - len(word)) + word for word in words for first in range(12)]
-    vocabulary = Vocabulary.from_ranks([*BYTES, *words[2::3], *alike[5::7]])
+    alike = [bytes([first or len(word)]) + bytes(7 - len(word)) + word for first in range(12) for word in words if first != len(word)]
+    merged = {piece[:n] for piece in alike[:7] for n in range(2, 9)}  # of which the bytes merge: these are one id
+    vocabulary = Vocabulary.from_ranks([*BYTES, *words[2::3], *sorted(sorted(merged), key=len), *dict.fromkeys(alike[15::9])])
     encoder = make_encoder(describe(vocabulary), lexer)
     rng = random.Random(9)
     for size in (64, 200, 3000):
