@@ -114,7 +114,7 @@ NOT_INLINE static size_t BY(encode_by_words)(bpe_encoder *e, group *g, misses *m
         done = BY(encode_many)(e, g, &f, missed, out, done);
         if (done >= BPE_NO_TOKEN) return done;
         *i += f.count;
-        if (f.count < WORTH_WORDS || f.other_count * 3 > f.count || f.hard_count * 5 > f.count) {
+        if (f.count < WORTH_WORDS || f.other_count * 2 > f.count || f.hard_count * 3 > f.count) {
             e->skipped = e->skip = (2 * e->skip + 1) & MOST_SKIPPED;
             return done;
         }
