@@ -16,7 +16,7 @@
 #include "bitlex_lanes.h"
 
 #define PART_BLOCKS 24    /* bytes of a part, in blocks of the lexer, unless the caller says otherwise: they stay in the second level of the cache */
-#define MOST_PARTS 1024    /* for one piece, or white space that is open: what needs more is copied as a whole */
+#define MOST_PARTS 1024   /* for one piece, or white space that is open: what needs more is copied as a whole */
 #define LIKELY_BYTES 2    /* of a character that is not Latin-1, at least: what follows the first part may have more than that has */
 
 typedef struct {

@@ -8,11 +8,12 @@
  * of the instructions that a key and its bucket take, and the table stays in the second cache. All other pieces are listed and looked
  * up in their buckets, many at a time; those that have more ids, or are not found there, are hard and done one by one.
  *
- * In plain C, no branch depends on a piece either. With AVX2, four are looked up and stored together, with AVX-512 eight, and others are, too.
+ * With AVX-512, eight pieces are looked up and stored together, and others are, too; with AVX2, four pieces; in plain C one after the other,
+ * without a branch on whether a piece is there.
  *
  * Invariants: no two pieces that have a word have the same, so what lies beside it is that piece's. Eight bytes that could be the word of fewer,
- * as the byte at the bottom is below eight, have none. It is right for pieces and for parts. Nothing is
- * read that the caller has not said may be read: 16 bytes from the start of each piece.
+ * as the byte at the bottom is below eight, have none. It is right for pieces and for parts. Nothing is read that the caller has not said may be
+ * read: 16 bytes from the start of each piece.
  */
 #ifndef BPE_SHORT_H
 #define BPE_SHORT_H
@@ -171,16 +172,21 @@ static inline size_t count_ids(const found_pieces *f, size_t from, size_t to)
 #define ORDER(a, b, c, d) {BYTES_OF(a), BYTES_OF(b), BYTES_OF(c), BYTES_OF(d)}
 static const uint16_t NUMBERS_OF_4[16][4] = {LISTS(NUMBERS)};
 static const uint32_t ORDERS_OF_4[16][4] = {LISTS(ORDER)};
+#undef LISTS
+#undef NUMBERS
+#undef BYTES_OF
+#undef ORDER
+
+/* Eight bytes of two pieces. */
+static inline __m128i two_words(const uint8_t *a, const uint8_t *b)
+{
+    return _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(_mm_loadl_epi64((const void *)a)), (const void *)b));
+}
 
 WITH_AVX2 static inline __m256i two_entries(const uint8_t *table, uint64_t a, uint64_t b)
 {
     const __m256i first = _mm256_castsi128_si256(_mm_loadu_si128((const void *)(table + a)));
     return _mm256_inserti128_si256(first, _mm_loadu_si128((const void *)(table + b)), 1);
-}
-
-WITH_AVX2 static inline __m128i two_texts(const uint8_t *a, const uint8_t *b)
-{
-    return _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(_mm_loadl_epi64((const void *)a)), (const void *)b));
 }
 
 /* The ids of four pieces, as far as they are in the table: bits of those that are. */
@@ -189,7 +195,7 @@ WITH_AVX2 static inline unsigned find_four(const bpe_encoder *e, const uint8_t *
     const uint8_t *table = (const uint8_t *)e->shorts;
     const __m128i from = _mm_loadu_si128((const void *)starts), sizes = _mm_sub_epi32(_mm_loadu_si128((const void *)ends), from);
     const __m256i lengths = _mm256_cvtepu32_epi64(sizes);
-    const __m128i low = two_texts(text + starts[0], text + starts[1]), high = two_texts(text + starts[2], text + starts[3]);
+    const __m128i low = two_words(text + starts[0], text + starts[1]), high = two_words(text + starts[2], text + starts[3]);
     __m256i words = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1), places, even, odd, found, ambiguous;
     __m128i first, second;
     words = _mm256_sllv_epi64(words, _mm256_sub_epi64(_mm256_set1_epi64x(64), _mm256_slli_epi64(lengths, 3)));
@@ -247,12 +253,7 @@ WITH_AVX2 static inline size_t store_ids_avx2(const found_pieces *f, size_t from
 
 /* --- with AVX-512 ------------------------------------------------------------------------------------------------------ */
 
-/* Eight bytes of two pieces, and of four. */
-WITH_VECTORS static inline __m128i two_words(const uint8_t *a, const uint8_t *b)
-{
-    return _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(_mm_loadl_epi64((const void *)a)), (const void *)b));
-}
-
+/* Eight bytes of four pieces. */
 WITH_VECTORS static inline __m256i four_words(const uint8_t *text, const uint32_t *at)
 {
     const __m128i two = two_words(text + at[0], text + at[1]);

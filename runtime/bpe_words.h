@@ -26,7 +26,7 @@ WITH static inline size_t BY(store_up_to)(const found_pieces *f, unstored *u, si
 /* One that is not in its bucket, or has its ids elsewhere; `changed`: buckets are not as they were when it was looked up. Its ids are
  * stored behind those of all before, or, if they are two or fewer, put where they are stored with others. */
 WITH static size_t BY(encode_hard)(bpe_encoder *e, const group *g, found_pieces *f, size_t n, int changed, unstored *u, misses *missed,
-                                       uint32_t *out, size_t done)
+                                   uint32_t *out, size_t done)
 {
     const span s = other_span(g, f, n);
     const size_t piece = f->others[n];
@@ -98,10 +98,10 @@ WITH static size_t BY(encode_many)(bpe_encoder *e, const group *g, found_pieces 
     return BY(store_up_to)(f, &u, f->count, missed, out, done);
 }
 
-/* Encode pieces from *i on by words, as long as that is worth it: few of them may be missing in the table, and fewer be hard. *i becomes
+/* Encode pieces from *i on by words, as long as that is worth it: half of them may be missing in the table, and a third hard. *i becomes
  * the first that is left. How many ids there are now, or an error. Where it was not worth it, a few calls go on without, and then twice as many. */
 NOT_INLINE static size_t BY(encode_by_words)(bpe_encoder *e, group *g, misses *missed, const uint32_t *starts, const uint32_t *ends,
-                                         size_t count, size_t *i, uint32_t *out, size_t done)
+                                             size_t count, size_t *i, uint32_t *out, size_t done)
 {
     found_pieces f;
     size_t most = e->skip == 0 ? MANY_WORDS : TRIED;
