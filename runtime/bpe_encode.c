@@ -738,6 +738,7 @@ typedef struct {
 
 #ifdef HAS_VECTORS
 
+/* With AVX2, these are done as in plain C. */
 #define put_others_in_buckets_avx2 put_others_in_buckets
 #define find_others_avx2 find_others
 #define place_others_avx2 place_others

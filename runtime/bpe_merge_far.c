@@ -18,7 +18,7 @@
 #define NO_ORDER UINT32_MAX
 #define KNOWN_AHEAD 128 /* bytes */
 
-typedef struct __attribute__((aligned(64))) {
+typedef struct IN_LINES {
     uint32_t orders[PLACES];       /* of a symbol and the next; NO_ORDER where there is none */
     uint32_t symbols[PLACES + LANES];
     uint8_t next[PLACES], last[PLACES]; /* places of the symbols behind each, and before */

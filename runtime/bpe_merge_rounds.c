@@ -33,7 +33,7 @@
 #define ROOM (LANES + MOST_SYMBOLS + LANES + BPE_MEDIUM)
 
 /* A set. The first of each array is at LANES: what is before it may be read. */
-typedef struct __attribute__((aligned(64))) {
+typedef struct IN_LINES {
     uint32_t symbols[ROOM];
     uint32_t keys[ROOM];     /* number of the piece, and rank of the merge with the next symbol or RANK_MASK; 0 behind the last */
     uint32_t ranks[ROOM];    /* of two bytes each, in the first round; then the lowest keys from there on */

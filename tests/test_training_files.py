@@ -475,7 +475,6 @@ def test_killed_at_any_time(number: signal.Signals, tmp_path: Path) -> None:
 LOCKS = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fcntl, by which a training locks its file of runs: there it has no lock")
 
 
-
 @LOCKS
 def test_a_checkpoint_has_one_training_at_a_time(tmp_path: Path) -> None:
     pytest.importorskip("bitlex._native", reason="without the C extension, nothing is written while texts are counted")
