@@ -1,0 +1,207 @@
+/* bpe_group.h - pieces of a text in; out, a group of them and of parts of those that are cut, with their keys, and the lines asked for that
+ * they may be in. For bpe_encode.c.
+ *
+ *     ' the', ' Bolkonsky'    put_run: pieces as they are, up to the first that is to be cut
+ *     '你好世界'              put_places: pieces and parts, one behind the other, until a group is full
+ *
+ * Memory answers while other keys are made: so all keys of a group are made before the first is compared.
+ *
+ * Invariants: places of a group are in order, and tile what it has of a text that drops nothing. A piece that has no joint is no part. With
+ * vectors, 16 bytes of each place may be read; without, as many as the caller says.
+ */
+#ifndef BPE_GROUP_H
+#define BPE_GROUP_H
+
+#include "bpe_lookup.h"
+
+/* Pieces and parts, by their places in a text. */
+typedef struct IN_LINES {
+    key keys[GROUP + SIXTEEN];
+    const entry *buckets[GROUP + SIXTEEN];
+    uint64_t hashes[GROUP]; /* of those of more than BPE_KEY bytes */
+    const uint8_t *text;
+    uint64_t readable;
+    size_t count;
+    const uint32_t *starts, *ends;
+    const uint8_t *part; /* whether each is one; NULL if none is */
+    const uint8_t *joint; /* whether each begins at one, and one more; NULL if that is not known */
+} group;
+
+/* The places of a group, where they are not those of the pieces of the text one after the other. */
+typedef struct {
+    uint32_t starts[GROUP + 1], ends[GROUP]; /* one more start is written than there are */
+    uint8_t part[GROUP];
+} places;
+
+/* --- places ------------------------------------------------------------------------------------------------------------ */
+
+/* Place i of a group, which is already known to be this: a piece or part of any length. */
+static ALWAYS_INLINE void put_place(const bpe_encoder *e, group *g, size_t i, uint32_t start, uint32_t end)
+{
+    const span s = {g->text + start, g->readable - start, end - start, 0};
+    if (s.length <= BPE_KEY) {
+        g->keys[i] = span_key(&s);
+        g->buckets[i] = bucket_of(e, g->keys[i]);
+        PREFETCH(g->buckets[i]);
+    } else {
+        g->keys[i] = no_key();
+        g->buckets[i] = bucket_at(e, 0);
+        g->hashes[i] = s.length <= LONGEST ? span_hash(&s) : 0;
+        PREFETCH(s.length <= MEDIUM ? (const void *)mediums_of(e, g->hashes[i]) : slots_of(e, g->hashes[i]));
+    }
+}
+
+NOT_INLINE static void put_key(const bpe_encoder *e, group *g, size_t i, uint32_t start, uint32_t end) { put_place(e, g, i, start, end); }
+
+#ifdef HAS_VECTORS
+
+/* The same for who has vectors in use: to go on to code without them takes a Sapphire Rapids a hundred nanoseconds or more, if their upper
+ * halves are not zero, and compilers leave them so where they know which registers a function leaves alone. */
+WITH_VECTORS NOT_INLINE static void put_key_by_vectors(const bpe_encoder *e, group *g, size_t i, uint32_t start, uint32_t end)
+{
+    put_place(e, g, i, start, end);
+}
+
+/* The same for all places of a group from n on, of each of which 16 bytes may be read. */
+WITH_VECTORS static void put_keys_by_vectors(const bpe_encoder *e, group *g, size_t n)
+{
+    for (; n < g->count; n += SIXTEEN) {
+        uint32_t longer = put_sixteen(g->text, g->starts + n, g->ends + n, g->count - n, e, g->keys + n, g->buckets + n).longer;
+        for (; UNLIKELY(longer != 0); longer &= longer - 1) {
+            const size_t i = n + _tzcnt_u32(longer);
+            put_key_by_vectors(e, g, i, g->starts[i], g->ends[i]);
+        }
+    }
+}
+
+#endif
+
+/* The same for all places of a group from n on. */
+static inline void put_keys(const bpe_encoder *e, group *g, size_t n)
+{
+#ifdef HAS_VECTORS
+    if (e->vectors && g->readable - g->starts[g->count - 1] >= 16) {
+        put_keys_by_vectors(e, g, n);
+        return;
+    }
+#endif
+    for (; n < g->count; n++) {
+        const uint32_t start = g->starts[n], length = g->ends[n] - start;
+        if (LIKELY(length <= BPE_KEY && g->readable - start >= 16)) {
+            const key k = key_of(g->text + start, length);
+            g->keys[n] = k;
+            g->buckets[n] = bucket_of(e, k);
+            PREFETCH(g->buckets[n]);
+        } else {
+            put_key(e, g, n, start, g->ends[n]);
+        }
+    }
+}
+
+static inline span span_of(const group *g, size_t i)
+{
+    const uint32_t part = g->joint != NULL ? g->joint[i] | g->joint[i + 1] : g->part != NULL && g->part[i];
+    const span s = {g->text + g->starts[i], g->readable - g->starts[i], g->ends[i] - g->starts[i], part};
+    return s;
+}
+
+/* --- pieces that are cut ----------------------------------------------------------------------------------------------- */
+
+/* Whether a piece is to be cut, without being looked up as a whole: if it begins with a character of three bytes or more, or can be cut near
+ * its beginning, for then its parts are short, and met more often than the piece. Where characters have two bytes, a short piece is worth a
+ * look. */
+static inline int is_cut(const bpe_encoder *e, const uint8_t *p, uint32_t length)
+{
+    size_t at = 0;
+    uint32_t before = 0;
+    if (p[0] >= SCRIPTS) return length > ONE;
+    if (length <= BPE_KEY || (load_8(p) & UINT64_C(0x8080808080808080)) == 0) return 0;
+    return bpe_next_joint(e->v, p, LOOK, &at, &before) < LOOK;
+}
+
+#ifdef HAS_VECTORS
+
+/* As put_run. */
+WITH_VECTORS static size_t put_run_by_vectors(const bpe_encoder *e, group *g, size_t most)
+{
+    size_t n;
+    for (n = 0; n < most; n += SIXTEEN) {
+        const unlike u = put_sixteen(g->text, g->starts + n, g->ends + n, most - n, e, g->keys + n, g->buckets + n);
+        uint32_t others = u.longer | u.scripts;
+        for (; UNLIKELY(others != 0); others &= others - 1) {
+            const size_t i = n + _tzcnt_u32(others);
+            if (is_cut(e, g->text + g->starts[i], g->ends[i] - g->starts[i])) return i;
+            put_key_by_vectors(e, g, i, g->starts[i], g->ends[i]);
+        }
+    }
+    return most;
+}
+
+#endif
+
+/* Put pieces into a group, up to the first that is to be cut: how many. 16 bytes of each may be read. */
+static size_t put_run(const bpe_encoder *e, group *g, size_t most)
+{
+    const uint8_t *text = g->text;
+    const uint32_t *starts = g->starts, *ends = g->ends;
+    const uint8_t *buckets = e->buckets;
+    const uint32_t mask = e->bucket_mask;
+    size_t n;
+#ifdef HAS_VECTORS
+    if (e->vectors) return put_run_by_vectors(e, g, most);
+#endif
+    for (n = 0; n < most; n++) {
+        const uint32_t start = starts[n], length = ends[n] - start;
+        const entry *bucket;
+        key k;
+        if (UNLIKELY(length > BPE_KEY || (text[start] >= SCRIPTS && length > ONE))) {
+            if (is_cut(e, text + start, length)) break;
+            put_key(e, g, n, start, ends[n]);
+            continue;
+        }
+        k = key_of(text + start, length);
+        bucket = (const void *)(buckets + BUCKET * (size_t)(key_hash(k) >> BUCKET_SHIFT & mask));
+        PREFETCH(bucket);
+        g->keys[n] = k;
+        g->buckets[n] = bucket;
+    }
+    return n;
+}
+
+/* Where a piece is that is being cut, and how far that has come, as bpe_all_joints has it; length 0: none is. */
+typedef struct {
+    uint32_t start, length, before;
+    size_t at;
+} cutting;
+
+/* The places of pieces, and of the parts of those that are cut, are put into a group from place n on, until it is full or pieces are at
+ * an end: how many places there are. *i is the piece; if it is in *c, it goes on. A piece that has no joint is no part. */
+static inline size_t put_places(const bpe_encoder *e, const uint8_t *text, places *to, size_t n, const uint32_t *starts, const uint32_t *ends,
+                                size_t count, size_t *i, cutting *c)
+{
+    memset(to->part + n, 1, GROUP - n);
+    while (n < GROUP && *i < count) {
+        const size_t before = n;
+        const int whole = c->length == 0;
+        if (whole) {
+            to->starts[n] = starts[*i];
+            if (!is_cut(e, text + starts[*i], ends[*i] - starts[*i])) {
+                to->ends[n] = ends[*i];
+                to->part[n++] = 0;
+                ++*i;
+                continue;
+            }
+            *c = (cutting){starts[*i], ends[*i] - starts[*i], 0, 0};
+        } else {
+            to->starts[0] = to->starts[GROUP]; /* the group before was full */
+        }
+        n = bpe_all_joints(e->v, text + c->start, c->length, &c->at, &c->before, c->start, to->starts + 1, to->ends, n, GROUP);
+        if (c->at > 0) break;
+        if (whole && n == before + 1) to->part[before] = 0;
+        c->length = 0;
+        ++*i;
+    }
+    return n;
+}
+
+#endif
