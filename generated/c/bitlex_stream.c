@@ -900,7 +900,7 @@ static NOT_INLINE size_t feed_rest(bitlex_stream *s, bitlex_cursor *cursor, void
     size_t done = *used, stored, body;
     uint32_t tail = 0;
     uint8_t last[3];
-    if (done == 0 && room < s->count + BITLEX_STREAM_ROOM) return 0;
+    if (done == 0 && room <= s->count + 8) return 0;
     if (length > room - s->count - 8) length = room - s->count - 8; /* each unit ends a piece at most, and each place does */
     if (s->tail_length > 0) {
         done += finish_character(s, p, length, out + n, &stored);
