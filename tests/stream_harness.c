@@ -170,6 +170,7 @@ static void check(const bitlex_machine *emitted, int vectors, int tabled, uint32
         const uint32_t most = random_below(3) ? 1 + random_below(100) : 1 + random_below(20000);
         size_t expected = 0, have = 0, at = 0, n;
         uint64_t *more = NULL, *last;
+        uint32_t serve = random_below(4);
         bitlex_stream stream, copy;
         bitlex_begin(&whole_cursor, &machine, text, length, BITLEX_UTF8, whole_scratch);
         while ((n = machine.drops ? bitlex_next_pairs(&whole_cursor, want + 2 * expected, 512) : bitlex_next(&whole_cursor, want + expected, 512)) != 0) expected += n;
@@ -179,6 +180,12 @@ static void check(const bitlex_machine *emitted, int vectors, int tabled, uint32
             const size_t size = length - at < most ? length - at : 1 + random_below(most);
             have = feed(&stream, &cursor, scratch, text + at, size < length - at ? size : length - at, found, have, &more);
             at += size < length - at ? size : length - at;
+            if (serve-- == 1) { /* the cursor serves a whole text meanwhile, with scratch memory that is gone then */
+                void *own = scratch == NULL ? NULL : malloc((size_t)bitlex_scratch_size(&machine, BITLEX_BLOCK));
+                bitlex_count(&cursor, &machine, text, length, BITLEX_UTF8, own);
+                bitlex_begin(&cursor, &machine, "", 0, BITLEX_UTF8, NULL);
+                free(own);
+            }
             copy = stream; /* a struct like any other */
             memset(&stream, 0xAA, sizeof stream);
             stream = copy;

@@ -74,8 +74,8 @@ void bitlex_stream_use_table(bitlex_stream *s, const bitlex_stream_table *table)
  * their number comes back. `room`: of how many; fewer units are read at a time than that, *used of them, and the rest is to be fed
  * again. *used is 0 where s->full says that there is no memory for one more place, or where room is BITLEX_STREAM_ROOM and what was given
  * further places, or less. s->full may also say that there are more different sets than there is room for: with
- * memory for places, that no memory helps. The cursor was begun with
- * the machine; scratch: NULL, or what bitlex_scratch_size says for BITLEX_BLOCK units, the same each time. */
+ * memory for places, that no memory helps. The cursor was begun with the machine, and is begun again when it has served a whole text;
+ * scratch: NULL, or what bitlex_scratch_size says for BITLEX_BLOCK units, the same until then: what the cursor remembers lies in it. */
 size_t bitlex_stream_feed(bitlex_stream *s, bitlex_cursor *cursor, void *scratch, const void *text, size_t length,
                           bitlex_encoding encoding, size_t *used, uint64_t *out, size_t room);
 
