@@ -292,12 +292,13 @@ static void count_characters(const Utf8 *u, Ids *ids)
     for (size_t i = 0; i < ids->used; i++) {
         for (int side = 0; side < 2; side++) {
             uint64_t *place = ids->places + 2 * i + side;
-            for (; at < *place; at++) {
+            const uint64_t to = *place < u->length ? *place : u->length; /* none is beyond, but by tables that somebody forged */
+            for (; at < to; at++) {
                 if (!starts_character(u->bytes[at])) continue;
                 last = past;
                 past += units(u, past, u->bytes[at]);
             }
-            *place = side == 0 && *place < u->length && !starts_character(u->bytes[*place]) ? last : past;
+            *place = side == 0 && to < u->length && !starts_character(u->bytes[to]) ? last : past;
         }
     }
 }

@@ -106,6 +106,7 @@ int bpe_open(bpe_vocabulary *v, void *image, size_t size)
     if (h.magic != MAGIC || h.size != size || h.token_count > BPE_TOKENS || h.rank_count > BPE_RANKS || h.bytes > size) return -1;
     if (h.ranks_are_ids && h.rank_count > h.token_count) return -1;
     if (h.ids_count == 0 || h.pairs_count == 0) return -1;
+    if (h.pairs_reach > h.rank_count / LINE_PAIRS) return -1; /* each of those lines has as many pairs; or a look-up takes seconds */
     if (h.starts + ((uint64_t)h.token_count + 1) * 4 > size || h.starts != (sizeof h + 63) / 64 * 64) return -1;
     starts = (const void *)((const uint8_t *)image + h.starts);
     expected = h;

@@ -221,6 +221,24 @@ def test_written_by_who_knows_the_sum(saved: Path, tmp_path: Path) -> None:
             tokenizer.decode(tokenizer.encode_with_offsets("the thing and é中😀 " * 10, disallowed_special=())[0], errors="replace")
 
 
+def test_tables_that_somebody_forged() -> None:
+    """Look-ups that go on for ever are refused; places that are beyond the text end with it."""
+    made = Tokenizer(describe(TRAINED))
+    image = bytearray(made._encoder.image())  # type: ignore[attr-defined]
+    ranks, reach = 20, 44  # places of numbers in the header of an image
+    assert int.from_bytes(image[reach : reach + 4], sys.byteorder) <= int.from_bytes(image[ranks : ranks + 4], sys.byteorder) // 8
+    forged = image.copy()
+    forged[reach : reach + 4] = b"\xff" * 4
+    with pytest.raises(ValueError, match="not the tables of a vocabulary"):
+        make_encoder(made.description, made.lexer, forged)
+    longest = max(range(len(TRAINED)), key=lambda number: len(TRAINED.token_bytes(number)))
+    at = int.from_bytes(image[48 + 3 * 8 : 48 + 4 * 8], sys.byteorder) + 4 * ord("q")  # the token of a byte
+    image[at : at + 4] = longest.to_bytes(4, sys.byteorder)
+    encoder: Any = make_encoder(made.description, made.lexer, image)
+    ids, places = encoder.encode_with_offsets("q" * 2000, None, None)
+    assert longest in ids and places.max() == 2000
+
+
 def test_the_other_order_of_bytes(saved: Path, tmp_path: Path) -> None:
     data = saved.read_bytes()
     other = tmp_path / "other"
