@@ -194,6 +194,30 @@ def test_none_is_there_when_the_block_is_left(tmp_path: Path, error: type[BaseEx
     assert list(tmp_path.iterdir()) == []
 
 
+def deaf(shared: bool, task: int, report: Callable[[Any], None]) -> None:
+    """What this process is told is lost, as an exception is that a destructor raises."""
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    report(None)
+    if shared:
+        time.sleep(2)
+        os._exit(1)
+
+
+@POSIX
+def test_one_that_waits_for_more_ends() -> None:
+    with Processes(1, deaf, False) as processes:
+        assert [one.kind for one in processes.work([1])] == ["reported", "returned"]
+    assert [process.exitcode for process in processes.running.values()] == [0]
+
+
+@POSIX
+def test_one_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bitlex.processes.PATIENCE", 0.01)
+    with Processes(1, deaf, True) as processes:
+        assert next(processes.work([1])).kind == "reported"
+    assert [process.exitcode for process in processes.running.values()] == [-signal.SIGKILL]
+
+
 @POSIX
 def test_they_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     program = (
