@@ -228,3 +228,14 @@ def test_they_end_with_the_process_that_started_them(tmp_path: Path) -> None:
         wait_for(lambda: len(list(tmp_path.iterdir())) == 2)
         process.kill()
     wait_for(lambda: not list(tmp_path.iterdir()))
+
+
+@POSIX
+def test_they_end_with_the_interpreter_where_the_block_was_not_left(tmp_path: Path) -> None:
+    """As when Ctrl-C comes while it is being left."""
+    program = (
+        f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import test_processes as here\n"
+        f"print(next(here.Processes(1, here.careful, {str(tmp_path)!r}).work([1])).kind)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr, list(tmp_path.iterdir())) == (0, b"reported\n", b"", [])
