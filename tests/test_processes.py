@@ -68,6 +68,20 @@ def test_all_that_comes_of_tasks(count: int) -> None:
                 assert (kind, value) == ("returned", 100 + task * task)
 
 
+def test_another_thread_may_start_them() -> None:
+    """Though only the first one may set what signals do."""
+    happened: list[Any] = []
+
+    def work() -> None:
+        with Processes(1, square, 100) as processes:
+            happened.extend(processes.work([2]))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert happened == [(0, "reported", ("begun", 2)), (0, "returned", 104)]
+
+
 @POSIX
 def test_a_process_that_is_killed_is_told_of() -> None:
     with (
