@@ -611,6 +611,11 @@ def test_a_byte_that_is_no_token() -> None:
         for threads in (1, 2, 3, 8):
             with pytest.raises(ValueError, match=rf"^byte 0x78 at {places[0]} is no token of this vocabulary$"):
                 tokenizer._encoder.encode(bytes(wrong), None, None, threads, 1)  # type: ignore[call-arg]
+    for place in range(0, 2 * native.BLOCK, 500):  # in a long piece among those that are looked up many at a time
+        before = b" ab" * (place // 3)
+        long = before + b"a" * 40 + b"x" * 2 + b" ab" * 4000
+        with pytest.raises(ValueError, match=rf"^byte 0x78 at {len(before) + 40} is no token of this vocabulary$"):
+            tokenizer._encoder.encode(long, None, None, 1)
     vocabulary = Vocabulary.from_merges([b"a", b" ", b"ax"], [], whole=True)
     tokenizer = Tokenizer(describe(vocabulary))
     for encoder in (tokenizer._encoder, pure(tokenizer)):
