@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import bitlex.processes
 from bitlex.inputs import InputError
 from bitlex.processes import Processes, why
 from interrupting import wait_for
@@ -66,6 +67,31 @@ def test_all_that_comes_of_tasks(count: int) -> None:
                 assert (kind, type(value), value.filename) == ("raised", FileNotFoundError, "four")
             else:
                 assert (kind, value) == ("returned", 100 + task * task)
+
+
+def unsayable(shared: Any, task: int, report: Callable[[Any], None]) -> Callable[[], None]:
+    return lambda: None
+
+
+def test_what_cannot_be_sent_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    """It is a mistake of ours: the process ends by it, as any other would."""
+    with (
+        pytest.raises(OSError, match=r"^a process that did a part of the work was ended, with exit code 1$"),
+        Processes(1, unsayable, None) as processes,
+    ):
+        list(processes.work([1]))
+    assert "Traceback" in capfd.readouterr().err
+
+
+def talkative(shared: Any, task: int, report: Callable[[Any], None]) -> None:
+    bitlex.processes.PAUSE = 1e9  # here, in its own process
+    for number in range(3):
+        report(number)
+
+
+def test_what_is_reported_soon_after_another_is_left_out() -> None:
+    with Processes(1, talkative, None) as processes:
+        assert list(processes.work([1, 2])) == [(task, *what) for task in (0, 1) for what in (("reported", 0), ("returned", None))]
 
 
 def test_another_thread_may_start_them() -> None:
@@ -143,6 +169,22 @@ def test_a_process_that_is_told_to_end_as_it_begins(becomes: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+@POSIX
+def test_a_process_that_has_ended_its_work_hears_no_more() -> None:
+    program = """if True:
+        import signal
+        from multiprocessing import Pipe
+        from bitlex import processes
+        processes.end_with_parent = int
+        ours, theirs = Pipe()
+        ours.close()
+        processes.serve(theirs)
+        signal.raise_signal(signal.SIGTERM)
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
 def shut_out(shared: Any, task: int, report: Callable[[Any], None]) -> set[int]:
     return signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
@@ -180,7 +222,8 @@ def test_a_signal_while_a_process_is_started(monkeypatch: pytest.MonkeyPatch, ca
 
 
 def test_why_a_process_ended() -> None:
-    assert (why(-15), why(1), why(None), why(-300)) == ("by SIGTERM", "with exit code 1", "with exit code None", "by signal 300")
+    assert (why(-15), why(1), why(0), why(None)) == ("by SIGTERM", "with exit code 1", "with exit code 0", "with exit code None")
+    assert why(-300) == "by signal 300"
 
 
 @POSIX
