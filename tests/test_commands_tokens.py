@@ -370,6 +370,13 @@ def test_a_process_for_each_core(folder: Path, ranks: tuple[str, ...]) -> None:
     assert {path.name for path in after if after[path] != before.get(path)} == {"3.jsonl.npy", "3.jsonl.idx.npy"}
 
 
+def test_a_folder_that_is_there_needs_no_slash(folder: Path, ranks: tuple[str, ...]) -> None:
+    (folder / "a.txt").write_text("hello")
+    (folder / "out").mkdir()
+    output("encode", *ranks, "a.txt", "-o", "out", "--resume")
+    assert left(folder / "out") == ["a.txt.idx.npy", "a.txt.npy", "bitlex-manifest.jsonl"]
+
+
 def test_what_processes_are_worth(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not a few bytes, not what only this process has open, and not a large text, of which each would hold one in memory."""
     sizes = {"a.jsonl": 60, "b.jsonl": 60, "a.txt": 60, "large.txt": 500, "large.jsonl": 500, "large.txt.gz": 500}
