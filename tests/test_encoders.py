@@ -604,7 +604,8 @@ def test_a_byte_that_is_no_token() -> None:
     """The place of the first one, however many threads look for it, and also where a token that is taken whole has such a byte."""
     tokenizer = Tokenizer(describe(Vocabulary.from_ranks({b"a": 0, b"b": 1, b" ": 2, b"ab": 3, b" ab": 4})))
     text = b"ab " * 100_000
-    for places in ([150_001], [12, 290_000], [290_000, 299_999], [6143], [6144], [6145], [0]):
+    across = ([place, 290_000] for place in range(native.BLOCK - 3, native.BLOCK + 3))  # in a piece across a cut, and in a part behind it
+    for places in ([150_001], [12, 290_000], [290_000, 299_999], *across, [6143], [6144], [6145], [0]):
         wrong = bytearray(text)
         for place in places:
             wrong[place] = ord("x")
