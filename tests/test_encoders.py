@@ -722,6 +722,10 @@ def test_the_first_of_several_wrong_texts_is_named() -> None:
         for threads in (1, 2, 4):
             with pytest.raises(ValueError, match=rf"^texts\[{first}\]: byte 0x62 at 100000 is no token of this vocabulary$"):
                 tokenizer._encoder.encode_batch(wrong, None, None, threads)
+    alone = "a " * 600_000 + "b"  # which is divided
+    for threads in (1, 2):
+        with pytest.raises(ValueError, match=r"^texts\[0\]: byte 0x62 at 1200000 is no token of this vocabulary$"):
+            tokenizer._encoder.encode_batch([alone], None, None, threads)
 
 
 TEXTS = {
