@@ -158,13 +158,14 @@ def why(code: int | None) -> str:
 
 
 class Ended(BaseException):
-    """Whoever started this process has told it to end. Passes through what removes unfinished files."""
+    """This process was told to end, by who started it or by another. Passes through what removes unfinished files."""
 
     told = False
+    done = False  # whatever else is told is heard no more
 
 
 def end(number: int, frame: object) -> None:
-    if not Ended.told:  # once: it may be told again while it clears away
+    if not Ended.told and not Ended.done:  # once: it may be told again while it clears away
         Ended.told = True
         raise Ended
 
@@ -180,7 +181,8 @@ def end_with_parent() -> None:
 
 
 def serve(pipe: Connection[Any, Any]) -> None:
-    """What each process does: one task after the other, until there are none or nobody is there."""
+    """What each process does: one task after the other, until there are none or nobody is there. One that was told to end does so by the signal:
+    who started it and did not tell it so learns why there is no result."""
     with suppress(Ended, KeyboardInterrupt, EOFError, ConnectionError):
         try:
             signal.signal(signal.SIGTERM, end)
@@ -190,7 +192,10 @@ def serve(pipe: Connection[Any, Any]) -> None:
             if not Ended.told:  # an import, or a lock, may have made this exception of that one
                 raise
         finally:
-            Ended.told = True  # whatever else is told is heard no more
+            Ended.done = True
+    if Ended.told:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def each_task(pipe: Connection[Any, Any]) -> None:

@@ -34,7 +34,7 @@ def square(shared: int, task: int, report: Callable[[Any], None]) -> int:
 
 def killed(shared: Any, task: int, report: Callable[[Any], None]) -> None:
     if task == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), shared or signal.SIGKILL)
     time.sleep(60)
 
 
@@ -109,10 +109,12 @@ def test_another_thread_may_start_them() -> None:
 
 
 @POSIX
-def test_a_process_that_is_killed_is_told_of() -> None:
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_a_process_that_is_killed_is_told_of(name: str) -> None:
+    """Also by a signal that it clears away behind."""
     with (
-        pytest.raises(OSError, match=r"^a process that did a part of the work was ended, by SIGKILL$"),
-        Processes(2, killed, None) as processes,
+        pytest.raises(OSError, match=rf"^a process that did a part of the work was ended, by {name}$"),
+        Processes(2, killed, signal.Signals[name]) as processes,
     ):
         list(processes.work([1, 2]))
     assert [process.is_alive() for process in processes.running.values()] == [False, False]
@@ -152,7 +154,7 @@ def test_a_process_that_is_killed_while_it_starts_is_told_of(after: float) -> No
 @POSIX
 @pytest.mark.parametrize("becomes", ["Ended", "RuntimeError"])
 def test_a_process_that_is_told_to_end_as_it_begins(becomes: str) -> None:
-    """Nothing is said of it, whatever the library makes of that."""
+    """It prints nothing, and ends by the signal, whatever the library makes of that."""
     program = f"""if True:
         import signal, threading
         from bitlex import processes
@@ -166,7 +168,7 @@ def test_a_process_that_is_told_to_end_as_it_begins(becomes: str) -> None:
         processes.serve(None)
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGTERM, b"", b"")
 
 
 @POSIX
