@@ -10,8 +10,9 @@ for whatever is brought to them, which for small files is all of the time; so na
 the disk together, once a second and at the end. Of several runs that share the inputs out, each has a manifest of its own, and goes by those
 of the others, too. Invariant: an output is skipped only if it was made by the same tokenizer and settings from a file that has not changed
 since, and has not changed itself (size and time, both); a line is written when its output is on the disk. A last line that is torn counts
-for nothing. Rejected: one JSON object (written again for every output); reading outputs to see whether they are right (that takes as long
-as making them); one manifest for all runs (a cluster's file system may not lock).
+for nothing. Without resuming, all is made again; but ids that were asked for otherwise are not left beside: a run that would do so is refused,
+and one in whose folder such a run begins meanwhile ends with an error. Rejected: one JSON object (written again for every output); reading outputs
+to see whether they are right (that takes as long as making them); one manifest for all runs (a cluster's file system may not lock).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
@@ -48,21 +49,29 @@ class Manifest:
         self.settled = monotonic()
 
     @classmethod
-    def begin(cls, folder: str, settings: Mapping[str, Any], *, resume: bool, part: tuple[int, int] | None = None) -> Manifest:
-        """The manifest of a folder, or a new one. ValueError if a run would go on that was asked for something else."""
+    def begin(
+        cls, folder: str, settings: Mapping[str, Any], *, resume: bool, part: tuple[int, int] | None = None, outputs: Iterable[str] = (),
+    ) -> Manifest:  # fmt: skip
+        """The manifest of a folder, or a new one; `outputs`: all that this run makes. ValueError if a run would go on that was asked for
+        something else, or what such a run made would stay beside."""
         path = Path(folder, manifest_of(part))
         settings = json.loads(json.dumps(settings))
         mine: dict[str, dict[str, Any]] = {}
-        done: dict[str, dict[str, Any]] = {}
         if resume:
             mine = asked_for(path, settings, "leave --resume out to start again")
-            for other in path.parent.glob(f"{Path(MANIFEST).stem}*"):
-                if other.name != path.name and is_manifest(other.name):
-                    done |= asked_for(other, settings, "to start again, remove it and leave --resume out")
+        else:
+            refuse_mixture(path, settings, outputs)
+        done = done_by_others(path, settings, resume)
         with whole_files(path) as (file,):
             for line in (settings, *mine.values()):
                 file.write(json.dumps(line).encode() + b"\n")
-        return cls(Path(folder), open(path, "ab"), settings, {**done, **mine})
+        try:
+            done_by_others(path, settings, resume)  # of several that begin at once, at least one sees the other
+        except ValueError:
+            if not mine:
+                path.unlink(missing_ok=True)
+            raise
+        return cls(Path(folder), open(path, "ab"), settings, {**done, **mine} if resume else {})
 
     def __enter__(self) -> Manifest:
         return self
@@ -94,9 +103,10 @@ class Manifest:
             self.settle()
 
     def settle(self) -> None:
-        """Bring the names of outputs to the disk, and then their lines."""
+        """Bring the names of outputs to the disk, and then their lines. ValueError if the manifest has become that of another run."""
         for folder in self.folders:
             keep(folder)
+        self.refuse_another()
         if self.waiting:
             self.file.write(b"".join(self.waiting))
             self.file.flush()
@@ -104,6 +114,20 @@ class Manifest:
         self.folders.clear()
         self.waiting.clear()
         self.settled = monotonic()
+
+    def refuse_another(self) -> None:
+        """One with the same settings makes the same."""
+        path = Path(self.file.name)
+        try:
+            with open(path, "rb") as file:
+                head = dict(json.loads(file.readline()))
+        except (OSError, ValueError, TypeError):
+            return
+        if unlike := difference(head, self.settings):
+            raise ValueError(
+                f"{path}: a run with another {unlike} has begun in this folder meanwhile, and outputs may be of either; "
+                "start both again, each with a folder of its own"
+            )
 
     def files(self, output: str) -> list[dict[str, Any]]:
         return [size_and_time(os.stat(path)) for path in written(str(self.folder / output), self.settings["format"])]
@@ -127,19 +151,47 @@ def is_manifest(name: str) -> bool:
     return re.fullmatch(re.escape(Path(MANIFEST).stem) + r"(-\d+-of-\d+)?\.jsonl", name) is not None
 
 
-def asked_for(path: Path, settings: Mapping[str, Any], otherwise: str) -> dict[str, dict[str, Any]]:
-    """The lines of a manifest; ValueError if that run was asked for something else."""
-    head, done = read(path)
-    if head is None:
-        return {}
-    for name in {**settings, **head}:
-        if head.get(name) != settings.get(name):
-            was, now = (json.dumps(one.get(name)) for one in (head, settings))
-            raise ValueError(f"{path}: this run had another {name} ({was}, not {now}); {otherwise}")
+def done_by_others(path: Path, settings: Mapping[str, Any], resume: bool) -> dict[str, dict[str, Any]]:
+    """The lines of all other manifests beside one; ValueError if one of them was asked for something else."""
+    otherwise = "to start again, remove it" + " and leave --resume out" * resume
+    done: dict[str, dict[str, Any]] = {}
+    for other in path.parent.glob(f"{Path(MANIFEST).stem}*"):
+        if other.name != path.name and is_manifest(other.name):
+            done |= asked_for(other, settings, otherwise)
     return done
 
 
-def read(path: Path) -> tuple[dict[str, Any] | None, dict[str, dict[str, Any]]]:
+def asked_for(path: Path, settings: Mapping[str, Any], otherwise: str) -> dict[str, dict[str, Any]]:
+    """The lines of a manifest; ValueError if that run was asked for something else."""
+    head, done = read(path, otherwise)
+    if head is not None and (unlike := difference(head, settings)):
+        raise ValueError(f"{path}: this run had another {unlike}; {otherwise}")
+    return done
+
+
+def refuse_mixture(path: Path, settings: Mapping[str, Any], outputs: Iterable[str]) -> None:
+    """A run that starts again with other settings makes all that the one before did, or there would be ids of both."""
+    try:
+        head, done = read(path, "")
+    except ValueError:  # nothing that we wrote
+        return
+    if head is None or not (unlike := difference(head, settings)):
+        return
+    for output in sorted(done.keys() - set(outputs)):
+        if os.path.exists(path.with_name(output)):
+            raise ValueError(f"{path}: this run had another {unlike}, and its {output} would stay; give another folder, or remove all that it wrote")
+
+
+def difference(head: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """What a run was asked for otherwise: the first such setting, and both values; nothing if it was not."""
+    for name in {**settings, **head}:
+        if head.get(name) != settings.get(name):
+            was, now = (json.dumps(one.get(name)) for one in (head, settings))
+            return f"{name} ({was}, not {now})"
+    return ""
+
+
+def read(path: Path, otherwise: str) -> tuple[dict[str, Any] | None, dict[str, dict[str, Any]]]:
     """What the run was asked for, None if there was none, and the lines of its outputs."""
     try:
         lines = path.read_bytes().split(b"\n")[:-1]
@@ -149,7 +201,7 @@ def read(path: Path) -> tuple[dict[str, Any] | None, dict[str, dict[str, Any]]]:
         head, *rest = [json.loads(line) for line in lines]
         return dict(head), {line["output"]: line for line in rest}
     except (ValueError, KeyError, TypeError):
-        raise ValueError(f"{path}: not a manifest as bitlex writes it; leave --resume out to start again") from None
+        raise ValueError(f"{path}: not a manifest as bitlex writes it; {otherwise}") from None
 
 
 def fingerprint(description: Description) -> str:

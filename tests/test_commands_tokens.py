@@ -262,6 +262,21 @@ def test_resume(folder: Path, ranks: tuple[str, ...], template: tuple[str, str])
     assert not set(state().values()) & set(second.values())
 
 
+def test_outputs_of_other_settings_are_not_left_beside(folder: Path, ranks: tuple[str, ...], template: tuple[str, str]) -> None:
+    for name in "abc":
+        (folder / name).write_text(f"hello {name}")
+    output("encode", *ranks, "a", "b", "-o", "out/", "--format", "txt")
+    before = {path: path.read_bytes() for path in (folder / "out").iterdir()}
+    for other in ((*template, "--format", "txt"), (*ranks, "--format", "txt", "--input", "lines"), (*ranks, "--dtype", "u16")):
+        said = refusal("encode", *other, "b", "c", "-o", "out/")
+        assert re.match(r"out/bitlex-manifest\.jsonl: this run had another (tokenizer|input|format) \(.*\), and its a\.txt would stay; give another folder", said)
+        assert re.match(r".*another .*; to start again, remove it$", refusal("encode", *other, "a", "b", "-o", "out/", "--part", "1/2"))
+    assert {path: path.read_bytes() for path in (folder / "out").iterdir()} == before
+    output("encode", *ranks, "c", "-o", "out/", "--format", "txt")  # the same tokenizer and settings
+    (folder / "out/bitlex-manifest.jsonl").write_text("none of ours")
+    output("encode", *template, "c", "-o", "out/", "--format", "txt")
+
+
 def test_an_output_that_was_written_over_is_made_again(folder: Path, ranks: tuple[str, ...]) -> None:
     """Also by as many bytes: of another run, they are other ids."""
     (folder / "a.txt").write_text("hello")

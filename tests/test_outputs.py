@@ -546,6 +546,34 @@ def test_a_run_goes_on_as_it_began_or_not_at_all(tmp_path: Path) -> None:
             Manifest.begin(str(tmp_path), SETTINGS, resume=True)
 
 
+def test_another_run_begins_meanwhile(tmp_path: Path) -> None:
+    """In the same folder, by itself or as another part: who was there says so if ids are not the same; of two at the same moment, one does."""
+    other = {**SETTINGS, "tokenizer": "mine 01"}
+    manifest = Manifest.begin(str(tmp_path), SETTINGS, resume=False)
+    Manifest.begin(str(tmp_path), SETTINGS, resume=False).file.close()
+    manifest.settle()
+    Manifest.begin(str(tmp_path), other, resume=False).file.close()
+    manifest.waiting.append(b"{}\n")
+    begun = (tmp_path / outputs.MANIFEST).read_bytes()
+    with pytest.raises(ValueError, match=r'a run with another tokenizer \("mine 01", not "mine 00"\) has begun in this folder meanwhile'), manifest:
+        pass
+    assert manifest.file.closed and (tmp_path / outputs.MANIFEST).read_bytes() == begun
+    with pytest.raises(ValueError, match=r"another tokenizer .*; to start again, remove it$"):
+        Manifest.begin(str(tmp_path), SETTINGS, resume=False, part=(1, 2))
+
+
+def test_parts_that_begin_at_the_same_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def both(*paths: Path) -> Any:
+        monkeypatch.undo()
+        Manifest.begin(str(tmp_path), {**SETTINGS, "tokenizer": "mine 01"}, resume=False, part=(2, 2)).file.close()
+        return outputs.whole_files(*paths)
+
+    monkeypatch.setattr(manifests, "whole_files", both)
+    with pytest.raises(ValueError, match=r"manifest-2-of-2\.jsonl: this run had another tokenizer"):
+        Manifest.begin(str(tmp_path), SETTINGS, resume=False, part=(1, 2))
+    assert [path.name for path in tmp_path.iterdir()] == ["bitlex-manifest-2-of-2.jsonl"]
+
+
 def test_fingerprints_tell_tokenizers_apart(tmp_path: Path) -> None:
     ranks = rank_file(tmp_path)
     different = [

@@ -36,8 +36,9 @@ outputs (-o):
   a folder      (which is there, or whose name ends in /) a file for each input, FOLDER/INPUT.npy; what a glob found in folders lies in
                 folders there, too. If inputs are several and large, a process for each core takes one at a time (--threads says how
                 many). An input that cannot be read is reported, and the others are done. {MANIFEST} says which outputs
-                are complete; --resume does the others, and refuses another tokenizer or other settings. On a cluster, or wherever jobs
-                share the work, each takes a --part of the same inputs to the same folder (such as $SLURM_ARRAY_TASK_ID/64); --resume
+                are complete; --resume does the others, and refuses another tokenizer or other settings. Without it, all are done again;
+                other settings are refused where outputs of another run would stay beside. On a cluster, or wherever jobs share the
+                work, each takes a --part of the same inputs to the same folder (such as $SLURM_ARRAY_TASK_ID/64); --resume
                 goes by what all of them have done, also with another N, or without --part
 
 formats (--format, else what the name of the file says):
@@ -221,7 +222,8 @@ class Encoding:
             refuse_twin(os.path.join(folder, output), format)
         os.makedirs(folder, exist_ok=True)
         code = 0
-        with Manifest.begin(folder, self.settings(format), resume=self.options.resume, part=self.options.part) as manifest:
+        asked = self.settings(format)
+        with Manifest.begin(folder, asked, resume=self.options.resume, part=self.options.part, outputs=outputs) as manifest:
             left = [number for number, source in enumerate(self.inputs) if not manifest.has(outputs[number], source.path)]
             sources = [self.inputs[number] for number in left]
             tasks = [(self.inputs[number], os.path.join(folder, outputs[number])) for number in left]
