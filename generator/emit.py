@@ -10,6 +10,7 @@ Rejected: emitted control flow (a state as code), which has to be earned by a me
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from base64 import b64encode
 from pathlib import Path
@@ -20,13 +21,16 @@ import jinja2
 from . import Program
 from .codeset import CodeSet
 from .families import Family, Step, step_fields
+from .folders import folder
 from .nfc import BORDER, FIRST, LIMIT, MAYBE, NO, SHIFT, nfc_tables
 from .pack import Tables, pack
 
 __all__ = ["LOOPS", "SHARED", "emit", "emit_catalogue"]
 
-TEMPLATES = Path(__file__).parent / "templates"
-LOOPS = {f"c/{path.name}": path.name for path in sorted(TEMPLATES.glob("bitlex*.[ch]"))} | {"python/scan.py": "scan.py"}
+TEMPLATES = folder("generator") / "templates"
+LOOPS = {f"c/{name}": name for name in sorted(path.name for path in TEMPLATES.iterdir()) if re.fullmatch(r"bitlex.*\.[ch]", name)} | {
+    "python/scan.py": "scan.py"
+}
 SHARED = {Path(path).stem for path in LOOPS} | {"nfc", "__init__"}  # names that no lexer can have
 
 
@@ -51,8 +55,13 @@ def numbers(data: bytes, size: int, row: int = 0) -> str:
     return "\n".join("    " + ", ".join(values[at : at + row]) + "," for at in range(0, len(values), row))
 
 
+def template(name: str) -> str:
+    text: str = (TEMPLATES / name).read_text(encoding="utf-8")
+    return text
+
+
 def environment() -> jinja2.Environment:
-    found = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, trim_blocks=True,
+    found = jinja2.Environment(loader=jinja2.FunctionLoader(template), undefined=jinja2.StrictUndefined, trim_blocks=True,
                                keep_trailing_newline=True, autoescape=False)  # fmt: skip
     found.filters.update(base64=base64, numbers=numbers)
     return found

@@ -142,8 +142,7 @@ def catalogue() -> tuple[dict[str, Family], dict[str, str]]:
 
 @cache
 def read_file() -> dict[str, Any]:
-    with open(TABLES / "families.toml", "rb") as file:
-        return tomllib.load(file)
+    return tomllib.loads((TABLES / "families.toml").read_text(encoding="utf-8"))
 
 
 def read_family(name: str, fields: Mapping[str, Any]) -> Family:

@@ -24,12 +24,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 
 from . import Program
 from .codeset import CodeSet
 from .emitted import Symbol, bimachine, ordered, read_c, read_python, symbols_of
 from .families import family
+from .folders import folder
 from .pack import Tables
 from .reference import Matches, Uncovered, preferred
 from .split import CONTINUE, DROP, START
@@ -39,7 +39,7 @@ from .tree import Node
 
 __all__ = ["Difference", "Report", "check", "prove", "read_emitted"]
 
-GENERATED = Path(__file__).parent.parent / "generated"
+GENERATED = folder("generated")
 State = tuple[int, int, bool | None]
 
 
@@ -92,13 +92,13 @@ def read_emitted(what: str | Program, source: str) -> tuple[str, tuple[Plan, ...
     if isinstance(what, Program):
         from .emit import emit  # needs jinja2, which proving a family does not
 
-        name, planned, folder = what.name, what.plans, None
+        name, planned, emitted = what.name, what.plans, None
         files = emit(what)
     else:
         known = family(what)
-        name, planned, folder = known.name, plans(known.steps, known.dialect, known.unicode), GENERATED
+        name, planned, emitted = known.name, plans(known.steps, known.dialect, known.unicode), GENERATED
     path = f"python/{name}.py" if source == "python" else f"c/{name}.c"
-    text = (folder / path).read_text(encoding="utf-8") if folder else files[path]
+    text = (emitted / path).read_text(encoding="utf-8") if emitted else files[path]
     return name, planned, read_python(text) if source == "python" else read_c(text)
 
 

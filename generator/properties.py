@@ -18,16 +18,16 @@ from __future__ import annotations
 
 import tomllib
 from functools import cache
-from pathlib import Path
 
 from .codeset import ALL, CodeSet
+from .folders import folder
 
 __all__ = ["DEFAULT_VERSION", "VERSIONS", "Properties", "load", "loose", "parts", "special_class"]
 
 VERSIONS = ("14.0", "15.0", "15.1", "16.0", "17.0", "18.0")
 DEFAULT_VERSION = "16.0"
 
-TABLES = Path(__file__).parent.parent / "tables"
+TABLES = folder("tables")
 
 # Unions of General_Category values: the loose name, and the values (a single letter: every value that begins with it).
 GROUPS = {
@@ -125,8 +125,7 @@ def load(version: str = DEFAULT_VERSION) -> Properties:
 @cache
 def special_class(name: str) -> CodeSet:
     """A set from `tables/classes.toml`, which belongs to an engine and to no Unicode version: "hf_punctuation"."""
-    with open(TABLES / "classes.toml", "rb") as file:
-        classes = tomllib.load(file)
+    classes = tomllib.loads((TABLES / "classes.toml").read_text(encoding="utf-8"))
     if name not in classes:
         raise ValueError(f"no class {name!r} in classes.toml; there are {', '.join(classes)}")
     pairs = (word.partition("-") for word in classes[name]["ranges"].split())

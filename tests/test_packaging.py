@@ -9,11 +9,13 @@ function; runtime imports generated, and generator only inside functions.
 from __future__ import annotations
 
 import ast
+import os
 import re
 import runpy
 import subprocess
 import sys
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from importlib.metadata import distribution, metadata, version
 from importlib.resources import files
@@ -130,6 +132,33 @@ def test_programs_made_by_pyinstaller_have_all_that_is_read_or_imported_by_name(
     within = tuple(f"{source}/" for source, _ in hook["datas"])
     data = [path for path in Path(package).rglob("*") if path.suffix in (".txt", ".toml", ".h", ".c", ".jinja")]
     assert data and all(str(path).startswith(within) for path in data)
+
+
+def test_it_runs_from_a_zip_file(tmp_path: Path) -> None:
+    """As of zipapp: in pure Python, since no system loads an extension from there."""
+    setup = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    with zipfile.ZipFile(tmp_path / "all.pyz", "w") as archive:
+        for package, room in setup["package-dir"].items():
+            inside = ROOT.joinpath(room).glob("*") if room.startswith("runtime") else ROOT.joinpath(room).rglob("*")
+            for path in inside:
+                name = f"{package.replace('.', '/')}/{path.relative_to(ROOT / room).as_posix()}"
+                if path.suffix in (".py", ".txt", ".toml", ".h", ".c", ".jinja") and path.parent.name != "c" and name not in archive.namelist():
+                    archive.write(path, name)
+    program = """if True:
+        import bitlex
+        from bitlex.generator.emit import emit_catalogue
+        from bitlex.generator.proof import prove
+        print(bitlex.__file__, bitlex.compile(r"\\w+|\\p{Lu}").split("ab c"), bitlex.lexer("gpt2").tier, prove("gpt2").counterexample)
+        print(*sorted(emit_catalogue({})))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path, env=os.environ | {"PYTHONPATH": "all.pyz"}
+    )
+    assert not done.stderr, done.stderr
+    where, found = done.stdout.split(maxsplit=1)
+    assert Path(where) == tmp_path / "all.pyz/bitlex/__init__.py"
+    loops = {f"c/{path.name}" for path in ROOT.joinpath("generator/templates").glob("bitlex*.[ch]")}
+    assert found.splitlines()[0] == "['ab', ' ', 'c'] pure None" and loops < set(found.splitlines()[1].split())
 
 
 def test_licences_are_installed() -> None:
