@@ -52,7 +52,10 @@ COMPRESSED: dict[str, Callable[[], Any]] = {".gz": gzip, ".bz2": bzip2, ".xz": x
 def decompressed(suffix: str, chunks: Iterable[bytes | None]) -> Iterator[bytes | None]:
     """The content of a file whose name ends so."""
     new, step = COMPRESSED[suffix], STEP_ZST if suffix == ".zst" else STEP
-    part = new()
+    try:
+        part = new()
+    except ImportError as error:
+        raise ValueError(f"{suffix} needs the module {error.name}, which this Python was built without; decompress it first") from None
     begun = ended = False  # whether we are inside of a part, and whether one came before
     for chunk in chunks:
         if chunk is None:

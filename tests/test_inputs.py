@@ -391,6 +391,14 @@ def test_zst_without_zstandard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert refusal(tmp_path / "a.zst") == "FILE: .zst needs zstandard: pip install 'bitlex[files]'"
 
 
+@pytest.mark.parametrize(("suffix", "module"), [(".gz", "zlib"), (".bz2", "bz2"), (".xz", "lzma")])
+def test_a_python_without_a_library(suffix: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    (tmp_path / f"a{suffix}").write_bytes(b"x")
+    told = f"FILE: {suffix} needs the module {module}, which this Python was built without; decompress it first"
+    assert refusal(tmp_path / f"a{suffix}") == told
+
+
 @pytest.mark.parametrize("suffix", COMPRESSED)
 def test_what_is_large_comes_in_parts(suffix: str) -> None:
     text = bytes(50 << 20)

@@ -161,6 +161,25 @@ def test_it_runs_from_a_zip_file(tmp_path: Path) -> None:
     assert found.splitlines()[0] == "['ab', ' ', 'c'] pure None" and loops < set(found.splitlines()[1].split())
 
 
+def test_a_python_without_libraries_of_the_system(tmp_path: Path) -> None:
+    """Saves, writes and trains: only compressed files need some of them."""
+    program = """if True:
+        import sys
+        for name in ("zlib", "bz2", "lzma", "ssl", "_ssl", "_hashlib", "sqlite3", "ctypes", "_ctypes", "readline", "curses"):
+            sys.modules[name] = None
+        import bitlex
+        from bitlex.vocabularies.writing import minbpe, write
+        made = bitlex.train("the thing of the theme", 258, pattern="gpt2")
+        made.save("a.bitlex")
+        compiled = bitlex.train("the thing", 258, pattern=bitlex.compile(r"\\w+|\\W+", dialect="python", unicode="18.0"))
+        write(compiled.description, "a.model")
+        checked = bitlex.Tokenizer.from_bytes(minbpe(compiled.description, checked=True))
+        print(*(one.encode("the") for one in (made, bitlex.Tokenizer.from_file("a.bitlex"), bitlex.Tokenizer.from_file("a.model"), checked)))
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("[257] [257] [257] [257]\n", "")
+
+
 def test_licences_are_installed() -> None:
     """That of Unicode asks for its notice with all copies of the data."""
     about = metadata("bitlex")

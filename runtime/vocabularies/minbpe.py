@@ -23,8 +23,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import zlib
 from array import array
+from binascii import crc32  # also of a Python without zlib
 
 from ..formats import visible
 from ..vocabulary import MOST_BYTES, Description, Vocabulary, VocabularyError, buffers
@@ -115,7 +115,7 @@ def first_malformed(lines: list[str], count: int, where: str) -> int:
 
 
 def checksum_line(data: bytes) -> bytes:
-    return b"checksum %08x\n" % zlib.crc32(data)
+    return b"checksum %08x\n" % crc32(data)
 
 
 def string(line: str, where: str, at: int) -> str:
