@@ -21,7 +21,7 @@ import os
 import struct
 import sys
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     Begins = npt.NDArray[np.int64]
 
 __all__ = [
-    "FORMATS", "MANIFEST", "NUMBERS", "Output", "index_of", "keep", "place_of", "real_path", "refuse_inputs", "whole_files", "writing", "written",
+    "FORMATS", "MANIFEST", "NUMBERS", "Output", "are_one", "index_of", "keep", "place_of", "real_path", "refuse_inputs", "whole_files", "writing",
+    "written",
 ]  # fmt: skip
 
 FORMATS = ("npy", "bin", "jsonl", "txt")
@@ -268,14 +269,36 @@ def real_path(path: str | os.PathLike[str]) -> str:
 
 
 def refuse_inputs(inputs: Iterable[str], outputs: Iterable[str]) -> None:
-    """No output may take the place of an input. One file may have two names where case does not count, or a disk is mounted twice, and standard
-    input has none."""
+    """No output may take the place of an input, nor of another output that a link leads to. One file may have two names where case does not count,
+    or a disk is mounted twice, and standard input has none."""
     outputs = list(outputs)
-    places, files = set(map(real_path, outputs)), set(map(identity, outputs)) - {None}
+    places: dict[str, str] = {}
+    for path in outputs:
+        if (other := places.setdefault(real_path(path), path)) != path:
+            raise ValueError(f"{other} and {path}: these are one file, to which a link leads, and would be two outputs")
+    files = set(map(identity, outputs)) - {None}
     for path in inputs:
         given = path == STANDARD_INPUT
         if (not given and real_path(path) in places) or identity(0 if given else path) in files:
             raise ValueError(f"{path}: this is an input and an output")
+
+
+def are_one(folder: str, pairs: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
+    """The first two of these paths inside of a folder that its file system takes for one: case may not count there, nor how é is spelled."""
+    from tempfile import TemporaryDirectory
+
+    try:
+        with TemporaryDirectory(prefix=".", dir=folder) as room:
+            for first, second in pairs:
+                path = os.path.join(room, first)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                open(path, "wb").close()
+                if os.path.exists(os.path.join(room, second)):
+                    return first, second
+                os.unlink(path)
+            return None
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, folder) from None
 
 
 def identity(path: str | int) -> tuple[int, int] | None:

@@ -22,6 +22,7 @@ import pytest
 
 from bitlex import Tokenizer, cli
 from bitlex.commands import apart
+from bitlex.commands.encoding import folded
 from bitlex.formats import visible
 from bitlex.inputs import Source
 from bitlex.vocabularies.published import KNOWN, Published
@@ -218,6 +219,40 @@ def test_what_would_overwrite_is_refused(folder: Path, ranks: tuple[str, ...]) -
     assert refusal("show", *ranks, "hello", "--html", ranks[1]) == f"{ranks[1]}: this is an input and an output"
     assert refusal("vocab", *ranks[1:], "--save", ranks[1]) == f"{ranks[1]}: this is an input and an output"
     assert left(folder) == before
+
+
+def test_names_that_a_file_system_takes_for_one(folder: Path, ranks: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where case does not count, or how a letter is spelled; elsewhere these are names of two files."""
+    for name in ("x/a.txt", "y/A.txt", "y/caf\u00e9", "x/cafe\u0301", "BITLEX-manifest"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"hello {name}")
+    encode = ["encode", *ranks, "-o", "out/", "--format", "jsonl"]
+    if not (folder / "x/A.txt").exists():
+        assert cli.main([*encode, "x/a.txt", "y/A.txt"]) == 0
+        assert left(folder / "out") == ["A.txt.jsonl", "a.txt.jsonl", "bitlex-manifest.jsonl"]
+    exists = os.path.exists
+    monkeypatch.setattr(os.path, "exists", lambda path: exists(path) or folded(str(path)) in map(folded, map(str, Path(path).parent.iterdir())))
+    with pytest.raises(ValueError, match=r"^x/a\.txt and y/A\.txt would both go to a\.txt\.jsonl, which is the same name as A\.txt\.jsonl there$"):
+        cli.main([*encode, "x/a.txt", "y/A.txt"])
+    with pytest.raises(ValueError, match=r" would both go to caf\u00e9\.jsonl, which is the same name as cafe\u0301\.jsonl there$"):
+        cli.main([*encode, "y/caf\u00e9", "x/cafe\u0301"])
+    with pytest.raises(ValueError, match=r"the manifest and BITLEX-manifest would both go to "):
+        cli.main([*encode, "BITLEX-manifest"])
+    assert [path.name for path in (folder / "out").iterdir() if path.name.startswith(".")] == []
+
+
+@POSIX
+def test_outputs_that_are_one_by_a_link(folder: Path, ranks: tuple[str, ...]) -> None:
+    for name in ("in/x/a", "in/y/a"):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text("hello")
+    (folder / "out/x").mkdir(parents=True)
+    (folder / "out/y").symlink_to("x")
+    refused = refusal("encode", *ranks, "in/**/a", "-o", "out/", "--format", "txt")
+    assert sorted(refused.split(": ")[0].split(" and ")) == ["out/x/a.txt", "out/y/a.txt"]
+    assert refused.endswith(": these are one file, to which a link leads, and would be two outputs") and left(folder / "out") == []
+    (folder / "m.vocab").symlink_to("m.model")
+    assert refusal("train", "in/x/a", "--vocab-size", "260", "-o", "m.model").startswith("m.vocab and m.model: these are one file, ")
 
 
 @POSIX

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..documents import encode_batches, encode_in_parts
 from ..inputs import STANDARD_INPUT, Found, InputError, Source, find
 from ..lexers import workers_of
-from ..outputs import FORMATS, MANIFEST, NUMBERS, Output, index_of, writing, written
+from ..outputs import FORMATS, MANIFEST, NUMBERS, Output, are_one, index_of, writing, written
 from ..terminal import Progress
 from . import Commands, choosing
 from .apart import Job, Tallies, Tally, work
@@ -105,7 +105,7 @@ def run_encode(options: argparse.Namespace) -> int:
     if options.dtype == "u16" and format in ("npy", "bin") and highest >= 1 << 16:
         raise ValueError(f"--dtype u16: {chosen.name} has ids up to {highest}, which do not fit 16 bits")
     if folder:
-        refuse_collisions(found, format)
+        refuse_collisions(found, format, output)
     first, step = options.part or (1, 1)
     mine = found[first - 1 :: step]
     run = Encoding(options, chosen, choosing.sources(options, mine), [one.path for one in found])
@@ -267,18 +267,35 @@ class Encoding:
         return code
 
 
-def refuse_collisions(found: list[Found], format: str) -> None:
-    """No two inputs may go to the same file, whichever part they are in."""
+def refuse_collisions(found: list[Found], format: str, folder: str) -> None:
+    """No two inputs may go to the same file, whichever part they are in, by the names and by what the file system makes of these."""
     from ..manifest import is_manifest
 
     taken: dict[str, str] = {}
+    alike: dict[str, str] = {}
+    pairs: list[tuple[str, str]] = []
     for one in found:
         if one.path == STANDARD_INPUT:
             raise ValueError("standard input goes to a file: -o FILE")
         for path in map(os.path.normpath, written(f"{one.name}.{format}", format)):
-            if path in taken or is_manifest(path):
+            if path in taken or is_manifest(path.casefold()):
                 raise ValueError(f"{taken.get(path, 'the manifest')} and {one.path} would both go to {path}")
             taken[path] = one.path
+            if (other := alike.setdefault(folded(path), path)) != path:
+                pairs.append((other, path))
+    if pairs:
+        os.makedirs(folder, exist_ok=True)
+        if both := are_one(folder, pairs):
+            raise ValueError(f"{taken[both[0]]} and {taken[both[1]]} would both go to {both[0]}, which is the same name as {both[1]} there")
+
+
+def folded(path: str) -> str:
+    """The same of all paths that a file system may take for one."""
+    if path.isascii():
+        return path.lower()
+    from unicodedata import normalize
+
+    return normalize("NFC", normalize("NFD", path).casefold())
 
 
 def refuse_twin(path: str, format: str) -> None:
