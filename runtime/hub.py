@@ -35,7 +35,7 @@ def tokenizer_json(source: Any) -> Any:
     path = Path(source)
     if os.path.isdir(source):
         return path / FILE
-    if os.path.exists(source) or not NAME.fullmatch(str(source)) or path.suffix in FILES:
+    if os.path.lexists(source) or not NAME.fullmatch(str(source)) or path.suffix in FILES:
         return source
     return fetch(str(source))
 

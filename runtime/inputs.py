@@ -66,6 +66,8 @@ def find(arguments: Iterable[str | os.PathLike[str]]) -> list[Found]:
         raise TypeError(f"expected a list of paths, got one {type(arguments).__name__}")
     found = []
     for argument in map(os.fsdecode, each_of(arguments, "paths")):
+        if not argument:
+            raise InputError("the name of an input is empty")
         if argument == STANDARD_INPUT:
             found.append(Found(argument, "stdin"))
         elif os.path.lexists(argument) or not glob.has_magic(argument):

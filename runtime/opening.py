@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-__all__ = ["STANDARD_INPUT", "is_open_here", "mapped", "may_wait", "nothing_is_there", "opened"]
+__all__ = ["STANDARD_INPUT", "is_open_here", "mapped", "may_wait", "naming", "nothing_is_there", "opened"]
 
 STANDARD_INPUT = "-"
 SMALL = 1 << 20  # files below this are read
@@ -23,14 +23,26 @@ SMALL = 1 << 20  # files below this are read
 
 @contextmanager
 def opened(path: str) -> Iterator[BinaryIO]:
-    """A file, or standard input."""
-    if path != STANDARD_INPUT:
-        with open(path, "rb") as file:
-            yield file
-    elif sys.stdin is None:
-        raise OSError("standard input is closed")
-    else:
-        yield sys.stdin.buffer
+    """A file, or standard input, to be read in the block."""
+    with naming(path if path != STANDARD_INPUT else "standard input"):
+        if path != STANDARD_INPUT:
+            with open(path, "rb") as file:
+                yield file
+        elif sys.stdin is None:
+            raise OSError("standard input is closed")
+        else:
+            yield sys.stdin.buffer
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """An OSError of reading a file, which the system tells without its name, has it: a disk or a network may fail behind the opening."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
 
 
 def mapped(file: BinaryIO) -> memoryview:

@@ -253,7 +253,7 @@ def place_of(path: str | os.PathLike[str]) -> Path:
         raise ValueError("the name of the file to write is empty")
     with suppress(FileNotFoundError):
         os.stat(path)  # what is no name for a file is told of before there is anything to write
-    if os.path.isdir(path):
+    if os.path.isdir(path) or os.fspath(path).endswith(("/", os.sep)):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path}: a device or a pipe, of which a file cannot take the place; name a file")

@@ -118,16 +118,19 @@ class Tokenizer:
         `pattern=`, and `special=`. VocabularyError (a ValueError) for what is malformed or not supported. A saved one stays mapped: the file may
         be replaced meanwhile, as `save` does it, but not be written into.
         """
-        from .opening import may_wait
+        from .opening import may_wait, naming
         from .saving import is_saved, load_saved
         from .vocabularies import load
 
         path = os.fsdecode(path)  # a number would be a file that is open already, such as standard input
         refuse_name(path)
         if may_wait(path):  # a pipe, which can be read but once
-            with open(path, "rb") as file:
-                return cls._of_content(file.read(), path, options)
-        if is_saved(path):
+            with naming(path), open(path, "rb") as file:
+                data = file.read()
+            return cls._of_content(data, path, options)
+        with naming(path):
+            saved = is_saved(path)
+        if saved:
             if options:
                 raise TypeError(f"{next(iter(options))}= goes with other files: a saved tokenizer is complete")
             return load_saved(path, cls)

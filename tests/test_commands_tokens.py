@@ -241,6 +241,40 @@ def test_names_that_a_file_system_takes_for_one(folder: Path, ranks: tuple[str, 
     assert [path.name for path in (folder / "out").iterdir() if path.name.startswith(".")] == []
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="this system has no file that can be opened, and not be read")
+def test_what_fails_while_it_is_read_is_named(folder: Path, ranks: tuple[str, ...]) -> None:
+    wrong = "/proc/self/mem"
+    for command in (
+        ["encode", *ranks, wrong], ["encode", "-t", wrong, "a"], ["vocab", wrong], ["split", "--family", "gpt2", wrong],
+        ["train", wrong, "--vocab-size", "260", "-o", "a.bitlex"], ["count-pieces", wrong, "-o", "a.pieces"],
+    ):  # fmt: skip
+        assert refusal(*command) == f"{wrong}: Input/output error"
+    with open(wrong, "rb") as given:
+        assert refusal("show", *ranks, input=None, stdin=given) == "standard input: Input/output error"
+
+
+@POSIX
+def test_names_of_folders_and_of_nothing(folder: Path, ranks: tuple[str, ...], by_ranks: Tokenizer) -> None:
+    (folder / "a").write_text("hello")
+    (folder / "there").mkdir()
+    (folder / "broken").symlink_to("nowhere")
+    for command in (["encode", *ranks], ["count", *ranks], ["decode", *ranks], ["train", "--vocab-size", "260", "-o", "x"], ["count-pieces", "-o", "x"]):
+        assert refusal(*command, "") == "the name of an input is empty"
+    assert refusal("vocab", "") == "'': No such file or directory"
+    assert refusal("vocab", "broken") == "broken: No such file or directory"  # and the hub is not asked
+    for command in (["decode", *ranks, "a", "-o"], ["vocab", *ranks[1:], "--save"], ["show", *ranks, "a", "--html"]):
+        assert refusal(*command, "new/") == "new/: Is a directory"
+    with pytest.raises(IsADirectoryError):
+        by_ranks.save("new/")
+    assert refusal("encode", *ranks, "a", "-o", "d/" * 3000).endswith("d/: File name too long")
+    assert output("encode", *ranks, "a") == bitlex_command("encode", *ranks, "there", "a").stdout  # no line for what cannot be read
+    for command in (["encode", *ranks, "--format", "txt"], ["decode", *ranks]):
+        assert refusal(*command, "a", "-o", "-") == "-: leave -o out for standard output; a file of that name is ./-"
+    with open("b", "wb") as file:
+        done = bitlex_command("encode", *ranks, "a", "--format", "bin", "-o", f"/dev/fd/{file.fileno()}", pass_fds=[file.fileno()])
+    assert b"leave -o out for standard output" in done.stderr and left(folder) == ["a", "b"]
+
+
 @POSIX
 def test_outputs_that_are_one_by_a_link(folder: Path, ranks: tuple[str, ...]) -> None:
     for name in ("in/x/a", "in/y/a"):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..decompression import COMPRESSED
 from ..documents import Around
 from ..inputs import FORMS, STANDARD_INPUT, Found, Source, find
+from ..opening import is_open_here
 from ..outputs import refuse_inputs
 
 if TYPE_CHECKING:
@@ -182,6 +183,10 @@ def refuse_outputs(inputs: Iterable[str], outputs: Iterable[str]) -> None:
 
 
 def refuse_device(path: str | None) -> None:
-    """Said to those who mean standard output by /dev/stdout."""
-    if path is not None and os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+    """Said to those who mean standard output by /dev/stdout, which may be a file, or by "-"."""
+    if path is None or os.path.isdir(path):
+        return
+    if path == STANDARD_INPUT:
+        raise ValueError("-: leave -o out for standard output; a file of that name is ./-")
+    if os.path.exists(path) and (is_open_here(path) or not os.path.isfile(path)):
         raise ValueError(f"{path}: a device or a pipe, of which a file cannot take the place; leave -o out for standard output")

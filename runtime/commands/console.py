@@ -26,7 +26,7 @@ NUMBERS = r"^(vocab_size|min_frequency|max_token_length|limit_alphabet|memory|th
 def complain(error: Exception | str) -> int:
     """Say what is wrong, in a line without a traceback; the exit code."""
     if isinstance(error, OSError) and error.strerror:
-        error = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+        error = f"{error.filename or repr(error.filename)}: {error.strerror}" if error.filename is not None else error.strerror
     if sys.stderr is not None:
         try:
             print(f"bitlex: {in_words_of_commands(str(error))}", file=sys.stderr)

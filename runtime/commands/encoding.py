@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +99,9 @@ def run_encode(options: argparse.Namespace) -> int:
     if output is None and format == "npy":
         options.misused("npy is written to a file or a folder: give -o, or another --format")
     choosing.refuse_device(output)
+    if folder:
+        with suppress(FileNotFoundError):
+            os.stat(output)  # what is no name for a folder is told of before it is made
     found = find(options.files or [STANDARD_INPUT])
     chosen = choosing.tokenizer(options)
     before, behind = choosing.around(options, chosen)
@@ -135,7 +139,7 @@ def copied(tokenizer: Tokenizer, source: Source, output: Output, how: Mapping[st
 
 
 def copied_in_parts(source: Source, parts: Iterator[Any], output: Output) -> Iterator[Tally]:
-    """The same of one text that comes in parts. What was written before a mistake in it stays, in its line."""
+    """The same of one text that comes in parts. What was written before a mistake in it stays, in its line; where that is nothing, there is none."""
     tokens = 0
     try:
         for ids in parts:
@@ -146,7 +150,8 @@ def copied_in_parts(source: Source, parts: Iterator[Any], output: Output) -> Ite
             tokens += len(ids)
             yield Tally(source.position, source.length, 0, tokens)
     except InputError:
-        output.end()
+        if tokens:
+            output.end()
         raise
     output.end()
     yield Tally(source.size, source.length, 1, tokens)

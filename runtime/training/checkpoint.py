@@ -26,6 +26,7 @@ from contextlib import suppress
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..opening import naming
 from ..outputs import place_of, whole_files
 from ..saving import OF_TRAINING, checksum
 
@@ -111,7 +112,7 @@ def is_checkpoint(path: str) -> bool:
     """Whether a file begins as one, which no text does."""
     if not os.path.isfile(path):
         return False
-    with open(path, "rb") as file:
+    with naming(path), open(path, "rb") as file:
         return begins_as_checkpoint(file.read(len(MAGIC)))
 
 

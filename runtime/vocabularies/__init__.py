@@ -19,6 +19,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..opening import naming
 from ..vocabulary import AddedToken, Description, Vocabulary, VocabularyError
 
 __all__ = ["AddedToken", "Description", "Vocabulary", "VocabularyError", "load", "read"]
@@ -54,7 +55,7 @@ def load(
     if isinstance(source, (str, os.PathLike)):
         refuse_content(source)
         path = os.fspath(source)
-        with open(path, "rb", buffering=0) as file:
+        with naming(path), open(path, "rb", buffering=0) as file:
             if file.seekable():  # not a pipe, which gives less than there is
                 beginning = file.read(BEGINNING)
                 refuse_other(beginning, path, more=len(beginning) == BEGINNING)
