@@ -20,7 +20,7 @@ import bitlex
 from bitlex import cli
 from bitlex.cli import main
 from interrupting import listen
-from small_tokenizers import huggingface
+from small_tokenizers import huggingface, rank_file
 from terminals import shown_to_the_end
 
 COMMAND = [sys.executable, "-m", "bitlex"]
@@ -351,6 +351,23 @@ def test_a_signal_when_all_is_done(main: str) -> None:
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False, preexec_fn=listen)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGTERM, b"", b"")
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the arguments of a command are UTF-8 there")
+def test_arguments_are_utf8_wherever_they_come_from(tmp_path: Path) -> None:
+    """Where they are texts. Names of files are what the system says."""
+    (tmp_path / "caf\u00e9").write_text("caf\u00e9s", encoding="utf-8")
+    rank_file(tmp_path)
+    env = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    train = ("train", "caf\u00e9", "-o", "a.bitlex", "--vocab-size", "257", "--quiet", "--special", "<\u4e2d>", "--pattern", "\u00e9|\\w+?")
+    for arguments, told in {
+        ("split", "--pattern", "\u00e9|caf|.", "caf\u00e9"): "caf\n\u00e9\ns\n", ("same", "\u00e9", "[\u00e9]"): "the same on every text\n", train: "",
+        ("vocab", "a.bitlex", "--token", "<\u4e2d>", "--list"): "256\t5\t<\u4e2d>\n", ("generate", "--pattern", "\u00e9", "--show", "tree"): "one of \u00e9",
+        ("encode", "-t", "a.bitlex", "--append", "<\u4e2d>", "caf\u00e9"): "99 97 102 195 169 115 256\n",
+        ("vocab", "small.tiktoken", "--family", "gpt2", "--special", "<\u4e2d>=300", "--id", "300"): "<\u4e2d>",
+    }.items():  # fmt: skip
+        done = subprocess.run([*COMMAND, *(one.encode() for one in arguments)], env=env, cwd=tmp_path, capture_output=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, b"") and told in done.stdout.decode(), arguments
 
 
 def test_a_mistake_where_there_are_no_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

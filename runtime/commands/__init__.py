@@ -11,10 +11,22 @@ imported where it is used, so that `bitlex --help` comes at once.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-__all__ = ["Commands"]
+__all__ = ["Commands", "as_text"]
+
+
+def as_text(given: str) -> str:
+    """An argument that is a text, and no name of a file: as UTF-8, whatever language the rest of the system is in. For argparse."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:  # bytes that the language of the system does not have
+        with suppress(UnicodeDecodeError):
+            return os.fsencode(given).decode()
+    return given
 
 
 class Commands:

@@ -13,6 +13,7 @@ from ..documents import Around
 from ..inputs import FORMS, STANDARD_INPUT, Found, Source, find
 from ..opening import is_open_here
 from ..outputs import refuse_inputs
+from . import as_text
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -51,7 +52,7 @@ def which_tokenizer(to: argparse.ArgumentParser, *, positional: bool = False) ->
     own = to.add_argument_group("for rank files")
     which = own.add_mutually_exclusive_group()
     which.add_argument("--family", help="the family that cuts the text, as 'bitlex families' lists them")
-    which.add_argument("--pattern", help="the regular expression that does, as tiktoken would run it")
+    which.add_argument("--pattern", type=as_text, help="the regular expression that does, as tiktoken would run it")
     own.add_argument("--special", action="append", type=named, metavar="NAME=ID", help="a special token, not the known ones; as often as needed")
     own.add_argument("--name", help="which one is meant, of a file that is published under several names (o200k_harmony)")
 
@@ -60,7 +61,7 @@ def named(given: str) -> tuple[str, int]:
     """A special token and its id, for argparse."""
     from ..vocabulary import MOST_IDS
 
-    name, _, number = given.rpartition("=")
+    name, _, number = as_text(given).rpartition("=")
     if not name or not number.isdecimal():
         raise argparse.ArgumentTypeError(f"not NAME=ID: {given!r}")
     if len(number.lstrip("0")) > 7 or int(number) >= MOST_IDS:
@@ -126,11 +127,13 @@ def tokenizer_files(source: str) -> list[str]:
 def which_special(to: argparse.ArgumentParser, *, around: bool = True) -> None:
     own = to.add_argument_group("special tokens in the text (default: what the tokenizer's own library does)")
     which = own.add_mutually_exclusive_group()
-    which.add_argument("--allow-special", action="append", metavar="NAME", help="take it for what it is; 'all': take all; as often as needed")
+    which.add_argument(
+        "--allow-special", action="append", type=as_text, metavar="NAME", help="take it for what it is; 'all': take all; as often as needed"
+    )
     which.add_argument("--ordinary", action="store_true", help="take none: they are text like any other")
     if around:
         own.add_argument("--add-special-tokens", action="store_true", help="put around each document what the model's template does")
-        own.add_argument("--append", metavar="NAME", help="put this special token behind each document")
+        own.add_argument("--append", type=as_text, metavar="NAME", help="put this special token behind each document")
 
 
 def special(options: argparse.Namespace, chosen: Tokenizer) -> dict[str, Any]:
@@ -164,7 +167,9 @@ def around(options: argparse.Namespace, chosen: Tokenizer) -> Around:
 def which_inputs(to: argparse.ArgumentParser) -> None:
     to.add_argument("files", nargs="*", metavar="FILE", help="see below; '-', or none at all, is standard input")
     to.add_argument("--input", choices=FORMS, help="what the files are (default: what their names say)")
-    to.add_argument("--field", default="text", metavar="NAME.NAME", help="where a document is, in jsonl and parquet (default: %(default)s)")
+    to.add_argument(
+        "--field", type=as_text, default="text", metavar="NAME.NAME", help="where a document is, in jsonl and parquet (default: %(default)s)"
+    )
     to.add_argument("--threads", type=int, default=0, metavar="N", help="how many; 0, the default: as many as there are cores")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from ..inputs import STANDARD_INPUT, InputError, find
 from ..outputs import NUMBERS, index_of, whole_files
 from ..token_files import IdFile, Part, is_index
-from . import Commands
+from . import Commands, as_text
 from .choosing import TOKENIZER, refuse_device, refuse_outputs, tokenizer, tokenizer_files, which_tokenizer
 from .console import complain
 
@@ -45,7 +45,7 @@ def add(commands: Commands) -> None:
     mine.add_argument("files", nargs="*", metavar="FILE", help="paths, or globs in quotes; '-', or none at all, is standard input")
     mine.add_argument("--input", choices=["npy", "bin", "jsonl", "txt"], help="what the files are (default: what their names say)")
     mine.add_argument("--dtype", choices=list(NUMBERS), help="the numbers of a .bin file that has no index")
-    mine.add_argument("--field", default="ids", metavar="NAME", help="where the ids are, in objects of jsonl (default: %(default)s)")
+    mine.add_argument("--field", type=as_text, default="ids", metavar="NAME", help="where the ids are, in objects of jsonl (default: %(default)s)")
     mine.add_argument("--skip-special", action="store_true", help="leave special tokens out")
     mine.add_argument("-o", "--output", metavar="FILE", help="there when it is whole (default: standard output)")
     mine.add_argument("--format", choices=["bytes", "jsonl"], default="bytes", help="see below (default: %(default)s)")

@@ -7,11 +7,12 @@ import json
 import re
 import sys
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 from .. import Lexer, catalogue, lexer
 from ..lexers import wanted_tier
-from . import Commands
+from . import Commands, as_text
 from .console import complain, print_table
 
 __all__ = ["add", "generate"]
@@ -42,11 +43,11 @@ examples:
 def add(commands: Commands) -> None:
     same = commands.add("same", run_same, "say whether two lexers split every text alike", SAME)
     for side in ("first", "second"):
-        same.add_argument(side, metavar=side.upper(), help="a family, or a pattern (fancy dialect, Unicode 16.0)")
+        same.add_argument(side, type=as_text, metavar=side.upper(), help="a family, or a pattern (fancy dialect, Unicode 16.0)")
     prove = commands.add("prove", run_prove, "prove that emitted tables split every text as the pattern does", PROVE)
     prove.add_argument("families", nargs="*", metavar="FAMILY", help="families, as 'bitlex families' lists them")
     prove.add_argument("--all", action="store_true", help="every family")
-    prove.add_argument("--pattern", help="a pattern of your own (needs jinja2, to emit it)")
+    prove.add_argument("--pattern", type=as_text, help="a pattern of your own (needs jinja2, to emit it)")
     prove.add_argument("--dialect", default="fancy", choices=["fancy", "oniguruma", "python"], help="its engine (default: %(default)s)")
     prove.add_argument("--unicode", default="16.0", help="its version of the character properties (default: %(default)s)")
     prove.add_argument("--k", type=length, default=3, metavar="K", help="longest text to try; 0: the proof alone (default: %(default)s)")
@@ -171,4 +172,5 @@ def generate(arguments: list[str]) -> int:
     if not any(argument.startswith(harmless) for argument in arguments):
         print("bitlex generate: say where to write to, with --out DIR (or see --help)", file=sys.stderr)
         return 2
+    arguments = [one if before.startswith("--o") or one.startswith("--o") else as_text(one) for before, one in pairwise(["", *arguments])]
     return generator(arguments, "bitlex generate")

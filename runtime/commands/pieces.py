@@ -9,7 +9,7 @@ from typing import Any
 from .. import Lexer, compile, lexer
 from ..formats import FORMATS, chunks, visible
 from ..opening import STANDARD_INPUT, mapped, opened
-from . import Commands
+from . import Commands, as_text
 from .console import complain, print_table, write
 
 __all__ = ["add"]
@@ -47,7 +47,7 @@ def add(commands: Commands) -> None:
 def which_lexer(to: argparse.ArgumentParser) -> None:
     which = to.add_mutually_exclusive_group(required=True)
     which.add_argument("--family", help="a family, as 'bitlex families' lists them")
-    which.add_argument("--pattern", help="a regular expression of your own")
+    which.add_argument("--pattern", type=as_text, help="a regular expression of your own")
     own = to.add_argument_group("for --pattern")
     own.add_argument("--unicode", help="version of the character properties (default: 16.0)")
     own.add_argument(

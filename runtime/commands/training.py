@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..inputs import FORMS, STANDARD_INPUT, find
-from . import Commands
+from . import Commands, as_text
 from .choosing import INPUTS, refuse_outputs, tokenizer_files, tokenizer_of
 from .console import complain, print_table
 
@@ -71,7 +71,7 @@ def add(commands: Commands) -> None:
     mine.add_argument("--vocab-size", type=int, required=True, metavar="N", help="how many ids: bytes, merges and special tokens")
     mine.add_argument("-o", "--output", required=True, metavar="FILE", help="the tokenizer; see below")
     which_texts(mine)
-    mine.add_argument("--special", action="append", default=[], metavar="NAME", help="a special token; may be given several times")
+    mine.add_argument("--special", action="append", type=as_text, default=[], metavar="NAME", help="a special token; may be given several times")
     mine.add_argument("--min-frequency", type=int, default=0, metavar="N", help="merge no pair that occurs less often")
     mine.add_argument("--max-token-length", type=int, metavar="N", help="make no token of more bytes")
     mine.add_argument("--limit-alphabet", type=int, metavar="N", help="with huggingface: keep only the most frequent bytes")
@@ -90,9 +90,9 @@ def which_texts(mine: argparse.ArgumentParser) -> None:
     """What is counted, how it is cut, and with what."""
     mine.add_argument("files", nargs="*", metavar="FILE", help="see below; '-', or none at all, is standard input")
     mine.add_argument("--input", choices=FORMS, help="what the files are (default: what their names say)")
-    mine.add_argument("--field", default="text", metavar="NAME.NAME", help="where a document is in jsonl and parquet")
+    mine.add_argument("--field", type=as_text, default="text", metavar="NAME.NAME", help="where a document is in jsonl and parquet")
     which = mine.add_mutually_exclusive_group()
-    which.add_argument("--pattern", help="a family, as 'bitlex families' lists them, or a regular expression (default: gpt2)")
+    which.add_argument("--pattern", type=as_text, help="a family, as 'bitlex families' lists them, or a regular expression (default: gpt2)")
     which.add_argument("--extend", metavar="TOKENIZER", help="go on from this tokenizer, whose ids stay")
     mine.add_argument("--tie-break", choices=("minbpe", "rustbpe", "huggingface"), default="minbpe", help="see below")
     mine.add_argument("--threads", type=int, default=0, metavar="N", help="how many count; 0, the default: as many as there are cores")

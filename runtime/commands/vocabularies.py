@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ..formats import visible
-from . import Commands
+from . import Commands, as_text
 from .choosing import TOKENIZER, refuse_outputs, tokenizer, tokenizer_files, which_tokenizer
 from .console import complain, print_table, write
 
@@ -38,7 +38,7 @@ def add(commands: Commands) -> None:
     mine = commands.add("vocab", run_vocab, "say what a tokenizer is, look up its tokens, or save it", TOKENIZER, VOCAB)
     which_tokenizer(mine, positional=True)
     mine.add_argument("--id", action="append", type=int, default=[], metavar="ID", help="print this token; may be given several times")
-    mine.add_argument("--token", action="append", default=[], metavar="TEXT", help="print the token that is this text; the same")
+    mine.add_argument("--token", action="append", type=as_text, default=[], metavar="TEXT", help="print the token that is this text; the same")
     mine.add_argument("--list", action="store_true", help="print all tokens")
     mine.add_argument("--save", metavar="FILE", help="write the form that loads in milliseconds; it is there when it is whole")
     mine.add_argument("--json", action="store_true", help="print JSON")
