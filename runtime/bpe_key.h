@@ -12,7 +12,7 @@
 /* FIRST_BYTES + 32 - n: a mask of the first n bytes, for n up to 32. */
 static const uint8_t FIRST_BYTES[64] = {EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF), EIGHT(0xFF), EIGHT(0), EIGHT(0), EIGHT(0), EIGHT(0)};
 
-#if defined(__SSE2__)
+#if defined(__SSE2__) && defined(__x86_64__) /* where registers have 32 bits, nothing takes 64 out of a vector */
 #include <emmintrin.h>
 
 typedef __m128i key;

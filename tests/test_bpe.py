@@ -41,6 +41,14 @@ def test_without_wide_products_and_vectors(tmp_path: Path) -> None:
     assert "no difference" in run(harness, "300", "3")
 
 
+@pytest.mark.parametrize("sizes", [(), TINY], ids=["usual caches", "tiny caches"])
+def test_32_bits(sizes: tuple[str, ...], tmp_path: Path) -> None:
+    """A processor whose pointers have 32 bits, which has SSE2 and nothing that takes 64 bits out of its vectors."""
+    sources, flags = [ROOT / "tests/bpe_harness.c", *SOURCES], ("-O1", *sizes, *ALWAYS, *INCLUDES)
+    harness = build(tmp_path / "harness", sources, *flags, needs=("-m32", "-msse2"))
+    assert "no difference" in run(harness, "50", "4", "2000")
+
+
 @pytest.mark.parametrize("processor", ["aarch64", "s390x"])
 def test_other_processors(processor: str, tmp_path: Path) -> None:
     """One without SSE2, and one with the other order of bytes, on an emulator where there is one."""
