@@ -113,6 +113,24 @@ def test_eight_bytes_that_look_like_fewer(tier: str, monkeypatch: pytest.MonkeyP
             assert encoder.encode_to_numpy(text, None, None, 1).tolist() == expected
 
 
+@pytest.mark.parametrize("tier", ["avx512", "avx2", "portable"])
+def test_words_behind_a_quotation_mark(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of pieces that begin with a character of three or four bytes, those that go on with ASCII are looked up as a whole up to 15 bytes, and all
+    others cut, which ends the pieces that are looked up together: wherever that is, ids are those of merging."""
+    monkeypatch.setenv("BITLEX_TIER", tier)
+    lexer = bitlex.compile(r"[^ a-z]*[a-z]*[^ a-z]*| ")
+    marks = ["“", "—", "🙂", "“—", "語", "中文", "é“", "\uffff"]
+    words = ["abcdefghijkl"[:n] for n in range(13)]
+    vocabulary = Vocabulary.from_ranks([*BYTES, b"ab", b"cd", b"abcd", *("“ab—".encode()[:n] for n in range(2, 9)), "—abcd".encode()])
+    encoder = make_encoder(describe(vocabulary), lexer)
+    rng = random.Random(10)
+    for rare in (2, 20, 80):
+        text = "".join((rng.choice(marks) if rng.randrange(rare) == 0 else "") + rng.choice(words) + " " * rng.randrange(2) for _ in range(6000)).encode()
+        expected = [token for piece in lexer.split(text) for token in merge(vocabulary, piece)]
+        for again in range(3):
+            assert encoder.encode_to_numpy(text, None, None, 1).tolist() == expected, (rare, again)
+
+
 def test_pieces_of_all_lengths_among_characters() -> None:
     tokenizer = Tokenizer(describe(Vocabulary.from_ranks(BYTES)))
     around = "中文字。" * 150
