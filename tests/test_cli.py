@@ -353,7 +353,7 @@ def test_a_signal_when_all_is_done(main: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGTERM, b"", b"")
 
 
-@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the arguments of a command are UTF-8 there")
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="arguments are Unicode there, whatever the locale: there is nothing to mend")
 def test_arguments_are_utf8_wherever_they_come_from(tmp_path: Path) -> None:
     """Where they are texts. Names of files are what the system says."""
     (tmp_path / "caf\u00e9").write_text("caf\u00e9s", encoding="utf-8")

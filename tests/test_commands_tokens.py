@@ -241,7 +241,7 @@ def test_names_that_a_file_system_takes_for_one(folder: Path, ranks: tuple[str, 
     assert [path.name for path in (folder / "out").iterdir() if path.name.startswith(".")] == []
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="this system has no file that can be opened, and not be read")
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="Linux alone has such a file; test_inputs.py has the same without one")
 def test_what_fails_while_it_is_read_is_named(folder: Path, ranks: tuple[str, ...]) -> None:
     wrong = "/proc/self/mem"
     for command in (

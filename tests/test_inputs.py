@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import json
@@ -423,3 +424,24 @@ def test_a_pipe_says_when_there_is_no_more_for_the_moment(monkeypatch: pytest.Mo
         assert next(documents) == Document(3, b"three")
         os.close(writing)
         assert [one for one in documents if one] == []
+
+
+def test_what_fails_while_it_is_read_has_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OSError, match="a failure") as failure, opening.naming("a.txt"):
+        raise OSError(errno.EIO, "a failure")
+    assert (failure.value.errno, failure.value.filename) == (errno.EIO, "a.txt")
+    with pytest.raises(PermissionError) as failure, opening.naming("a.txt"):
+        raise PermissionError(errno.EACCES, "not allowed", "b.txt")  # it has one already
+    assert failure.value.filename == "b.txt"
+
+    class Failing(io.RawIOBase):
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any) -> int:
+            raise OSError(errno.EIO, "a failure")
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Failing())))
+    with pytest.raises(OSError, match="a failure") as failure, opening.opened("-") as file:
+        file.read()
+    assert failure.value.filename == "standard input"
