@@ -5,13 +5,14 @@
     hard(4_000_000)                            # texts that lexers with restarts, long lookaheads, or tables of characters are slow on
 
 Made texts are the same on every run of one Python version. What they are biased towards: their words are random, so lengths of
-runs vary more than in a language and no word comes back often; prose is documentation; JSON is regular.
+runs vary more than in a language and no word comes back often; prose is documentation, as it is and as books print it; JSON is regular.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import re
 import sysconfig
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -58,13 +59,14 @@ def corpora(folder: Path | None, size: int) -> list[Text]:
 
 
 def made(size: int) -> dict[str, str]:
-    """Ten texts of `size` bytes."""
+    """Eleven texts of `size` bytes."""
     chance = random.Random(20)
     library = Path(sysconfig.get_path("stdlib"))
     headers = Path(sysconfig.get_path("include"))
     c_files = sorted(headers.rglob("*.h")) or sorted((Path(bitlex.__file__).parent / "generated" / "c").glob("*.[ch]"))
     return {
         "english": cut(documentation(), size),
+        "typographic": cut(map(typographic, documentation()), size),
         "chinese": cut(ideographs(chance, kana=False), size),
         "japanese": cut(ideographs(chance, kana=True), size),
         "russian": cut(words(chance, ["cyrillic"]), size),
@@ -92,6 +94,12 @@ def cut(parts: Iterable[str], size: int) -> str:
 
 def documentation() -> Iterator[str]:
     return (str(topics[name]) for name in sorted(topics))
+
+
+def typographic(text: str) -> str:
+    """The quotation marks and dashes that books and pages of the web have, for those of ASCII: bytes are not ASCII then, and words begin there."""
+    opened = re.sub(r"""(?<![^\s(\[])["'](?=\w)""", lambda found: "“" if found[0] == '"' else "‘", text)
+    return re.sub(r"\s?--?\s", "—", opened).replace('"', "”").replace("'", "’")
 
 
 def read(files: list[Path]) -> Iterator[str]:

@@ -18,7 +18,7 @@ import bitlex
 from bench import __main__ as command
 from bench import conduct
 from bench import engines as engines_module
-from bench.corpora import Text, corpora, hard
+from bench.corpora import Text, corpora, hard, typographic
 from bench.engines import Engine, engines
 from bench.measure import measure, take_turns
 from bench.native import TableDfa, Unavailable, clock, compiler, library
@@ -59,7 +59,7 @@ def test_all_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypat
     ours = [row for row in rows if row["ours"] == "True"]
     assert all(row["agrees"] == "True" for row in ours)
     spans = [row for row in ours if (row["part"], row["output"], row["subject"]) == ("corpora", "spans", "cl100k")]
-    assert len({row["text"] for row in spans}) == 10
+    assert len({row["text"] for row in spans}) == 11
     for text in {row["text"] for row in spans}:  # the same digest from every tier and the table
         found = {row["digest"] for row in spans if row["text"] == text}
         assert len(found) == 1
@@ -164,6 +164,11 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path: Path, monkeypatch: pytest.Monk
     assert status == 130
     assert {row["text"] for row in rows} == set(taken)
     assert "Ctrl-C" in written["about"]["stopped"]
+
+
+def test_typographic_text() -> None:
+    """Its marks stand where those of books do: at the beginning of a word, behind one, and inside."""
+    assert typographic("\"So\", he said - ('well', \"it's\") -- and 'left'.") == "“So”, he said—(‘well’, “it’s”)—and ‘left’."
 
 
 @pytest.mark.parametrize("name", ["cl100k", "o200k", "gpt2", "llama3", "qwen2", "deepseek_v3", "longcat"])
