@@ -18,10 +18,11 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import NoReturn
 
 from . import Program, compile_family, compile_pattern, families, family
 from .dialects import DIALECTS
-from .errors import LimitError, PatternError
+from .errors import LimitError, PatternError, printable
 from .limits import Limits
 from .properties import VERSIONS
 from .show import STAGES, show, warnings
@@ -43,8 +44,15 @@ examples:
 """
 
 
+class Parser(argparse.ArgumentParser):
+    """One whose mistakes may quote what was given."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
+
+
 def parser(prog: str) -> argparse.ArgumentParser:
-    found = argparse.ArgumentParser(
+    found = Parser(
         prog=prog, description="Turn pretokenizer patterns into lexers: Python and C source.", epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
@@ -83,7 +91,8 @@ def main(arguments: list[str] | None = None, prog: str = "python -m generator") 
         return 0
     except (PatternError, LimitError, ValueError, ImportError, OSError) as error:
         told = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
-        print(f"error: {str(told).replace('Limits(seconds=...)', '--seconds')}", file=sys.stderr)
+        said = str(told) if isinstance(told, PatternError) else printable(str(told))  # which has several lines, and shows nothing else unescaped
+        print(f"error: {said.replace('Limits(seconds=...)', '--seconds')}", file=sys.stderr)
         if isinstance(error, OSError):  # if it was about writing, the interpreter would fail again at its end, with a code of its own
             discard_output()
         return 1
@@ -174,7 +183,7 @@ def write(options: argparse.Namespace, names: list[str]) -> int:
         replace(out / path, files[path])
     for path in extra:
         (out / path).unlink()
-    print(f"{len(files)} files, {len(stale)} written, {len(extra)} removed, in {out}")
+    print(f"{len(files)} files, {len(stale)} written, {len(extra)} removed, in {printable(str(out))}")
     return 0
 
 

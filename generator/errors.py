@@ -11,9 +11,14 @@ that only know "bad argument" keep working.
 
 from __future__ import annotations
 
-__all__ = ["LimitError", "PatternError"]
+__all__ = ["LimitError", "PatternError", "printable"]
 
 WINDOW = 100
+
+
+def printable(text: str) -> str:
+    """A text that was given, in one line: control characters, which a terminal would obey, and whatever else it does not show, as escapes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class PatternError(ValueError):

@@ -12,6 +12,7 @@ from .bimachine import Bimachine
 from .cells import Partition
 from .codeset import CodeSet
 from .dfa import Dfa, determinize, minimize
+from .errors import printable
 from .limits import Limits
 from .measure import agreement, cover, lookahead
 from .nfa import CHAR, SPLIT, Nfa
@@ -35,7 +36,7 @@ def show(program: Program, stage: str, dot: bool = False) -> str:
         return "\n\n".join(measures(machine, program.cells) for machine in program.stages)
     parts = []
     for number, (plan, nfa) in enumerate(zip(program.plans, program.nfas, strict=True)):
-        title = f"step {number + 1} of {len(program.plans)}: {plan.behavior}{' inverted' if plan.invert else ''}  {plan.pattern}"
+        title = f"step {number + 1} of {len(program.plans)}: {plan.behavior}{' inverted' if plan.invert else ''}  {printable(plan.pattern)}"
         if stage == "tree":
             body = tree(plan.tree)
         elif stage == "nfa":
@@ -56,7 +57,7 @@ def warnings(program: Program) -> Iterable[str]:
         for alternative in unreachable(nfa, Limits()) if len(nfa.code) < 1000 else ():
             first, last = nfa.alternatives[alternative]
             where = f"step {number + 1}, " if len(program.plans) > 1 else ""
-            yield f"{where}alternative {alternative} can never match: {plan.pattern[first:last]}"
+            yield f"{where}alternative {alternative} can never match: {printable(plan.pattern[first:last])}"
 
 
 def character(code_point: int) -> str:

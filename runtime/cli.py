@@ -159,9 +159,9 @@ def parser() -> argparse.ArgumentParser:
     import argparse
 
     from . import __version__
-    from .commands import Commands, counting, decoding, encoding, lexers, pieces, showing, training, vocabularies
+    from .commands import Commands, Parser, counting, decoding, encoding, lexers, pieces, showing, training, vocabularies
 
-    found = argparse.ArgumentParser(
+    found = Parser(
         prog="bitlex", description="Tokenize and split text exactly as language models do.", epilog=EXAMPLES, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip

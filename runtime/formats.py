@@ -7,6 +7,9 @@
 
 Invariant: `text` and `json` can be read back. Escapes are \\n \\r \\t \\\\, \\uXXXX and \\UXXXXXXXX for other control characters and white
 space, and \\xXX for bytes that are not UTF-8; json has those as \\udcXX, which is how Python's surrogateescape reads them.
+
+The same escapes are in all that commands say of names of files and of other text that is not theirs (`printable`): a terminal obeys control
+characters, and so a name could write on it what it likes. Where a program may read what is printed, it is exact (`json_shown`, for one).
 """
 
 from __future__ import annotations
@@ -14,17 +17,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from json import JSONEncoder
+from typing import Any
 
-__all__ = ["FORMATS", "chunks"]
+__all__ = ["FORMATS", "chunks", "json_shown", "printable", "visible"]
 
 Spans = Iterable[tuple[int, int]]
 CHUNK = 4096  # pieces written at once
 
-# Control characters, white space but U+0020, what changes the direction or has no width, the backslash, and escaped bytes.
-UNSEEN = re.compile(
-    "[\\\\\x00-\x1f\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\U000e0000-\U000e007f\ud800-\udfff]"
-)
-SURROGATE = re.compile("[\ud800-\udfff]")
+# Control characters, white space but U+0020, what changes the direction or has no width, and escaped bytes.
+MARKS = "\x00-\x1f\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\U000e0000-\U000e007f\ud800-\udfff"
+UNPRINTABLE = re.compile(f"[{MARKS}]")
+UNSEEN = re.compile(f"[\\\\{MARKS}]")
+LEFT_BY_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")  # as it is
 NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 BACKGROUNDS = ("\x1b[30;46m", "\x1b[30;43m")
 RESET = "\x1b[0m"
@@ -41,6 +45,17 @@ def visible(piece: bytes) -> str:
     return UNSEEN.sub(escape, piece.decode("utf-8", "surrogateescape"))
 
 
+def printable(text: str) -> str:
+    """A text in one line of a message, as a name in it. A backslash is not doubled: this is to be looked at, and not to be read back."""
+    return UNPRINTABLE.sub(escape, text)
+
+
+def json_shown(value: Any, **layout: Any) -> str:
+    """A value as JSON that can be read by people, too, and that nothing in it writes on a terminal but itself."""
+    ascii_only = JSONEncoder().encode
+    return LEFT_BY_JSON.sub(lambda found: ascii_only(found[0])[1:-1], JSONEncoder(ensure_ascii=False, **layout).encode(value))
+
+
 def as_text(data: memoryview, spans: Spans) -> Iterator[str]:
     for start, end in spans:
         yield visible(bytes(data[start:end])) + "\n"
@@ -51,7 +66,7 @@ def as_json(data: memoryview, spans: Spans) -> Iterator[str]:
     separator = "["
     for start, end in spans:
         piece = bytes(data[start:end]).decode("utf-8", "surrogateescape")
-        yield separator + (ascii_only(piece) if SURROGATE.search(piece) else readable(piece))
+        yield separator + (ascii_only(piece) if LEFT_BY_JSON.search(piece) else readable(piece))
         separator = ", "
     yield "]\n" if separator == ", " else "[]\n"
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from html import escape
 
-from .formats import visible
+from .formats import printable, visible
 
 __all__ = ["page"]
 
@@ -53,7 +53,7 @@ FOOT = """</pre>
 
 def page(name: str, tokens: Iterable[tuple[int, bytes]], special: Collection[int] = ()) -> Iterator[str]:
     """The page. `special`: the ids that are marked."""
-    yield HEAD.format(name=escape(name))
+    yield HEAD.format(name=escape(printable(name)))
     at = count = 0
     for number, token in tokens:
         kind = "s" if number in special else f"c{count % COLORS}"

@@ -37,11 +37,14 @@ class Line:
 
     def show(self, text: str) -> None:
         if self.terminal is not None:
-            if not text.endswith("\n"):  # what reached the next line could not be wiped
+            from .formats import printable
+
+            text, ends = printable(text.removesuffix("\n")), text.endswith("\n")
+            if not ends:  # what reached the next line could not be wiped
                 with suppress(OSError, ValueError):
                     columns = os.get_terminal_size(self.terminal.fileno()).columns
                     text = text[: columns - 1] if columns > 1 else text
-            self.terminal.write(f"\r\x1b[K{text}")
+            self.terminal.write(f"\r\x1b[K{text}" + "\n" * ends)
             self.terminal.flush()
 
     def clear(self) -> None:

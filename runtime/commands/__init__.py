@@ -14,9 +14,9 @@ import argparse
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
-__all__ = ["Commands", "as_text"]
+__all__ = ["Commands", "Parser", "as_text"]
 
 
 def as_text(given: str) -> str:
@@ -27,6 +27,15 @@ def as_text(given: str) -> str:
         with suppress(UnicodeDecodeError):
             return os.fsencode(given).decode()
     return given
+
+
+class Parser(argparse.ArgumentParser):
+    """One whose mistakes may quote what was given: also names of files that a shell has put in the place of a glob."""
+
+    def error(self, message: str) -> NoReturn:
+        from ..formats import printable
+
+        super().error(printable(message))
 
 
 class Commands:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
+from ..formats import printable
 from ..terminal import discard
 
 __all__ = ["complain", "print_table", "write"]
@@ -29,10 +30,19 @@ def complain(error: Exception | str) -> int:
         error = f"{error.filename or repr(error.filename)}: {error.strerror}" if error.filename is not None else error.strerror
     if sys.stderr is not None:
         try:
-            print(f"bitlex: {in_words_of_commands(str(error))}", file=sys.stderr)
+            print(f"bitlex: {in_words_of_commands(in_lines(error))}", file=sys.stderr)
         except OSError:  # nobody reads it: that is no reason to end, or to end as if all were well
             discard(sys.stderr)
     return 1
+
+
+def in_lines(error: Exception | str) -> str:
+    """A message as it may be shown on a terminal: in one line, but for what points at a place in a pattern (a PatternError)."""
+    cause: object = error
+    while cause is not None and not hasattr(cause, "span"):
+        cause = getattr(cause, "__cause__", None) or getattr(cause, "__context__", None)
+    before, pointing, behind = (str(error), "", "") if cause is None else str(error).partition(str(cause))
+    return printable(before) + "\n".join(map(printable, pointing.split("\n"))) + printable(behind)
 
 
 def in_words_of_commands(message: str) -> str:
@@ -51,9 +61,10 @@ def write(parts: Iterable[bytes]) -> None:
 
 
 def print_table(rows: Sequence[tuple[str, ...]]) -> None:
-    """Columns side by side, the last one ragged."""
+    """Columns side by side, the last one ragged, for people: what is to be read by programs is printed as JSON."""
+    rows = [tuple(map(printable, row)) for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
     lines = (
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip() + "\n" for row in rows
     )
-    write(line.encode("utf-8", "surrogateescape") for line in lines)
+    write(line.encode() for line in lines)

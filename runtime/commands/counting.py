@@ -9,6 +9,7 @@ from collections.abc import Sized
 from typing import TYPE_CHECKING
 
 from ..documents import count_batches, encode_in_parts
+from ..formats import printable
 from ..inputs import InputError, Source
 from ..terminal import Progress
 from . import Commands, choosing
@@ -22,7 +23,8 @@ __all__ = ["add"]
 
 COUNT = """\
 what is printed:
-  the number of tokens and the path of each input, then the total if there are several. With --json, {"files": [...], "total": {...}},
+  the number of tokens and the path of each input (what cannot be seen in it is escaped on a terminal, and nowhere else), then the total if
+  there are several. With --json, {"files": [...], "total": {...}},
   with the documents, and the bytes of input (decompressed; of Parquet, of the column in memory)
 
 examples:
@@ -49,6 +51,7 @@ def run_count(options: argparse.Namespace) -> int:
     files, code = [], 0
     sums = {"tokens": 0, "documents": 0, "bytes": 0}
     width = len(str(total)) if total else 7
+    shown = printable if sys.stdout.isatty() else str  # what goes to a program is exact
     with Progress(None if options.quiet else sys.stderr, total) as progress:
         tallies = Tallies(progress)
         counted = in_order(work(count_input, Job(chosen, how), inputs, inputs, tallies.note))
@@ -63,7 +66,7 @@ def run_count(options: argparse.Namespace) -> int:
             sums = {name: sums[name] + found[name] for name in sums}
             files.append({"file": source.path, **found})
             if not options.json:
-                write([f"{tally.tokens:{width}} {source.path}\n".encode("utf-8", "surrogateescape")])
+                write([f"{tally.tokens:{width}} {shown(source.path)}\n".encode("utf-8", "surrogateescape")])
         if options.json:
             write([json.dumps({"files": files, "total": sums}, indent=2).encode() + b"\n"])
         elif len(inputs) > 1:

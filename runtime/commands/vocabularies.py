@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from ..formats import visible
+from ..formats import json_shown, visible
 from . import Commands, as_text
 from .choosing import TOKENIZER, refuse_outputs, tokenizer, tokenizer_files, which_tokenizer
 from .console import complain, print_table, write
@@ -55,7 +55,7 @@ def run_vocab(options: argparse.Namespace) -> int:
         return 0
     about = facts(chosen)
     if options.json:
-        print(json.dumps(about, indent=2, ensure_ascii=False).encode("utf-8", "replace").decode())
+        print(json_shown(about, indent=2))
     else:
         rows = [(name.replace("_", " ") if not at else "", line) for name, value in about.items() for at, line in enumerate(in_words(value))]
         print_table(rows)
