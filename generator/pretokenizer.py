@@ -19,33 +19,41 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .errors import LimitError
 from .families import KEYS, Step, mistake, step
 
 __all__ = ["DIGITS_UNICODE", "steps_from_pre_tokenizer"]
 
 # tokenizers 0.22.2 and later ask the Rust compiler what a digit is, and that has Unicode 17.
 DIGITS_UNICODE = "17.0"
+NESTING = 150  # as of groups in a pattern; tokenizers itself reads no JSON that is as deep as half of these Sequences
 
 
 def steps_from_pre_tokenizer(obj: Mapping[str, Any] | None, digits_unicode: str = DIGITS_UNICODE) -> tuple[Step, ...]:
     """The steps of a pre_tokenizer object. None, as in `"pre_tokenizer": null`, gives none: the text is one piece."""
     if obj is None:
         return ()
-    steps = flatten(obj, digits_unicode, "pre_tokenizer")
+    try:
+        steps = flatten(obj, digits_unicode, "pre_tokenizer")
+    except RecursionError:  # other values may be nested, too, which a message would show, or the caller has used up much of the stack
+        raise LimitError("this pre_tokenizer is nested too deeply for what is left of the interpreter's stack; "
+                         "write its steps in one Sequence, and its values as they are in a tokenizer.json") from None  # fmt: skip
     if steps and steps[-1] == Step("ByteLevel", add_prefix_space=False, use_regex=False):
         steps.pop()
     return tuple(steps)
 
 
-def flatten(obj: object, digits_unicode: str, where: str) -> list[Step]:
+def flatten(obj: object, digits_unicode: str, where: str, depth: int = 0) -> list[Step]:
     if not isinstance(obj, Mapping):
         raise mistake(where, "type", f"not an object: {obj!r}")
     kind = obj.get("type")
     if kind == "Sequence":
+        if depth == NESTING:
+            raise LimitError(f"this pre_tokenizer has Sequences nested more than {NESTING} deep; write their steps in one, which means the same")
         members = obj.get("pretokenizers")
         if not isinstance(members, list):
             raise mistake(where, "pretokenizers", "not a list")
-        return [found for i, one in enumerate(members) for found in flatten(one, digits_unicode, f"{where}.pretokenizers[{i}]")]
+        return [found for i, one in enumerate(members) for found in flatten(one, digits_unicode, f"{where}.pretokenizers[{i}]", depth + 1)]
     if kind == "BertPreTokenizer":
         return [Step("WhitespaceSplit"), Step("Punctuation")]
     if kind == "CharDelimiterSplit":

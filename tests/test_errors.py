@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from generator import LimitError, Limits, PatternError, compile_pattern
+from generator import LimitError, Limits, PatternError, Program, compile_pattern, compile_steps, steps_from_pre_tokenizer
 
 ERRORS = Path(__file__).parent / "errors"
 TINY = Limits(states=20)
 
-CASES: dict[str, tuple[str, str, Limits | None]] = {
+
+def nested(what: Any, depth: int) -> Any:
+    for _ in range(depth):
+        what = {"type": "Sequence", "pretokenizers": [what]}
+    return what
+
+
+def compiled(pattern: str | Mapping[str, Any], dialect: str, limits: Limits | None = None) -> Program:
+    if isinstance(pattern, str):
+        return compile_pattern(pattern, dialect=dialect, limits=limits)
+    return compile_steps(steps_from_pre_tokenizer(pattern), dialect, "16.0", limits=limits)
+
+
+CASES: dict[str, tuple[str | Mapping[str, Any], str, Limits | None]] = {
     "backreference": (r"(a+)\1", "fancy", None),
     "named_reference": (r"(?<x>a+)\k<x>", "oniguruma", None),
     "recursion": ("a(?R)?b", "fancy", None),
@@ -79,6 +94,8 @@ CASES: dict[str, tuple[str, str, Limits | None]] = {
     "long_pattern": ("a" * 300 + "(" + "b" * 300, "fancy", None),
     "too_many_states": ("(?:a|b)*a(?:a|b){12}", "fancy", TINY),
     "too_many_instructions": ("(?:a{1000}){1000}", "fancy", None),
+    "sequences_too_deep": (nested({"type": "WhitespaceSplit"}, 151), "oniguruma", None),
+    "value_too_deep": ({"type": "Split", "pattern": nested(0, 100_000), "behavior": "Isolated"}, "oniguruma", None),
 }  # fmt: skip
 
 
@@ -86,7 +103,7 @@ CASES: dict[str, tuple[str, str, Limits | None]] = {
 def test_messages(name: str) -> None:
     pattern, dialect, limits = CASES[name]
     with pytest.raises((PatternError, LimitError)) as caught:
-        compile_pattern(pattern, dialect=dialect, limits=limits)
+        compiled(pattern, dialect, limits)
     message = f"{type(caught.value).__name__}: {caught.value}\n"
     path = ERRORS / f"{name}.txt"
     if os.environ.get("BITLEX_REGENERATE"):
@@ -95,6 +112,10 @@ def test_messages(name: str) -> None:
     if isinstance(caught.value, PatternError):
         first, last = caught.value.span
         assert 0 <= first <= last <= len(pattern)
+
+
+def test_as_deep_as_may_be() -> None:
+    assert compiled(nested({"type": "WhitespaceSplit"}, 150), "oniguruma").steps == compiled({"type": "WhitespaceSplit"}, "oniguruma").steps
 
 
 def test_no_file_is_left_over() -> None:

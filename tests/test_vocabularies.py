@@ -718,6 +718,15 @@ def test_what_is_no_tokenizer(data: bytes, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+def test_a_pre_tokenizer_that_is_nested_too_deeply() -> None:
+    """Where JSON itself may not be so deep, and where it may, as in Python 3.13: the error is one of ours, with the name of the file."""
+    for depth in (200, 3000):
+        deep = b'{"type": "Sequence", "pretokenizers": [' * depth + b'{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true}' + b"]}" * depth
+        data = made_file({"pre_tokenizer": "DEEP"}).replace(b'"DEEP"', deep)
+        with pytest.raises(VocabularyError, match=r"^x: (is nested too deeply|this pre_tokenizer has Sequences nested more than 150 deep; write )"):
+            read(data, "x")
+
+
 def test_a_name_twice_in_an_added_token() -> None:
     """Elsewhere the last one counts, as in tokenizers, which refuses it here."""
     data = made_file({})

@@ -138,7 +138,10 @@ def read_json(data: bytes, where: str, name: str | None, *options: object) -> De
         from .huggingface import read_huggingface
 
         refuse_options(where, *options)
-        return read_huggingface(fields, data, name)
+        try:
+            return read_huggingface(fields, data, name)
+        except RecursionError:  # some versions of Python read deeper JSON than can be followed
+            raise VocabularyError(f"{where}: is nested too deeply") from None
     if "config" in fields.value and "vocab" in fields.value:
         from .tekken import read_tekken
 
