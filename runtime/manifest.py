@@ -11,8 +11,11 @@ the disk together, once a second and at the end. Of several runs that share the 
 of the others, too. Invariant: an output is skipped only if it was made by the same tokenizer and settings from a file that has not changed
 since, and has not changed itself (size and time, both); a line is written when its output is on the disk. A last line that is torn counts
 for nothing. Without resuming, all is made again; but ids that were asked for otherwise are not left beside: a run that would do so is refused,
-and one in whose folder such a run begins meanwhile ends with an error. Rejected: one JSON object (written again for every output); reading outputs
-to see whether they are right (that takes as long as making them); one manifest for all runs (a cluster's file system may not lock).
+and one in whose folder such a run begins meanwhile ends with an error. A run that takes the place of one with other settings has a line for each
+output of that, with these ("older"), until its own is there: where it is interrupted, these are told of (`left_over`), and no later
+run leaves them beside its own. Rejected: one JSON object (written again for every output); reading outputs to see whether they are right (that
+takes as long as making them); one manifest for all runs (a cluster's file system may not lock); removing what is older as such a run begins (it
+may be all that there is, if that comes to nothing).
 """
 
 from __future__ import annotations
@@ -56,12 +59,11 @@ class Manifest:
         something else, or what such a run made would stay beside."""
         path = Path(folder, manifest_of(part))
         settings = json.loads(json.dumps(settings))
-        mine: dict[str, dict[str, Any]] = {}
-        if resume:
-            mine = asked_for(path, settings, "leave --resume out to start again")
-        else:
-            refuse_mixture(path, settings, outputs)
-        done = done_by_others(path, settings, resume)
+        mine = asked_for(path, settings, "leave --resume out to start again") if resume else older(path, settings)
+        lines = together(done_by_others(path, settings, resume), mine)
+        if not resume:
+            lines = {output: line for output, line in lines.items() if "older" in line}
+        refuse_mixture(path, lines if part is None else {} if resume else mine, settings, outputs)  # what is of other parts, these may still make
         with whole_files(path) as (file,):
             for line in (settings, *mine.values()):
                 file.write(json.dumps(line).encode() + b"\n")
@@ -71,7 +73,7 @@ class Manifest:
             if not mine:
                 path.unlink(missing_ok=True)
             raise
-        return cls(Path(folder), open(path, "ab"), settings, {**done, **mine} if resume else {})
+        return cls(Path(folder), open(path, "ab"), settings, lines)
 
     def __enter__(self) -> Manifest:
         return self
@@ -87,6 +89,11 @@ class Manifest:
             return line is not None and line["input"] == about(source) and line["files"] == self.files(output)
         except (OSError, KeyError):
             return False
+
+    def left_over(self, outputs: Iterable[str]) -> list[tuple[str, str]]:
+        """Those of some outputs that are there, but made by a run that was asked for something else; and what that was."""
+        found = [(output, self.done[output]["older"]) for output in outputs if "older" in self.done.get(output, {})]
+        return [(output, difference(was, self.settings)) for output, was in found if os.path.exists(self.folder / output)]
 
     def add(self, output: str, was: dict[str, Any], made: list[os.stat_result], *, documents: int, tokens: int) -> None:
         """Say that an output is complete, but maybe not its name on the disk. `was`: what `about` said of its input before it was read; `made`:
@@ -157,8 +164,13 @@ def done_by_others(path: Path, settings: Mapping[str, Any], resume: bool) -> dic
     done: dict[str, dict[str, Any]] = {}
     for other in path.parent.glob(f"{Path(MANIFEST).stem}*"):
         if other.name != path.name and is_manifest(other.name):
-            done |= asked_for(other, settings, otherwise)
+            done = together(done, asked_for(other, settings, otherwise))
     return done
+
+
+def together(some: dict[str, dict[str, Any]], more: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The lines of two manifests. What is older by one was made by the other."""
+    return some | {output: line for output, line in more.items() if "older" not in line or output not in some}
 
 
 def asked_for(path: Path, settings: Mapping[str, Any], otherwise: str) -> dict[str, dict[str, Any]]:
@@ -169,16 +181,21 @@ def asked_for(path: Path, settings: Mapping[str, Any], otherwise: str) -> dict[s
     return done
 
 
-def refuse_mixture(path: Path, settings: Mapping[str, Any], outputs: Iterable[str]) -> None:
-    """A run that starts again with other settings makes all that the one before did, or there would be ids of both."""
+def older(path: Path, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Lines for the outputs that a run before has made, and was asked for something else; also where another began in its place since."""
     try:
         head, done = read(path, "")
     except ValueError:  # nothing that we wrote
-        return
-    if head is None or not (unlike := difference(head, settings)):
-        return
-    for output in sorted(done.keys() - set(outputs)):
-        if os.path.exists(path.with_name(output)):
+        return {}
+    lines = {output: {"output": output, "older": line.get("older", head or {})} for output, line in done.items()}
+    return {output: line for output, line in lines.items() if difference(line["older"], settings) and os.path.exists(path.parent / output)}
+
+
+def refuse_mixture(path: Path, lines: Mapping[str, dict[str, Any]], settings: Mapping[str, Any], outputs: Iterable[str]) -> None:
+    """A run that begins where one with other settings was makes all that that did, or there would be ids of both."""
+    for output in sorted(lines.keys() - set(outputs)):
+        if "older" in lines[output] and os.path.exists(path.parent / output):
+            unlike = difference(lines[output]["older"], settings)
             raise ValueError(f"{path}: this run had another {unlike}, and its {output} would stay; give another folder, or remove all that it wrote")
 
 

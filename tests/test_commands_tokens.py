@@ -346,6 +346,57 @@ def test_outputs_of_other_settings_are_not_left_beside(folder: Path, ranks: tupl
     output("encode", *template, "c", "-o", "out/", "--format", "txt")
 
 
+@POSIX
+def test_a_restart_with_other_settings_that_does_not_come_to_its_end(folder: Path, ranks: tuple[str, ...]) -> None:
+    """What is still there of the run before is told of, and no later run leaves it beside its own."""
+    (folder / "in/sub").mkdir(parents=True)
+    for name in ("in/a", "in/b", "in/sub/c"):
+        (folder / name).write_text("hello\nhello\n")
+    encode = ("encode", *ranks, "in/**", "-o", "out/", "--format", "txt")
+    few = ("encode", *ranks, "in/a", "-o", "out/", "--format", "txt")
+    lines = ("--input", "lines")
+    output(*encode)
+    before = (folder / "out/b.txt").read_bytes()
+    (folder / "in/b").unlink()
+    (folder / "in/b").symlink_to("nowhere")
+    said = b'bitlex: out/b.txt is of a run with another input (null, not "lines"), not of this one; --resume makes what is left\n'
+    for more in ((), ("--resume",), ()):
+        done = bitlex_command(*encode, *lines, *more)
+        assert (done.returncode, done.stderr) == (1, b"bitlex: in/b: No such file or directory\n" + said)
+    for more in ((), ("--resume",)):
+        assert refusal(*few, *lines, *more).startswith('out/bitlex-manifest.jsonl: this run had another input (null, not "lines"), and its b.txt would stay; ')
+    assert '(null, not "lines"), and its b.txt would stay' in refusal(*few, *lines)
+    assert '("lines", not null), and its sub/c.txt would stay' in refusal(*few)  # b.txt is as it is asked for now
+    assert (folder / "out/b.txt").read_bytes() == before
+    (folder / "in/b").unlink()
+    (folder / "in/b").write_text("hello\n")
+    output(*encode, *lines, "--resume")
+    output(*few, *lines, "--resume")
+    assert b"older" not in (folder / "out/bitlex-manifest.jsonl").read_bytes().splitlines()[-1]
+    (folder / "out/b.txt").unlink()
+    (folder / "out/sub/c.txt").unlink()
+    output(*few)
+
+
+@POSIX
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_older_outputs_are_left(folder: Path, ranks: tuple[str, ...], number: signal.Signals) -> None:
+    for name in ("a", "b", "c"):
+        (folder / name).write_text("hello")
+    encode = ("encode", *ranks, "a", "b", "c", "-o", "out/", "--format", "txt")
+    output(*encode)
+    (folder / "b").unlink()
+    os.mkfifo(folder / "b")
+    with subprocess.Popen([*COMMAND, *encode, "--input", "lines"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=listen) as process:
+        with open(folder / "b", "wb", buffering=0) as pipe:
+            pipe.write(b"hello\n")
+            wait_for(lambda: any(name.startswith(".b.txt.") for name in left(folder / "out")))
+            process.send_signal(number)
+            said = process.communicate(timeout=60)[1].decode()
+        assert process.returncode == {signal.SIGINT: 130}.get(number, 128 + number)
+    assert said == 'bitlex: out/b.txt and 1 more are of a run with another input (null, not "lines"), not of this one; --resume makes what is left\n'
+
+
 def test_an_output_that_was_written_over_is_made_again(folder: Path, ranks: tuple[str, ...]) -> None:
     """Also by as many bytes: of another run, they are other ids."""
     (folder / "a.txt").write_text("hello")

@@ -546,6 +546,36 @@ def test_a_run_goes_on_as_it_began_or_not_at_all(tmp_path: Path) -> None:
             Manifest.begin(str(tmp_path), SETTINGS, resume=True)
 
 
+def test_parts_of_what_another_run_left(tmp_path: Path) -> None:
+    """A run began where one with other settings was, and was interrupted: parts go on from there, and what one has made is not older to another."""
+    source = tmp_path / "in"
+    source.write_text("some text")
+    other = {**SETTINGS, "tokenizer": "mine 01"}
+    names = ["1.txt", "sub/2.txt"]
+    (tmp_path / "sub").mkdir()
+
+    def make(manifest: Manifest, name: str) -> None:
+        (tmp_path / name).write_text("1 2")
+        manifest.add(name, about(str(source)), [os.stat(tmp_path / name)], documents=1, tokens=2)
+
+    with Manifest.begin(str(tmp_path), SETTINGS, resume=False, outputs=names) as manifest:
+        for name in names:
+            make(manifest, name)
+    with Manifest.begin(str(tmp_path), other, resume=False, outputs=names) as manifest:
+        assert [name for name, _ in manifest.left_over(names)] == names and not any(manifest.has(name, str(source)) for name in names)
+    for number, name in enumerate(names, 1):
+        with Manifest.begin(str(tmp_path), other, resume=True, part=(number, 2), outputs=[name]) as manifest:
+            assert manifest.left_over([name]) == [(name, 'tokenizer ("mine 00", not "mine 01")')]
+            make(manifest, name)
+            assert not manifest.left_over([name])
+    with Manifest.begin(str(tmp_path), other, resume=True, outputs=names) as manifest:
+        assert not manifest.left_over(names) and all(manifest.has(name, str(source)) for name in names)
+    for done in ("bitlex-manifest.jsonl", "bitlex-manifest-2-of-2.jsonl"):
+        (tmp_path / done).unlink()
+    with pytest.raises(ValueError, match=r"and its 1\.txt would stay"):
+        Manifest.begin(str(tmp_path), {**SETTINGS, "tokenizer": "mine 02"}, resume=False, part=(1, 2))
+
+
 def test_another_run_begins_meanwhile(tmp_path: Path) -> None:
     """In the same folder, by itself or as another part: who was there says so if ids are not the same; of two at the same moment, one does."""
     other = {**SETTINGS, "tokenizer": "mine 01"}

@@ -38,9 +38,10 @@ outputs (-o):
                 folders there, too. If inputs are several and large, a process for each core takes one at a time (--threads says how
                 many). An input that cannot be read is reported, and the others are done. {MANIFEST} says which outputs
                 are complete; --resume does the others, and refuses another tokenizer or other settings. Without it, all are done again;
-                other settings are refused where outputs of another run would stay beside. On a cluster, or wherever jobs share the
-                work, each takes a --part of the same inputs to the same folder (such as $SLURM_ARRAY_TASK_ID/64); --resume
-                goes by what all of them have done, also with another N, or without --part
+                other settings are refused where outputs of another run would stay beside, and a run with such that is interrupted
+                says so of those that it has not replaced yet. On a cluster, or wherever jobs share the work, each takes a --part of
+                the same inputs to the same folder (such as $SLURM_ARRAY_TASK_ID/64); --resume goes by what all of them have done,
+                also with another N, or without --part
 
 formats (--format, else what the name of the file says):
   npy           the ids of all documents as a numpy array of uint32, or uint16 with --dtype u16
@@ -239,15 +240,26 @@ class Encoding:
                 self.tallies.note(left[place], tally)
                 manifest.settle_in_time()
 
-            for place, came in work(encode_file, job, tasks, sources, noted, manifest.settle_in_time):
-                number = left[place]
-                if isinstance(came, InputError):
-                    code = self.failed(number, came)
-                else:
-                    was, made, tally = came
-                    self.tallies.note(number, tally)  # of what is reported from elsewhere, some is left out
-                    manifest.add(outputs[number], was, made, documents=tally.documents, tokens=tally.tokens)
+            try:
+                for place, came in work(encode_file, job, tasks, sources, noted, manifest.settle_in_time):
+                    number = left[place]
+                    if isinstance(came, InputError):
+                        code = self.failed(number, came)
+                    else:
+                        was, made, tally = came
+                        self.tallies.note(number, tally)  # of what is reported from elsewhere, some is left out
+                        manifest.add(outputs[number], was, made, documents=tally.documents, tokens=tally.tokens)
+            finally:
+                self.tell_of_older(folder, manifest.left_over(outputs))
         return self.ended(code)
+
+    def tell_of_older(self, folder: str, left: list[tuple[str, str]]) -> None:
+        """Said where a run that takes the place of one with other settings does not come to its end: its folder has ids of both."""
+        if left:
+            output, unlike = left[0]
+            more = f" and {len(left) - 1:,} more are" if len(left) > 1 else " is"
+            self.progress.line.clear()
+            complain(f"{os.path.join(folder, output)}{more} of a run with another {unlike}, not of this one; --resume makes what is left")
 
     def settings(self, format: str) -> dict[str, Any]:
         """What decides the content of outputs."""
