@@ -88,6 +88,12 @@ def test_a_mistake_far_on(named: list[str], tmp_path: Path) -> None:
     assert done.returncode == 1 and not list(tmp_path.glob("*ids*"))
 
 
+def test_a_mistake_at_the_very_beginning(named: list[str]) -> None:
+    """Nothing is out, and so no line."""
+    done = subprocess.run([*COMMAND, "encode", *named], input=b"<|end|>", capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+
+
 def test_tokenizers_whose_tokens_take_text_around_them(tmp_path: Path) -> None:
     path = huggingface(tmp_path)
     fields = json.loads(path.read_text())

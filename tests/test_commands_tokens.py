@@ -167,6 +167,21 @@ def test_special_tokens(ranks: tuple[str, ...], template: tuple[str, str]) -> No
     assert output("encode", *template, "--ordinary", input=data).split()[0] == b"259"
 
 
+def test_a_special_token_with_an_equals_sign(ranks: tuple[str, ...]) -> None:
+    special = ("--special", "<a=1>=302", "--special", "a=\u0663=303")
+    listed = json.loads(output("vocab", *ranks[1:], *special, "--json"))["special_tokens"]
+    assert listed["<a=1>"] == 302 and listed["a=\u0663"] == 303
+
+
+def test_what_is_appended_is_behind_what_the_template_puts_there(folder: Path) -> None:
+    path = huggingface(folder)
+    fields = json.loads(path.read_text())
+    fields["post_processor"]["single"].append({"SpecialToken": {"id": "<s>", "type_id": 0}})
+    path.write_text(json.dumps(fields))
+    encode = ("encode", "-t", path, "--add-special-tokens", "--append", "</s>")
+    assert output(*encode, input=b"hello") == b"260 259 260 261\n"
+
+
 # --- folders, resuming ---
 
 
@@ -329,6 +344,29 @@ def test_resume(folder: Path, ranks: tuple[str, ...], template: tuple[str, str])
     assert state() == second
     output(*encode, "--ordinary")  # without --resume all is done again
     assert not set(state().values()) & set(second.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "other"),
+    [
+        ("dtype", ("--dtype", "u16"), ("--dtype", "u32")), ("field", (), ("--field", "content")),
+        ("allow_special", (), ("--allow-special", "<|end|>")), ("allow_special", ("--allow-special", "<|go|>"), ("--allow-special", "<|end|>")),
+    ],
+)  # fmt: skip
+def test_every_setting_counts(folder: Path, ranks: tuple[str, ...], name: str, first: tuple[str, ...], other: tuple[str, ...]) -> None:
+    """Ids of numbers of two sizes, of two columns, or with a special token taken in two ways, are not in one folder."""
+    (folder / "a.jsonl").write_text('{"text": "hello", "content": "world"}\n')
+    encode = ("encode", *ranks, "a.jsonl", "-o", "out/", "--format", "bin", "--resume")
+    output(*encode, *first)
+    assert refusal(*encode, *other).startswith(f"out/bitlex-manifest.jsonl: this run had another {name} (")
+    output(*encode, *first)
+
+
+def test_the_order_of_special_tokens_is_no_setting(folder: Path, ranks: tuple[str, ...]) -> None:
+    (folder / "a").write_text("hello")
+    encode = ("encode", *ranks, "a", "-o", "out/", "--resume")
+    output(*encode, "--allow-special", "<|end|>", "--allow-special", "<|go|>")
+    output(*encode, "--allow-special", "<|go|>", "--allow-special", "<|end|>")
 
 
 def test_outputs_of_other_settings_are_not_left_beside(folder: Path, ranks: tuple[str, ...], template: tuple[str, str]) -> None:
@@ -695,6 +733,16 @@ def test_memory_does_not_grow_with_a_pipe(folder: Path, ranks: tuple[str, ...]) 
 
 
 # --- decode ---
+
+
+def test_numbers_cut_to_half_are_not_decoded(folder: Path, ranks: tuple[str, ...]) -> None:
+    """Half of a file of u32 is as large as a whole one of u16, which a tokenizer with more ids has not."""
+    many = (*ranks, "--special", "<|many|>=70000")
+    output("encode", *many, "-o", "a.bin", input=b"hello world, hello")
+    data = (folder / "a.bin").read_bytes()
+    (folder / "a.bin").write_bytes(data[: len(data) // 2])
+    assert refusal("decode", *many, "a.bin").startswith("a.bin: half of the u32 that a.idx.npy says; ")
+    assert output("decode", *ranks, "a.bin").startswith(b"hello")
 
 
 def test_decode_refuses_what_is_no_token(folder: Path, ranks: tuple[str, ...]) -> None:
