@@ -572,6 +572,24 @@ def test_the_command(tmp_path: Path) -> None:
     assert (tmp_path / "in.txt").read_text(encoding="utf-8") == PROSE
 
 
+def test_the_command_refuses_its_checkpoint_as_a_text(tmp_path: Path) -> None:
+    """Which would be written over, and removed in the end."""
+    command = [sys.executable, "-m", "bitlex"]
+    for name in ("a.checkpoint", "a.checkpoint.runs"):
+        (tmp_path / name).write_text(PROSE, encoding="utf-8")
+        for arguments in (["train", name, "--vocab-size", "300", "-o", "a"], ["count-pieces", name, "-o", "a"]):
+            done = subprocess.run([*command, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert (done.returncode, done.stderr) == (1, f"bitlex: {name}: this is an input and an output\n")
+            assert (tmp_path / name).read_text(encoding="utf-8") == PROSE
+
+
+def test_the_command_takes_only_bytes_that_were_seen(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("ab ab", encoding="utf-8")
+    command = [sys.executable, "-m", "bitlex", "train", "in.txt", "--vocab-size", "4", "-o", "a.bitlex", "--tie-break", "huggingface", "--seen-bytes"]
+    subprocess.run(command, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    assert sorted(bitlex.Tokenizer.from_file(tmp_path / "a.bitlex").description.vocabulary.tokens()) == [b" ", b"a", b"ab", b"b"]
+
+
 # --- the tutorial -------------------------------------------------------------------------------------------------------------
 
 
