@@ -186,6 +186,14 @@ def test_arguments() -> None:
     assert noted[0].filename == __file__
 
 
+@pytest.mark.parametrize(("option", "ids"), [("min_frequency", 256), ("max_token_length", 258)])
+@pytest.mark.filterwarnings("ignore:vocab_size is")
+def test_numbers_of_more_bits_than_there_are(option: str, ids: int) -> None:
+    """Such are as large as a number may be, and not what is left of them."""
+    for bits in (32, 64):
+        assert bitlex.train("ab ab" * 3, 258, **{option: (1 << bits) + 1}).vocabulary_size == ids  # type: ignore[arg-type]
+
+
 def test_text_that_a_pattern_leaves_unmatched() -> None:
     """Is a piece where BpeTrainer learns from it, behind a Split that isolates; minbpe and rustbpe drop it."""
     for rule, pieces in (("minbpe", ["aa", "aa"]), ("rustbpe", ["aa", "aa"]), ("huggingface", ["aa", "bb", "aa"])):
@@ -239,7 +247,7 @@ def test_extending_keeps_all_that_is_not_learned(tmp_path: Path) -> None:
     base = bitlex.Tokenizer.from_file(tmp_path / "tokenizer.json")
     text = "cafe\u0301 cafe\u0301 think ab"
     (tmp_path / "text.txt").write_text(text * 300_000, encoding="utf-8")  # which is mapped
-    for source in (text * 3, [text] * 3, tmp_path / "text.txt"):
+    for source in (text * 3, [text] * 3, ["ab", text, text, text], tmp_path / "text.txt"):
         told: list[Progress] = []
         more = bitlex.train(source, 264, extend=base, special_tokens=["<new>"], checkpoint=tmp_path / "checkpoint", progress=told.append)
         assert [(one.done, one.total) for one in told if one.phase == "counting"][-1] == ((told[0].total,) * 2)
@@ -372,6 +380,9 @@ def test_where_no_checkpoint_can_be(tmp_path: Path) -> None:
         with pytest.raises(error, match=message):
             bitlex.train(unread, 300, checkpoint=tmp_path / name, spill=tmp_path)
     assert next(unread) == "text" and (tmp_path / "there").read_text() == "precious"
+    (tmp_path / "empty").touch()  # as whoever makes files for a while leaves them
+    bitlex.train("text", 257, checkpoint=tmp_path / "empty")
+    assert checkpoint.is_checkpoint(str(tmp_path / "empty"))
 
 
 def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
@@ -391,7 +402,9 @@ def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
     assert len(found.merge_counts) // 8 == 400 - 257
     again = bitlex.train("not read again", 700, special_tokens=["<|end|>"], checkpoint=path, resume=True)
     assert again.description.vocabulary == expected.vocabulary and again.description.digest == expected.digest
-    smaller = bitlex.train("not read again", 300, special_tokens=["<|end|>"], checkpoint=path, resume=True)  # than what was merged
+    told: list[Progress] = []
+    smaller = bitlex.train("not read again", 300, special_tokens=["<|end|>"], checkpoint=path, resume=True, progress=told.append)  # than what was merged
+    assert [(one.done, one.total) for one in told] == [(300 - 257, 300 - 257)]
     assert smaller.description.digest == trained(size=300).description.digest
     (tmp_path / "in.txt").write_text("not read again", encoding="utf-8")  # nothing is known of texts, which files may take the place of
     from_a_file = bitlex.train(tmp_path / "in.txt", 300, special_tokens=["<|end|>"], checkpoint=path, resume=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -17,8 +18,9 @@ import pytest
 
 import bitlex
 from bitlex.training import checkpoint, counting
+from bitlex.training import memory as memory_of_training
 from bitlex.training.counting import Counting
-from bitlex.training.memory import bytes_of
+from bitlex.training.memory import bytes_of, nameless
 from bitlex.training.progress import Progress
 from bitlex.training.source import batches
 from interrupting import signal_after
@@ -77,7 +79,8 @@ def test_training(rule: str, tmp_path: Path) -> None:
 
 
 def test_memory() -> None:
-    assert [bytes_of(one) for one in (7, "64 MB", "2GB", "1 KiB", "3k", "10")] == [7, 64_000_000, 2_000_000_000, 1024, 3000, 10]
+    assert [bytes_of(one) for one in (7, "64 MB", "2GB", "1 KiB", "3k", "10", "1.005 kB")] == [7, 64_000_000, 2_000_000_000, 1024, 3000, 10, 1005]
+    assert bytes_of(1 << 70) == bytes_of("9999999999 TB") == 1 << 62  # as if there were no limit
     assert (bytes_of(None) or 0) > 1 << 20
     for wrong in (0, "0", -1, "much", "1 XB", ""):
         with pytest.raises(ValueError, match="memory is"):
@@ -87,6 +90,71 @@ def test_memory() -> None:
             bytes_of(other)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="spill is no folder"):
         bitlex.train("a", 256, spill="/nowhere/at/all")
+
+
+def test_memory_that_is_not_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of what the machine has, or the container may take of it; of 8 GiB, if neither is known."""
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(memory_of_training, "LIMIT", str(limit))
+    half = bytes_of(None)
+    for told, expected in (("max\n", half), (f"{4 * half}\n", half), ("1000000\n", 500_000)):
+        limit.write_text(told)
+        assert bytes_of(None) == expected
+    limit.unlink()
+    monkeypatch.delattr(os, "sysconf", raising=False)
+    assert bytes_of(None) == 4 << 30
+
+
+def test_memory_with_a_file_behind_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Merging has its pieces in it where they would take more than there may be. It is empty, has no name, and no open file is left."""
+    opened = list[int]()
+
+    def noted(folder: Any) -> int:
+        opened.append(nameless(folder))
+        return opened[-1]
+
+    monkeypatch.setattr(memory_of_training, "nameless", noted)
+    lines = PROSE.split("\n")
+    expected = bitlex.train(lines, 300).description.digest
+    assert not opened
+    assert bitlex.train(lines, 300, memory=1, spill=tmp_path).description.digest == expected
+    found = memory_of_training.mapped(100_000, str(tmp_path))
+    assert found[:] == bytes(100_000)
+    assert len(opened) == 2 and not list(tmp_path.iterdir())
+    for file in opened:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(file)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate" if hasattr(os, "posix_fallocate") else "ftruncate", full)
+    with pytest.raises(OSError, match="merging needs 100,000 bytes there: No space left on device") as caught:
+        memory_of_training.mapped(100_000, str(tmp_path))
+    assert caught.value.filename == str(tmp_path)
+
+
+def test_files_without_a_name_where_the_system_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or the folder: then it is one whose name is taken away."""
+    there, openers = hasattr(os, "O_TMPFILE"), os.open
+
+    def refused(path: Any, flags: int, *more: Any, **options: Any) -> int:
+        if there and flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+        return openers(path, flags, *more, **options)
+
+    for lacking in ("the folder", "the system"):
+        with monkeypatch.context() as patched:
+            patched.setattr(tempfile, "_O_TMPFILE_WORKS", False, raising=False)  # which has noted that there are such files
+            if lacking == "the folder":
+                patched.setattr(os, "open", refused)
+            else:
+                patched.delattr(os, "O_TMPFILE", raising=False)
+            file = nameless(tmp_path)
+        assert not list(tmp_path.iterdir())
+        os.write(file, b"kept")
+        assert os.pread(file, 9, 0) == b"kept"
+        os.close(file)
 
 
 def test_runs_that_are_malformed() -> None:
@@ -192,6 +260,7 @@ def test_counting_goes_on(tmp_path: Path, files: list[Path]) -> None:
                 break
             except Enough:
                 lengths.append(seen[0].length)
+                assert seen[0].done == seen[0].length or seen[0].length > files[0].stat().st_size
         assert made.description.digest == expected
         assert len(set(lengths)) >= 6 and lengths == sorted(lengths)
         assert sorted(one.name for one in tmp_path.iterdir()) == ["checkpoint", "in"]
@@ -247,6 +316,30 @@ def test_checkpoints_are_some_time_apart(tmp_path: Path) -> None:
     assert not keeper.is_due() and keeper.written
 
 
+def test_checkpoints_that_take_long_are_further_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or training would do little else."""
+    now = 1000.0
+
+    def slow() -> checkpoint.Checkpoint:
+        nonlocal now
+        now += 30
+        return checkpoint.Checkpoint({"length": 0}, None)
+
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    keeper = checkpoint.Keeper(tmp_path / "kept")
+    keeper.write(slow)
+    assert keeper.next == 1030 + 20 * 30
+
+
+def test_a_checkpoint_that_has_the_number_of_one_that_is_gone(tmp_path: Path) -> None:
+    """The third of a name may have that of the first, which does not stand for it."""
+    checkpoint.write(tmp_path / "kept", checkpoint.Checkpoint({"length": 0}, None))
+    keeper = checkpoint.Keeper(tmp_path / "kept")
+    assert not keeper.written
+    os.utime(tmp_path / "kept", ns=(10**18, 10**18))
+    assert keeper.written
+
+
 @pytest.mark.parametrize("spill", [False, True])
 def test_no_runs_are_left_without_a_checkpoint(spill: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """None needs them: an exception comes before the first one, or while it is written when all is counted."""
@@ -284,6 +377,28 @@ def test_runs_stay_for_the_checkpoint_that_needs_them(tmp_path: Path, files: lis
             bitlex.train(files, 500, checkpoint=path, resume=True)
     assert checkpoint.read(path).counting is not None
     assert bitlex.train(files, 500, checkpoint=path, resume=True).description.digest == expected
+
+
+def test_runs_stay_where_they_are(tmp_path: Path, files: list[Path]) -> None:
+    """Whichever folder for them is given when counting goes on."""
+    path, elsewhere = tmp_path / "checkpoint", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    expected = bitlex.train(files, 500).description.digest
+    interrupted(path, files)
+    assert bitlex.train(files, 500, checkpoint=path, resume=True, spill=elsewhere).description.digest == expected
+    assert sorted(one.name for one in tmp_path.rglob("*") if one.parent.name != "in") == ["checkpoint", "elsewhere", "in"]
+
+
+def test_the_pure_tier_has_checkpoints_of_all_that_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It writes nothing while it counts, although it is time to."""
+    monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
+    monkeypatch.setattr(checkpoint, "PATIENCE", 0.0)
+    (tmp_path / "text.txt").write_text(PROSE[:3000], encoding="utf-8")
+    expected = bitlex.train(PROSE[:3000], 270).description.digest
+    monkeypatch.setenv("BITLEX_TIER", "pure")
+    assert bitlex.train(tmp_path / "text.txt", 270, checkpoint=tmp_path / "checkpoint").description.digest == expected
+    assert checkpoint.read(tmp_path / "checkpoint").counting is None
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["checkpoint", "text.txt"]
 
 
 # Each checkpoint takes a while, and the sixth as long as it takes until the signal comes: counting is not over then.
