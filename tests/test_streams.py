@@ -28,6 +28,7 @@ import bitlex
 from bitlex.generated.python import scan
 from bitlex.pure_stream import Reader
 from compilers import ADDRESS, ROOT, C, build, run
+from several_stages import lexer_of_several_stages
 from streaming import check_what_is_no_part, gathered, parts_between
 
 FAMILIES = bitlex.families()
@@ -329,13 +330,8 @@ def test_places_of_more_kinds_than_there_is_room_for(native_tier: str) -> None:
 
 @pytest.mark.parametrize("drops", [False, True])
 def test_machines_of_several_stages(drops: bool, tier: str) -> None:
-    """Steps that do not compose into one machine of a moderate size are a cascade."""
-    steps: list[Any] = [
-        {"type": "Split", "pattern": {"Regex": r"(?:ab|ba){1,7}|1"}, "behavior": "Isolated", "invert": False},
-        {"type": "Split", "pattern": {"Regex": r"(?:aa|b){1,6}"}, "behavior": "Removed" if drops else "Isolated", "invert": False},
-        {"type": "Split", "pattern": {"Regex": r"(?:a|bb){1,5}(?=b)"}, "behavior": "Isolated", "invert": False},
-    ]
-    lexer = bitlex.compile({"type": "Sequence", "pretokenizers": steps})
+    """Each reads what the one before has found, so they are read in Python."""
+    lexer = lexer_of_several_stages(drops)
     source = random.Random(drops)
     for _ in range(60):
         text = "".join(source.choice("aab b1\u4e2d") for _ in range(source.randint(0, 40)))

@@ -24,6 +24,7 @@ from bitlex.training.memory import bytes_of, nameless
 from bitlex.training.progress import Progress
 from bitlex.training.source import batches
 from interrupting import signal_after
+from several_stages import lexer_of_several_stages
 
 native = pytest.importorskip("bitlex._native")
 HERE = Path(__file__).resolve().parent
@@ -52,7 +53,7 @@ def test_spilled_or_not(threads: int, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(counting, "TAKEN", 50)
     lexers = [
         bitlex.lexer("gpt2"), bitlex.lexer("deepseek_v3"), bitlex.compile(r"[^\n]*\n|[^\n]+"), bitlex.compile(r"(?<=a)b+|\b\w|.|\n", dialect="python"),
-        bitlex.compile(r"a+|.", behavior="removed", invert=True), bitlex.compile(None),
+        bitlex.compile(r"a+|.", behavior="removed", invert=True), bitlex.compile(None), lexer_of_several_stages(),
     ]  # fmt: skip
     for number, lexer in enumerate(lexers):
         texts = [random_text(chance) for _ in range(8)]
