@@ -265,6 +265,32 @@ def test_what_would_be_held_beyond_the_limit(tier: str) -> None:
         bitlex.lexer("cl100k").stream(hold=50).feed("a" * 60)
     with pytest.raises(ValueError, match="more than 50 bytes"):
         bitlex.lexer("cl100k").stream(hold=50).feed(b"a" * 60)
+    for kind in (str, str.encode):
+        pieces = bitlex.lexer("cl100k").stream(hold=50)
+        for _ in range(2):
+            assert pieces.feed(kind("a" * 25)) == []  # no more than that
+        for one in (pieces.copy(), pieces):
+            with pytest.raises(ValueError, match="more than 50"):
+                one.feed(kind("a"))
+
+
+def test_what_was_read_may_be_written_over(tier: str) -> None:
+    """As who reads into one buffer does."""
+    stream, buffer = bitlex.lexer("cl100k").stream(), bytearray(4)
+    found = []
+    for part in (b"the ", b"cate", b"gory"):
+        buffer[:] = part
+        found += stream.feed(buffer)
+    buffer[:] = bytes(4)
+    assert found + stream.finish() == [b"the", b" category"]
+
+
+def test_offsets_are_of_one_kind(tier: str) -> None:
+    """Also where there are none."""
+    for lexer in (bitlex.lexer("cl100k"), bitlex.lexer("clip")):
+        stream = lexer.stream(spans=True)
+        for found in (stream.feed(""), stream.feed("a"), stream.feed(" b"), stream.finish(), stream.finish()):
+            assert found.dtype == numpy.int64 and found.shape[1:] == ((2,) if lexer.drops else ())
 
 
 def test_a_stream_that_failed_gives_nothing_more(tier: str) -> None:
