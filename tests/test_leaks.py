@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import mmap
+import random
 import sys
 import tempfile
 from collections.abc import Callable
@@ -18,13 +19,15 @@ import pytest
 
 import bitlex
 from bitlex.tokenizer import Tokenizer
-from bitlex.vocabulary import AddedToken
+from bitlex.vocabulary import AddedToken, Vocabulary
+from several_stages import lexer_of_several_stages
 from small_vocabularies import TRAINED, describe
 
 native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
 
 STATUS = Path("/proc/self/statm")
 TOKENIZER = Tokenizer(describe(TRAINED, (AddedToken(300, "<|end|>"),)))
+START = Vocabulary.from_merges([bytes([byte]) for byte in range(256)], [])
 LEXERS = [bitlex.lexer("gpt2"), bitlex.lexer("deepseek_v3"), bitlex.compile("a+|[b-z]+", behavior="removed", invert=True)]
 TEXTS = {"ASCII": "the thing and ", "Latin-1": "na\u00efve the ", "two bytes": "the \u4e2d and \u00e9\n", "four bytes": "the \U0001f642 \u4e2d\u00e9 "}
 KINDS: dict[str, Callable[[str], Any]] = {"str": str, "memoryview": lambda text: memoryview(bytearray(text.encode()))}
@@ -95,7 +98,10 @@ def with_counters(text: Any) -> None:
         counter = native.Counter(machine, bytes(16), 1 << 14, file.fileno())
         with suppress(TypeError):
             counter.add([text, None])
-        counter.add([text], 2)
+        counter.add([text], 2, 1)
+        counter.add_part(text, 2, 1, False, 0, 9)
+        with suppress(ValueError):
+            counter.add_part(text, 1, 0, False, 1 << 40, 9)
         counter.spill(False)
         file.seek(0)
         data, ends = file.read(), counter.ends
@@ -105,13 +111,46 @@ def with_counters(text: Any) -> None:
             other.open(data, wrong, False)
     other.open(data, ends, False)
     other.read(0)
+    in_stages = native.Counter(lexer_of_several_stages()._machine, bytes(16))  # each text has memory for what is between them
+    in_stages.add([text], 2)
+    in_stages.finish()
     again = native.Counter(machine, bytes(16))
     again.add_counted(*other.finish(), len(text))
     with suppress(ValueError):
         again.add_counted(b"abc", bytes(4), bytes(8), 3)
 
 
-WORKS = [with_texts, with_streams, with_ids, with_counters]
+def with_mergers(text: Any) -> None:
+    machine: Any = LEXERS[0]._machine
+    counter = native.Counter(machine, bytes(16))
+    counter.add([text])
+    pieces = counter.finish()
+    for lent in (False, True):
+        encoder = native.Encoder(machine, {}, START.blob, START.starts, START.merges, START.whole)
+        with suppress(ValueError):
+            native.Merger(encoder, False, 0, 300, 9, 1)
+        merger = native.Merger(encoder, False, 256, 300, 9, 1)
+        if lent:
+            memory = bytearray(merger.needs(len(pieces[1]) // 4, len(pieces[0])) + 4)
+            for wrong in (memoryview(memory)[1:], bytes(4)):
+                with suppress(ValueError, BufferError):
+                    merger.lend(wrong)
+            merger.lend(memory)
+            with suppress(ValueError):
+                merger.lend(bytearray(8))
+        with suppress(ValueError):
+            merger.add(b"abc", bytes(4), bytes(8))
+        merger.add(*pieces)
+        merger.run(9, 1 << 30)
+        merger.merges()
+    if len(text) > 1 << 16:  # where memory is looked at, of many merges
+        noise = random.Random(1).randbytes(20_000)
+        merger = native.Merger(encoder, False, 256, 1 << 20, len(noise), 1)
+        merger.add(noise, len(noise).to_bytes(4, sys.byteorder), (1).to_bytes(8, sys.byteorder))
+        merger.run(len(noise), 1 << 40)
+
+
+WORKS = [with_texts, with_streams, with_ids, with_counters, with_mergers]
 
 
 @pytest.mark.parametrize("work", WORKS)

@@ -18,6 +18,7 @@ from bitlex.training import growing
 from bitlex.training.growing import byte_counts, spelled
 from bitlex.training.pure import PureCounter, PureMerger
 from bitlex.vocabulary import Vocabulary
+from several_stages import lexer_of_several_stages
 from training_definition import learn
 
 native = pytest.importorskip("bitlex._native")
@@ -169,8 +170,8 @@ def test_a_token_that_merging_does_not_come_to_is_not_made_again(kind: str, smal
 def test_counting() -> None:
     """Pieces of all lengths, by threads and in parts, in the order in which they were met."""
     chance = random.Random(1)
-    for name in ("gpt2", "cl100k", "deepseek_v3", "lines"):
-        lexer = bitlex.compile(r"[^\n]*\n|[^\n]+") if name == "lines" else bitlex.lexer(name)
+    lexers = [*map(bitlex.lexer, ("gpt2", "cl100k", "deepseek_v3")), bitlex.compile(r"[^\n]*\n|[^\n]+"), *map(lexer_of_several_stages, (False, True))]
+    for lexer in lexers:
         texts: list[Any] = []
         for _ in range(40):
             letters = chance.choice(["ab \n", "abcdefghij    \n", "é中\U0001f600 a\n", "0123456789 "])
@@ -299,3 +300,57 @@ def test_wrong_arguments() -> None:
         made.add(b"abc", array("I", [2]).tobytes(), array("Q", [1]).tobytes())
     with pytest.raises(ValueError, match="first_id"):
         merger(lexer, Vocabulary.from_merges(BYTES, []), "native", False, 255, 300, 9, 1)
+
+
+def test_what_a_merger_refuses() -> None:
+    """Numbers that do not fit each other, with which it would read beyond what it was given; and memory that it cannot have the pieces in."""
+    lexer, start = bitlex.lexer("gpt2"), Vocabulary.from_merges(BYTES, [])
+    one, two = array("I", [2]).tobytes(), array("Q", [1, 1]).tobytes()
+    made = merger(lexer, start, "native", False, 256, 300, 9, 1)
+    for pieces, lengths, counts in ((b"a", one, two[:8]), (b"abc", one, two[:8]), (b"ab", one, b""), (b"ab", one, two), (b"ab", b"", b"")):
+        with pytest.raises(ValueError, match="the lengths do not fit the pieces, or there are not as many counts"):
+            made.add(pieces, lengths, counts)
+    needed = made.needs(2, 7)
+    memory = bytearray(needed + 4)
+    with pytest.raises(ValueError, match="not aligned"):
+        made.lend(memoryview(memory)[1:])
+    made.lend(memory)
+    memory[:] = bytes(needed + 4)  # which is there as long as it is lent
+    with pytest.raises(BufferError):
+        memory.clear()
+    with pytest.raises(ValueError, match="other memory"):
+        made.lend(bytearray(needed))
+    made.add(b"abcabde", array("I", [3, 4]).tobytes(), two)
+    assert made.run(1, EVERYTHING) and triples(made) == [(97, 98, 2)]
+    assert made.merges(1) == made.merges(9) == (b"", b"")
+    other = merger(lexer, start, "native", False, 256, 300, 9, 1)
+    other.add(b"ab", one, two[:8])
+    with pytest.raises(ValueError, match="there are pieces"):
+        other.lend(bytearray(needed))
+    less = merger(lexer, start, "native", False, 256, 300, 9, 1)
+    less.lend(bytearray(needed - 4))
+    with pytest.raises(MemoryError):
+        less.add(b"abcabde", array("I", [3, 4]).tobytes(), two)
+    with pytest.raises(RuntimeError, match="had no memory"):  # a part of the pieces is there
+        less.run(1, EVERYTHING)
+
+
+@pytest.mark.parametrize("kind", ["native", "pure"])
+def test_merging_stops_now_and_then(kind: str) -> None:
+    """For checkpoints and what is told of progress, after about as much work as is said: natively, of some millions of places."""
+    text = "".join(random.Random(1).choices("abc", k=700 if kind == "pure" else 1_200_000))
+    made = merger(bitlex.lexer("gpt2"), Vocabulary.from_merges(BYTES, []), kind, False, 256, 356, 1 << 30, 1)
+    made.add(text.encode(), array("I", [len(text)]).tobytes(), array("Q", [1]).tobytes())
+    assert made.run(100, 1) and len(triples(made)) < 50
+    assert not made.run(100, EVERYTHING) and len(triples(made)) == 100
+
+
+def test_places_of_a_round_are_let_go_with_it() -> None:
+    """Else the memory of all rounds would add up. In the first one here all places are of frequent pairs; few are left for the last one."""
+    text = "".join(random.Random(1).choices("abc", k=600_000))
+    made = merger(bitlex.lexer("gpt2"), Vocabulary.from_merges(BYTES, []), "native", False, 256, 300, 2, 1)
+    made.add(text.encode() + b"xy", array("I", [len(text), 2]).tobytes(), array("Q", [1, 1]).tobytes())
+    taken = []
+    while made.run(1, EVERYTHING):
+        taken.append(made.memory())
+    assert triples(made)[-1] == (120, 121, 1) and taken[-1] < max(taken) - len(text)
