@@ -186,6 +186,12 @@ def test_arguments() -> None:
     assert noted[0].filename == __file__
 
 
+def test_of_bytes_that_are_as_frequent_the_least_are_tokens() -> None:
+    """Whichever is met first."""
+    made = bitlex.train("dbca bad", 4, tie_break="huggingface", initial_alphabet=b"c", limit_alphabet=3)
+    assert made.description.vocabulary.tokens()[:3] == [b"a", b"b", b"c"]
+
+
 @pytest.mark.parametrize(("option", "ids"), [("min_frequency", 256), ("max_token_length", 258)])
 @pytest.mark.filterwarnings("ignore:vocab_size is")
 def test_numbers_of_more_bits_than_there_are(option: str, ids: int) -> None:
@@ -404,7 +410,9 @@ def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
     assert again.description.vocabulary == expected.vocabulary and again.description.digest == expected.digest
     told: list[Progress] = []
     smaller = bitlex.train("not read again", 300, special_tokens=["<|end|>"], checkpoint=path, resume=True, progress=told.append)  # than what was merged
-    assert [(one.done, one.total) for one in told] == [(300 - 257, 300 - 257)]
+    assert [(one.done, one.total, one.length) for one in told] == [(300 - 257, 300 - 257, len(PROSE))]
+    with pytest.raises(ValueError, match=r"^vocab_size is 4194304; it may be up to 2,097,150$"):
+        bitlex.train("not read again", 1 << 22, special_tokens=["<|end|>"], checkpoint=path, resume=True)
     assert smaller.description.digest == trained(size=300).description.digest
     (tmp_path / "in.txt").write_text("not read again", encoding="utf-8")  # nothing is known of texts, which files may take the place of
     from_a_file = bitlex.train(tmp_path / "in.txt", 300, special_tokens=["<|end|>"], checkpoint=path, resume=True)
