@@ -151,6 +151,11 @@ def test_batches(tmp_path: Path) -> None:
         found = list(batches(iter([*texts[:path], tmp_path / "a.txt", *texts[path:]])))
         assert [bytes(text).decode() if isinstance(text, memoryview) else text for one in found for text in one.texts] == [*texts[:path], "of a file", *texts[path:]]
         assert all(len(one.texts) <= 4096 and sum(map(len, one.texts[:-1])) < 4 << 20 for one in found)
+        (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+        found = list(batches(tmp_path / "texts.jsonl"))
+        assert [text if isinstance(text, str) else bytes(text).decode() for one in found for text in one.texts] == texts
+        assert all(len(one.texts) <= 4096 and sum(map(len, one.texts[:-1])) < 4 << 20 for one in found)
+        assert len(found) == {4096: 1, 4097: 2, 10_000: 3, 5: 3, 2: 2}[count]
 
 
 def test_a_large_file_is_mapped(tmp_path: Path) -> None:

@@ -212,6 +212,24 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full_disk:
     assert not list(tmp_path.iterdir())
 
 
+def test_nothing_is_counted_behind_a_write_that_failed(full_disk: Path) -> None:
+    """What was to be written is gone, so counts would be too low."""
+    machine = bitlex.lexer("gpt2")._machine
+    text = PROSE.encode()
+    for limit, call in (
+        (1, lambda counter: counter.add([text])), (1, lambda counter: counter.add_part(text, 1, 0, False, 0, 1 << 30)), (0, lambda counter: counter.spill(False)),
+    ):  # fmt: skip
+        with full_disk.open("r+b", buffering=0) as file:
+            counter = native.Counter(machine, bytes(16), limit, file.fileno())
+            if not limit:
+                counter.add([text])
+            with pytest.raises(OSError, match="No space left on device"):
+                call(counter)
+            for more in (lambda: counter.add([text]), counter.finish, counter.memory):  # noqa: B023
+                with pytest.raises(RuntimeError, match="this counter is in use, or has ended"):
+                    more()
+
+
 # --- checkpoints --------------------------------------------------------------------------------------------------------------
 
 
