@@ -17,7 +17,10 @@ WINDOW = 100
 
 
 def printable(text: str) -> str:
-    """A text that was given, in one line: control characters, which a terminal would obey, and whatever else it does not show, as escapes."""
+    """A text that was given, in one line: control characters, which a terminal would obey, and whatever else it does not show, as escapes.
+
+    bitlex.formats has one of its own, for the command: neither package is imported for so little by the other.
+    """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
