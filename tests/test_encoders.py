@@ -131,6 +131,22 @@ def test_words_behind_a_quotation_mark(tier: str, monkeypatch: pytest.MonkeyPatc
             assert encoder.encode_to_numpy(text, None, None, 1).tolist() == expected, (rare, again)
 
 
+@pytest.mark.parametrize("tier", ["avx512", "avx2", "portable"])
+def test_words_of_two_bytes_a_character(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of 16 to 32 bytes that could be cut are looked up as a whole among other words, and longer ones cut."""
+    monkeypatch.setenv("BITLEX_TIER", tier)
+    lexer = bitlex.compile(r" ?\w+|[^\w]")
+    vocabulary = Vocabulary.from_ranks([*BYTES, "д".encode(), " д".encode(), "и".encode(), "ди".encode(), "ж".encode(), b"ab"])
+    encoder = make_encoder(describe(vocabulary), lexer)
+    rng = random.Random(11)
+    words = ["".join(rng.choice("диж") for _ in range(length)) for length in range(1, 20)] + ["이" * 9, "中" * 3, "é" * 8, "ab" * 9]
+    for rare in (2, 20, 80):
+        text = "".join((rng.choice([" ", "", "."]) + rng.choice(words)) if rng.randrange(rare) == 0 else " ab" for _ in range(6000)).encode()
+        expected = [token for piece in lexer.split(text) for token in merge(vocabulary, piece)]
+        for again in range(3):
+            assert encoder.encode_to_numpy(text, None, None, 1).tolist() == expected, (rare, again)
+
+
 def test_pieces_of_all_lengths_among_characters() -> None:
     tokenizer = Tokenizer(describe(Vocabulary.from_ranks(BYTES)))
     around = "中文字。" * 150
