@@ -95,7 +95,7 @@ NOT_INLINE static size_t encode_miss(bpe_encoder *e, const group *g, size_t i, m
     if (count > 0) return count;
     if (s.length > MEDIUM) return encode_longer(e, &s, g->hashes[i], out + done);
     missed->gaps[missed->gap_count].at = done;
-    missed->gaps[missed->gap_count++].which = add_missing(e, missed, &s, g->keys[i]);
+    missed->gaps[missed->gap_count++].which = add_missing(e, missed, s.bytes, s.readable, s.length, s.part, g->keys[i]);
     return 0;
 }
 

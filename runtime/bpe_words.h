@@ -61,7 +61,7 @@ WITH static size_t BY(encode_hard)(bpe_encoder *e, const group *g, found_pieces 
         done = finish_missing(e, missed, out, BY(store_up_to)(f, u, piece, missed, out, done));
         if (done >= BPE_NO_TOKEN) return done;
     }
-    missed->gaps[missed->gap_count + u->gap_count].which = add_missing(e, missed, &s, k);
+    missed->gaps[missed->gap_count + u->gap_count].which = add_missing(e, missed, s.bytes, s.readable, s.length, s.part, k);
     u->gaps[u->gap_count++] = (uint16_t)piece;
     return done;
 }
