@@ -189,6 +189,7 @@ static PyObject *counter_add_part(Counter *self, PyObject *arguments)
     Py_ssize_t threads, blocks;
     unsigned long long start, size;
     Window window = {0, 0, 0};
+    PyObject *reached = NULL;
     int failed = -1, mapped;
     Utf8 u;
     if (!PyArg_ParseTuple(arguments, "OnnpKK:add_part", &text, &threads, &blocks, &mapped, &start, &size)) return NULL;
@@ -200,10 +201,11 @@ static PyObject *counter_add_part(Counter *self, PyObject *arguments)
         window.stop = size < u.length - start ? start + size : u.length;
         failed = bitlex_py_count_texts(self, &u, 1, threads, blocks, &window);
         if (mapped) bitlex_py_let_pages_go(u.bytes, u.bytes + window.reached); /* all: others come back with those beside them */
-        self->busy = failed;
+        if (failed == 0) reached = PyLong_FromUnsignedLongLong(window.reached);
+        self->busy = reached == NULL; /* who is not told what was counted would count it again */
     }
     bitlex_py_utf8_end(&u);
-    return failed ? NULL : PyLong_FromUnsignedLongLong(window.reached);
+    return reached;
 }
 
 static PyObject *counter_place(Counter *self, void *unused)
