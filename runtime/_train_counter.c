@@ -125,18 +125,26 @@ static PyObject *counter_spill(Counter *self, PyObject *by_place)
     Py_RETURN_NONE;
 }
 
+/* While the lock is held, no object is made: that may run code of others, which may ask the same, and wait for ever. */
 static PyObject *counter_ends(Counter *self, void *unused)
 {
     PyObject *ends;
+    size_t count;
     (void)unused;
     PyThread_acquire_lock(self->lock, WAIT_LOCK);
-    ends = PyList_New((Py_ssize_t)self->end_count);
-    for (size_t i = 0; ends != NULL && i < self->end_count; i++) {
-        PyObject *end = PyLong_FromUnsignedLongLong(self->ends[i]);
+    count = self->end_count;
+    PyThread_release_lock(self->lock);
+    ends = PyList_New((Py_ssize_t)count);
+    for (size_t i = 0; ends != NULL && i < count; i++) {
+        PyObject *end;
+        uint64_t at;
+        PyThread_acquire_lock(self->lock, WAIT_LOCK);
+        at = self->ends[i];
+        PyThread_release_lock(self->lock);
+        end = PyLong_FromUnsignedLongLong(at);
         if (end == NULL) Py_CLEAR(ends);
         else PyList_SET_ITEM(ends, (Py_ssize_t)i, end);
     }
-    PyThread_release_lock(self->lock);
     return ends;
 }
 

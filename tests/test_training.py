@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import time
 from array import array
@@ -333,6 +334,35 @@ def test_what_a_merger_refuses() -> None:
         less.add(b"abcabde", array("I", [3, 4]).tobytes(), two)
     with pytest.raises(RuntimeError, match="had no memory"):  # a part of the pieces is there
         less.run(1, EVERYTHING)
+
+
+def test_what_collecting_garbage_asks_a_counter_for(tmp_path: Path) -> None:
+    """Up to Python 3.11, making a list may run the `__del__` of any object: one that asks what the list is for must not wait for it."""
+
+    class Asking:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            asked.append(counter.ends)
+
+    asked: list[list[int]] = []
+    found: list[list[int]] = []
+    with open(tmp_path / "runs", "wb") as file:
+        counter = native.Counter(bitlex.lexer("gpt2")._machine, bytes(16), 0, file.fileno())
+        counter.add(["the cat"])
+        counter.spill(False)
+        usual, others = gc.get_threshold(), tuple([0] for _ in range(100))  # or an old list would be taken
+        try:
+            for threshold in range(1, 60):  # some of these are reached as the list is made
+                gc.collect(0)
+                gc.set_threshold(threshold)
+                Asking()
+                found.append(counter.ends)
+        finally:
+            gc.set_threshold(*usual)
+    gc.collect()
+    assert others and asked == found == [[(tmp_path / "runs").stat().st_size]] * 59
 
 
 @pytest.mark.parametrize("kind", ["native", "pure"])
