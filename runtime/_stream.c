@@ -20,7 +20,8 @@ typedef struct {
     Py_ssize_t hold; /* places, at most, and units */
     Held held;       /* the text of the piece at hand, if it gives pieces */
     int pieces;      /* whether it does */
-    Py_buffer into;  /* an array for offsets, or nothing; */
+    PyObject *given; /* an array for offsets, or nothing; */
+    Py_buffer into;  /* where it is, which may be of another object; */
     Waiting waiting; /* and those that it had no room for */
     int encoded;     /* what it was fed: 0 nothing, 1 bytes, 2 str */
     int broken;      /* whether it must be reset */
@@ -130,6 +131,7 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self->machine = (Machine *)machine;
     self->hold = hold;
     self->pieces = pieces;
+    if (into != Py_None) self->given = Py_NewRef(into);
     if ((into != Py_None && bitlex_py_hold_offsets(&self->into, into, self->machine->machine.drops) < 0) || begin(self) < 0) Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -138,6 +140,7 @@ static int stream_traverse(Stream *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->machine);
+    Py_VISIT(self->given);
     Py_VISIT(self->into.obj);
     return 0;
 }
@@ -145,6 +148,7 @@ static int stream_traverse(Stream *self, visitproc visit, void *arg)
 static int stream_clear(Stream *self)
 {
     if (self->into.obj != NULL) PyBuffer_Release(&self->into);
+    Py_CLEAR(self->given);
     return 0;
 }
 
@@ -194,8 +198,9 @@ static PyObject *stream_copy(Stream *self, PyObject *unused)
         if (failed || bitlex_py_copy_waiting(&twin->waiting, &self->waiting) < 0) {
             Py_CLEAR(twin);
             PyErr_NoMemory();
-        } else if (self->into.obj != NULL && bitlex_py_hold_offsets(&twin->into, self->into.obj, self->machine->machine.drops) < 0) {
-            Py_CLEAR(twin);
+        } else if (self->given != NULL) {
+            twin->given = Py_NewRef(self->given);
+            if (bitlex_py_hold_offsets(&twin->into, twin->given, self->machine->machine.drops) < 0) Py_CLEAR(twin);
         }
     }
     bitlex_py_leave_stream(&self->used);

@@ -8,6 +8,7 @@ import ctypes
 import json
 import mmap
 import random
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -188,6 +189,28 @@ def test_surrogates_across_parts(tokenizer: Tokenizer) -> None:
     out = np.zeros(50, np.uint32)
     for parts in (["\ud83d", "\ude00"], ["a\ud83d"], ["\ud83d", "\ud83d", "b"]):
         assert gathered(tokenizer.stream(into=out), out, parts) == tokenizer.encode("".join(parts))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="classes of Python have had buffers since 3.12")
+def test_copies_of_what_puts_things_in_an_array_of_a_class_of_python(tokenizer: Tokenizer) -> None:
+    """The object that its buffer names is another one, which has no buffer to give."""
+
+    class Room:
+        def __init__(self, kind: str) -> None:
+            self.array = np.zeros(5, kind)
+
+        def __buffer__(self, flags: int) -> memoryview:
+            return self.array.data
+
+    ids, offsets = Room("u4"), Room("i8")
+    streams: list[tuple[Any, Room]] = [(tokenizer.stream(into=ids), ids), (tokenizer.lexer.stream(spans=True, into=offsets), offsets)]
+    for stream, room in streams:
+        assert stream.feed("hello 12") > 0
+        first, twin = room.array.tolist(), stream.copy()
+        count = stream.finish()
+        rest = room.array[:count].tolist()
+        room.array[:] = 0
+        assert twin.finish() == count > 0 and room.array[:count].tolist() == rest != first[:count]
 
 
 def test_offsets_that_wait(tier: str) -> None:
