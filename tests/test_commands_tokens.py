@@ -214,7 +214,7 @@ def test_what_would_overwrite_is_refused(folder: Path, ranks: tuple[str, ...]) -
     assert refusal("decode", *ranks, "x/a", "-o", "y/../x/a") == "x/a: this is an input and an output"
     assert refusal("decode", *ranks, "y/a.npy", "-o", "y/a.idx.npy") == "y/a.idx.npy: this is an input and an output"
     train = ("train", "--vocab-size", "300", "-o")
-    for command in (("encode", *ranks, "--format", "jsonl", "-o"), train):
+    for command in (("encode", *ranks, "--format", "jsonl", "-o"), train, ("show", *ranks, "--html")):
         with open("x/a", "rb") as given:
             assert refusal(*command, "x/a", input=None, stdin=given) == "-: this is an input and an output"
     (folder / "x/c").hardlink_to("x/a")  # as where case does not count, or a disk is mounted twice

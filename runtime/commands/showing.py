@@ -40,7 +40,8 @@ def add(commands: Commands) -> None:
 
 def run_show(options: argparse.Namespace) -> int:
     if options.html is not None:
-        refuse_outputs(tokenizer_files(options.tokenizer), [options.html])
+        read = [STANDARD_INPUT] if options.text is None else []
+        refuse_outputs([*tokenizer_files(options.tokenizer), *read], [options.html])
     chosen = tokenizer(options)
     if options.text is not None:
         text = os.fsencode(options.text)
