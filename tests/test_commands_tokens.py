@@ -24,7 +24,8 @@ from bitlex import Tokenizer, cli
 from bitlex.commands import apart
 from bitlex.commands.encoding import folded
 from bitlex.formats import visible
-from bitlex.inputs import Source
+from bitlex.inputs import InputError, Source
+from bitlex.terminal import Progress
 from bitlex.vocabularies.published import KNOWN, Published
 from interrupting import listen, wait_for
 from peaks import SAYS_ITS_PEAK, peak
@@ -563,6 +564,58 @@ def test_what_processes_are_worth(folder: Path, monkeypatch: pytest.MonkeyPatch)
     ):  # fmt: skip
         assert apart.may_be_apart([Source(name) for name in names]) == worth, names
     assert apart.may_be_apart([Source("large.txt", "lines"), Source("a.txt", "lines")])
+
+
+def test_how_work_is_shared_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more processes than threads or tasks, nor all threads in each; what they report is passed on, and what no input is to blame for is raised."""
+    made: list[tuple[int, int]] = []
+    told = [(1, "reported", "half"), (0, "done", "a"), (1, "raised", InputError("b"))]
+
+    class Made:
+        def __init__(self, count: int, function: Any, job: apart.Job) -> None:
+            made.append((count, job.how["threads"]))
+
+        def __enter__(self) -> Made:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+        def work(self, tasks: Any, idle: Any) -> Any:
+            return iter(told)
+
+    (folder / "a.jsonl").write_text("1")
+    sources = [Source("a.jsonl")]
+    noted: list[tuple[int, Any]] = []
+    monkeypatch.setattr(apart, "LARGE", 0)
+    monkeypatch.setattr(apart, "Processes", Made)
+
+    def work(threads: int, tasks: int) -> list[Any]:
+        job: Any = apart.Job(None, {"threads": threads})  # type: ignore[arg-type]
+        return list(apart.work(lambda job, task, report: job.how["threads"], job, range(tasks), sources, lambda place, what: noted.append((place, what))))
+
+    for threads, tasks in ((5, 2), (2, 9), (7, 3)):
+        assert [(place, str(what)) for place, what in work(threads, tasks)] == [(0, "a"), (1, "b")]
+    assert made == [(2, 2), (2, 1), (3, 2)] and noted == [(1, "half")] * 3
+    assert work(5, 1) == [(0, 5)] and work(1, 2) == [(0, 1), (1, 1)] and len(made) == 3
+    told.append((2, "raised", OSError("no space")))
+    with pytest.raises(OSError, match="no space"):
+        work(5, 2)
+
+
+def test_what_is_shown_of_several_inputs() -> None:
+    shown: list[tuple[int, ...]] = []
+
+    class Shown(Progress):
+        def show(self, *numbers: int) -> None:
+            shown.append(numbers)
+
+    tallies = apart.Tallies(Shown(None, 0))
+    for number, tally in ((0, apart.Tally(5, 50, 1, 7)), (1, apart.Tally(2, 20, 1, 3)), (0, apart.Tally(6, 60, 2, 8))):
+        tallies.note(number, tally)
+    tallies.give_up(1, 30)
+    tallies.give_up(2, 100)
+    assert shown == [(5, 50, 7), (7, 70, 10), (8, 80, 11), (36, 80, 11), (136, 80, 11)] and tallies.sum.documents == 3
 
 
 @POSIX
