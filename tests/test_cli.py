@@ -90,6 +90,8 @@ def test_standard_input_may_be_a_file_a_pipe_or_nothing(file: Path) -> None:
 def test_own_patterns() -> None:
     assert output("split", "--pattern", r"\d+", "--dialect", "python", "--unicode", "15.0", input=b"a12b") == "a\n12\nb\n"
     assert output("split", "--pattern", r"\d", "--behavior", "merged_with_previous", input=b"a1b") == "a1\nb\n"
+    assert output("split", "--pattern", "", input=b"ab") == "a\nb\n"
+    assert b"error: --invert goes with --pattern" in bitlex_command("split", "--family", "gpt2", "--invert").stderr
 
 
 def test_a_pattern_that_is_nested_too_deeply_is_one_message() -> None:
@@ -109,6 +111,12 @@ def test_families() -> None:
     assert "cl100k_base" in known["cl100k"]["aliases"]
     assert known["cl100k"]["table_bytes"] > 1000
     assert known["cl100k"]["tier"] == bitlex.lexer("cl100k").tier
+    for name, one in known.items():
+        lexer = bitlex.lexer(name)
+        assert (one["unicode"], one["dialect"], one["bytewise"]) == (lexer.unicode, lexer.dialect, lexer.bytewise)
+        assert [tuple(pair) for pair in one["states"]] == list(lexer.states)
+        assert (one["tier_reason"] == "several stages") == (len(lexer.states) > 1 and lexer.tier == "portable")
+        assert "BITLEX_TIER allows" not in one["tier_reason"] or os.environ.get("BITLEX_TIER")
     known = {one["name"]: one for one in json.loads(output("families", "--json", env={**os.environ, "BITLEX_TIER": "pure"}))}
     assert (known["cl100k"]["tier"], known["cl100k"]["tier_reason"]) == ("pure", "BITLEX_TIER")
     if bitlex.lexer("cl100k").tier.startswith("avx"):  # a tier of other processors allows none of those of this one
@@ -123,6 +131,14 @@ def test_explain() -> None:
     assert lines[2].split()[:5] == ["2", "4", "1", "1", "'s"]
     assert lines[3].split()[4] == "\\n"
     assert output("explain", "--family", "cl100k", input=b"it's\n").splitlines() == lines
+    assert output("explain", "--family", "cl100k", "", input=b"it's\n").splitlines() == lines[:1]  # no text is a text, too
+    lines = output("explain", "--pattern", "a\\tb|\t\\s|\\\\|\u00e9", "a\tb\t x\\\u00e9").splitlines()
+    assert [line.split(maxsplit=3) for line in lines[1:]] == [
+        ["0", "3", "1", r"1            a\tb   a\tb"], ["3", "5", "1", r"2            \t     \t\s"], ["5", "6", "1", "-            x"],
+        ["6", "7", "1", r"3            \\     \\"], ["7", "9", "1", "4            \u00e9      \u00e9"],
+    ]  # fmt: skip
+    if sys.platform != "win32":
+        assert output("explain", "--family", "cl100k", os.fsdecode(b"a\xff")).splitlines()[2].split()[:5] == ["1", "2", "1", "4", "\\xff"]
 
 
 @pytest.mark.parametrize("command", [[], ["split"], ["explain"], ["families"], ["prove"], ["generate"]])
@@ -517,6 +533,27 @@ def test_prove_of_a_pattern() -> None:
     lines = output("prove", "--pattern", r"\w+|\s+(?!\S)|\s|[^\w\s]", "--k", "2").splitlines()
     assert "custom, every text of 1..2 characters out of" in lines[4] and " 0 differences, " in lines[4]
     assert without("jinja2", "prove", "--pattern", "a").stderr == "bitlex: writing source needs jinja2: pip install 'bitlex[generate]'\n"
+
+
+def test_what_is_proved(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    needs("interegular", "regex", "jinja2")
+    from bitlex import proving
+
+    asked: list[tuple[Any, int]] = []
+
+    def prove(what: Any, k: int) -> int:
+        asked.append((what, k))
+        return 300  # of which a shell would see 44
+
+    monkeypatch.setattr(proving, "prove", prove)
+    assert main(["prove", "--all"]) == main(["prove", "cl100k_base", "GPT2", "--k", "1"]) == 1
+    assert asked == [(list(bitlex.families()), 3), (["cl100k", "gpt2"], 1)]
+    assert main(["prove", "--pattern", "a", "--dialect", "python", "--unicode", "15.0"]) == 1
+    ((program,), _) = asked[-1]
+    assert (program.dialect, program.unicode) == ("python", "15.0")
+    assert main(["prove"]) == 1 and capsys.readouterr().err == "bitlex: say what to prove: families, --all or --pattern\n"
+    with pytest.raises(SystemExit):
+        main(["prove", "--all", "--pattern", "a"])
 
 
 def test_prove_names_what_is_not_installed() -> None:

@@ -957,7 +957,10 @@ def test_show_in_colors(ranks: tuple[str, ...]) -> None:
     assert output("show", *ranks, "hello\nx").decode() == f"{one}hello{off}{other}\\n{off}\n{one}x{off}\n"
     assert output("show", *ranks, "--ids", input=b"hello12").decode() == f"{one}hello{off}{other}12{off}\n{one}259{off} {other}268{off}\n"
     assert output("show", *ranks, "\u4e00").decode() == f"{one}\\xe4\\xb8{off}{other}\\x80{off}\n"
-    assert output("show", *ranks, "").decode() == "\n"
+    for more in ((), ("--ids",)):  # no text is a text, too: standard input is not read
+        assert output("show", *ranks, "", *more, input=b"x") == b"\n"
+    if sys.platform != "win32":
+        assert output("show", *ranks, os.fsdecode(b"\xff\xfe")).decode() == f"{one}\\xff{off}{other}\\xfe{off}\n"
 
 
 class Page(HTMLParser):
@@ -978,7 +981,7 @@ class Page(HTMLParser):
 
 def test_show_as_a_page(folder: Path, ranks: tuple[str, ...], by_ranks: Tokenizer) -> None:
     text = "hello <script>alert('&amp;')</script>\n\u4e00 \"q\" \U0001f642<|end|>"
-    output("show", *ranks, "--allow-special", "all", "--html", "page.html", text)
+    assert output("show", *ranks, "--allow-special", "all", "--html", "page.html", text) == b""
     source = (folder / "page.html").read_text(encoding="utf-8")
     page = Page()
     page.feed(source)
@@ -1019,7 +1022,7 @@ def test_help_has_examples_that_parse(command: str) -> None:
         ["encode"], ["encode", "-t", "x", "--resume"], ["encode", "-t", "x", "--part", "1/2"], ["encode", "-t", "x", "--part", "1/2", "-o", "a.npy"], ["encode", "-t", "x", "--resume", "-o", "a.npy"], ["encode", "-t", "x", "--format", "npy"],
         ["encode", "-t", "x", "-o", "ids"], ["encode", "-t", "x", "-o", "a.csv"], ["encode", "-t", "x", "-o", "a.npy", "--format", "jsonl"], ["encode", "-t", "x", "--special", "a"],
         ["encode", "-t", "x", "--special", "=1"], ["encode", "-t", "x", "--allow-special", "a", "--ordinary"], ["encode", "-t", "x", "--dtype", "u8"],
-        ["encode", "-t", "x", "--family", "a", "--pattern", "b"], ["decode"], ["count", "--json"], ["show", "-t"], ["vocab"], ["vocab", "x", "--id", "y"],
+        ["encode", "-t", "x", "--family", "a", "--pattern", "b"], ["decode"], ["count", "--json"], ["show", "-t"], ["show", "-t", "x", "--append", "a"], ["vocab"], ["vocab", "x", "--id", "y"],
         ["decode", "-t", "x", "--input", "text"], ["encode", "-t", "x", "--threads", "many"], ["encode", "-t", "x", "--thread", "1"],
     ],
 )  # fmt: skip

@@ -92,7 +92,6 @@ def run_explain(options: argparse.Namespace) -> int:
     for found in splitter.explain(text):
         alternative = "-" if found.alternative is None else str(found.alternative + 1)
         piece = visible(text[found.start : found.end])
-        source = "\\".join(visible(part.encode("utf-8", "replace")) for part in found.source.split("\\"))  # as it was written
-        rows.append((str(found.start), str(found.end), str(found.step + 1), alternative, piece, source))
+        rows.append((str(found.start), str(found.end), str(found.step + 1), alternative, piece, found.source))
     print_table(rows)
     return 0

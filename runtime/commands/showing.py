@@ -11,7 +11,7 @@ from ..opening import STANDARD_INPUT, opened
 from ..outputs import whole_files
 from . import Commands
 from .choosing import TOKENIZER, refuse_outputs, special, tokenizer, tokenizer_files, which_special, which_tokenizer
-from .console import complain, write
+from .console import write
 
 __all__ = ["add"]
 
@@ -48,10 +48,7 @@ def run_show(options: argparse.Namespace) -> int:
     else:
         with opened(STANDARD_INPUT) as file:
             text = file.read()
-    try:
-        ids = chosen.encode(text, **special(options, chosen))
-    except ValueError as error:
-        return complain(error)
+    ids = chosen.encode(text, **special(options, chosen))
     tokens = [chosen.token_bytes(number) for number in ids]
     if options.html is not None:
         from ..page import page
