@@ -25,7 +25,7 @@ from bitlex.training.counting import claimed
 from bitlex.training.plots import compression_by_size
 from bitlex.training.progress import Display, Progress
 from bitlex.training.report import report
-from bitlex.training.source import batches
+from bitlex.training.source import batches, origin_of
 from bitlex.vocabularies import load
 from bitlex.vocabularies.ranks import merges_by_rank
 from bitlex.vocabularies.writing import contents, write
@@ -156,6 +156,27 @@ def test_batches(tmp_path: Path) -> None:
         assert [text if isinstance(text, str) else bytes(text).decode() for one in found for text in one.texts] == texts
         assert all(len(one.texts) <= 4096 and sum(map(len, one.texts[:-1])) < 4 << 20 for one in found)
         assert len(found) == {4096: 1, 4097: 2, 10_000: 3, 5: 3, 2: 2}[count]
+
+
+def test_files_that_can_be_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only of those can a checkpoint say where counting goes on. Standard input is none, also where there is a file of its name."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a1.txt", "a2.txt", "-"):
+        Path(name).write_text("text", encoding="utf-8")
+        os.utime(name, ns=(3 * 10**9, 3 * 10**9))
+    expected = {"files": [("a1.txt", 4, 3 * 10**9), ("a2.txt", 4, 3 * 10**9)], "input": "lines", "field": "page"}
+    assert origin_of([Path("a*.txt")], "lines", "page") == origin_of((Path("a1.txt"), Path("a2.txt")), "lines", "page") == expected
+    others: list[Any] = ["text", [], [Path("a1.txt"), "text"], iter([Path("a1.txt")]), Path("-"), tmp_path, Path("none")]
+    if hasattr(os, "mkfifo"):
+        os.mkfifo("pipe")
+        others.append([Path("a1.txt"), Path("pipe")])
+    assert [origin_of(one, None, "text") for one in others] == [None] * len(others)
+    os.unlink("-")
+    bitlex.train(Path("a1.txt"), 257, checkpoint="-")
+    done = subprocess.run(
+        [sys.executable, "-m", "bitlex", "train", "-", "--vocab-size", "257", "-o", "b.json", "--quiet"], input=b"zz", capture_output=True, check=True
+    )
+    assert done.stderr == b"" and bitlex.Tokenizer.from_file("b.json").token_bytes(256) == b"zz"
 
 
 def test_a_large_file_is_mapped(tmp_path: Path) -> None:
@@ -391,6 +412,9 @@ def test_where_no_checkpoint_can_be(tmp_path: Path) -> None:
         with pytest.raises(error, match=message):
             bitlex.train(unread, 300, checkpoint=tmp_path / name, spill=tmp_path)
     assert next(unread) == "text" and (tmp_path / "there").read_text() == "precious"
+    bitlex.train("text", 257, checkpoint=tmp_path / "kept")
+    with pytest.raises(ValueError, match=r"kept: this is an input and an output"):  # though it may be either
+        bitlex.train([tmp_path / "there", tmp_path / "kept"], 300, checkpoint=tmp_path / "kept")
     (tmp_path / "empty").touch()  # as whoever makes files for a while leaves them
     bitlex.train("text", 257, checkpoint=tmp_path / "empty")
     assert checkpoint.is_checkpoint(str(tmp_path / "empty"))

@@ -313,6 +313,12 @@ def test_what_counting_cannot_go_on_from(tmp_path: Path, files: list[Path]) -> N
     expected = bitlex.train(files, 500).description.digest
     assert bitlex.train(files, 500, checkpoint=path, resume=True).description.digest == expected
     interrupted(path, files)
+    data, when = files[0].read_bytes(), files[0].stat().st_mtime_ns
+    for changed, then in ((data[::-1], when + 10**9), (data + b".", when)):  # as large as it was, or as old
+        files[0].write_bytes(changed)
+        os.utime(files[0], ns=(then, then))
+        with pytest.raises(checkpoint.CheckpointError, match=r"a\.txt: not what was counted from"):
+            bitlex.train(files, 500, checkpoint=path, resume=True)
     files[0].write_text("changed", encoding="utf-8")
     with pytest.raises(checkpoint.CheckpointError, match=r"a\.txt: not what was counted from"):
         bitlex.train(files, 500, checkpoint=path, resume=True)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from mmap import mmap
 from typing import Any, NamedTuple
 
-from ..inputs import Found, Source, find
+from ..inputs import STANDARD_INPUT, Found, Source, find
 from ..lexers import is_one, readable
 from .checkpoint import Checkpoint, begins_as_checkpoint, is_checkpoint, read
 
@@ -84,7 +84,7 @@ def batches(source: Any, *, input: str | None = None, field: str = "text", start
 def paths_of(source: Any) -> list[str] | None:
     """A path, or a list of nothing but paths; None for anything else."""
     listed = source if isinstance(source, (list, tuple)) else [source]
-    return [os.fspath(one) for one in listed] if listed and all(isinstance(one, os.PathLike) for one in listed) else None
+    return [os.fspath(one) for one in listed] if all(isinstance(one, os.PathLike) for one in listed) else None
 
 
 def named(source: Any) -> list[str]:
@@ -97,7 +97,7 @@ def origin_of(source: Any, input: str | None, field: str) -> dict[str, Any] | No
     """The files of a source that can be read again, with their sizes and when they were changed, and how; None if it is something else."""
     paths = paths_of(source)
     found = [one.path for one in find(paths)] if paths is not None else []
-    if not found or not all(os.path.isfile(path) for path in found):
+    if not found or not all(path != STANDARD_INPUT and os.path.isfile(path) for path in found):
         return None
     files = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in found]
     return {"files": files, "input": input, "field": field}
@@ -109,7 +109,7 @@ def of_files(found: Iterable[Found], input: str | None, field: str, start: Place
     for number, source in enumerate(sources):
         if number >= start.file:
             here = start if number == start.file else Place(number)
-            if input is None and is_checkpoint(source.path):
+            if input is None and source.path != STANDARD_INPUT and is_checkpoint(source.path):
                 yield Batch([], before + source.size, total, False, here, Place(number + 1), read(source.path), source.path)
             else:
                 for batch in of_file(source, here, before, total):
