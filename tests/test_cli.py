@@ -402,6 +402,10 @@ def test_closed_standard_streams() -> None:
         ["sh", "-c", '"$@" <&-', "sh", *COMMAND, *CL100K], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr) == (1, "bitlex: standard input is closed\n")
+    done = subprocess.run(
+        ["sh", "-c", '"$@" 2>&-', "sh", *COMMAND, "split", "--family", "cl100"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")  # a complaint is no output
 
 
 def test_a_full_disk_is_reported(file: Path, full_disk: Path) -> None:

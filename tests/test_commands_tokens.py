@@ -1041,6 +1041,8 @@ def test_messages_speak_of_options(folder: Path, ranks: tuple[str, ...], templat
     assert refusal("split", "--pattern", "a{1000000}").endswith(" instructions; only bitlex.compile takes another limit")
     train = ("train", "-", "-o", "a.json", "--vocab-size")
     assert refusal(*train, "99999999999", input=b"a") == "--vocab-size is 99999999999; it may be up to 2,097,150"
+    for option in ("--min-frequency", "--max-token-length", "--limit-alphabet", "--memory", "--threads"):
+        assert re.match(f"{option} is '?-1'?; it may be ", refusal(*train, "300", f"{option}=-1", "--tie-break", "huggingface", input=b"a"))
     assert refusal(*train, "300", "--pattern", "cl100k").endswith("; give another --pattern, or -o a name that says another format")
     assert refusal(*train, "300", "--seen-bytes") == "--seen-bytes and --limit-alphabet go with --tie-break huggingface, not 'minbpe'"
 

@@ -59,6 +59,10 @@ def with_texts(text: Any) -> None:
         for lexer in LEXERS:
             lexer.count_batch([text, text[:9]], threads=threads)
             lexer.spans_batch([text, text[:9]], threads=threads)
+    machine: Any = LEXERS[0]._machine
+    for _ in range(60 if len(text) > 1 << 16 else 1):  # the parts of one text take little memory each
+        machine.count(text, 2, 1)
+        machine.pairs(text, 2, 1)
     TOKENIZER.encode_with_offsets(text)
     with suppress(ValueError):
         TOKENIZER.encode_batch([text, "<|end|>"], allowed_special=(), disallowed_special="all")

@@ -22,6 +22,7 @@ import bitlex
 from bitlex.cli import main
 from bitlex.training import checkpoint
 from bitlex.training.counting import claimed
+from bitlex.training.cutting import for_minbpe
 from bitlex.training.plots import compression_by_size
 from bitlex.training.progress import Display, Progress
 from bitlex.training.report import report
@@ -156,6 +157,38 @@ def test_batches(tmp_path: Path) -> None:
         assert [text if isinstance(text, str) else bytes(text).decode() for one in found for text in one.texts] == texts
         assert all(len(one.texts) <= 4096 and sum(map(len, one.texts[:-1])) < 4 << 20 for one in found)
         assert len(found) == {4096: 1, 4097: 2, 10_000: 3, 5: 3, 2: 2}[count]
+
+
+def test_what_a_tokenizer_says_of_its_lexer() -> None:
+    """All that a tokenizer.json has to say, also where it is nothing special; the dialect and the Unicode of a Lexer, where that is given."""
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    for split in (
+        {"type": "Split", "pattern": {"Regex": "a+"}, "behavior": "MergedWithNext", "invert": True},
+        {"type": "Split", "pattern": {"String": ".+"}, "behavior": "Isolated", "invert": False}, {"type": "Digits", "individual_digits": True},
+        {"type": "Digits", "individual_digits": False}, {"type": "Punctuation", "behavior": "Contiguous"}, {"type": "Punctuation", "behavior": "Isolated"},
+        {"type": "WhitespaceSplit"}, level, level | {"add_prefix_space": True}, {"type": "Sequence", "pretokenizers": [{"type": "Whitespace"}, level]},
+    ):  # fmt: skip
+        assert bitlex.train("", 256, pattern=bitlex.compile(split)).description.pre_tokenizer == split
+    for rule, dialect, version in (("minbpe", "python", "18.0"), ("rustbpe", "fancy", "16.0"), ("huggingface", "oniguruma", "16.0")):
+        about = bitlex.train("a", 256, pattern=r"\w+|\W", tie_break=rule).description
+        assert (about.dialect, about.unicode, about.family) == (dialect, version, None)
+        about = bitlex.train("a", 256, pattern=bitlex.compile(r"\w+|\W", dialect="python", unicode="15.0"), tie_break=rule).description
+        assert (about.dialect, about.unicode, about.family) == ("python", "15.0", None)
+        assert bitlex.train("a", 256, pattern="CL100K-base", tie_break=rule).description.family == "cl100k"
+        nothing = bitlex.train("a", 256, pattern="", tie_break=rule)
+        assert nothing.lexer.split("a b") == ["a b"] and nothing.description.pre_tokenizer is None
+        assert bitlex.train("a", 256, tie_break=rule).description.family == "gpt2"
+    with pytest.raises(TypeError, match=r"^pattern: expected a str, a Lexer or None, got int$"):
+        bitlex.train("a", 256, pattern=3)  # type: ignore[arg-type]
+
+
+def test_a_family_as_minbpe_would_read_it() -> None:
+    """Its regular expression, if it is one; what is none of these is as it was given, and refused when it is written."""
+    made = for_minbpe("CL100K-base")
+    assert isinstance(made, bitlex.Lexer) and (made.dialect, made.unicode) == ("python", "18.0")
+    assert made.steps[0]["regex"] == bitlex.lexer("cl100k").pattern and made.split("it's 12345\n") == ["it", "'s", " ", "123", "45", "\n"]
+    for other in ("deepseek_v3", "bytelevel", "falcon", r"\w+", "cl100"):
+        assert for_minbpe(other) == other
 
 
 def test_files_that_can_be_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
