@@ -63,8 +63,10 @@ def test_a_family_that_is_spelled_wrong_is_no_silent_pattern() -> None:
     assert noted[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for pattern in ("", ".", r"\w+", "CL100K", "qwen2.5"):
+        for pattern in ("", ".", "a", r"\w+", "CL100K", "qwen2.5"):
             bitlex.train("text", 256, pattern=pattern)
+    with pytest.warns(UserWarning, match=r"^pattern 'gpt-2' is read as a regular expression: no family 'gpt-2'"):
+        bitlex.train("text", 256, pattern="gpt-2")
 
 
 def test_a_path_that_is_read_as_a_text() -> None:

@@ -22,10 +22,11 @@ import bitlex
 from bitlex.cli import main
 from bitlex.training import checkpoint
 from bitlex.training.counting import claimed
-from bitlex.training.cutting import for_minbpe
+from bitlex.training.cutting import cutting, for_minbpe
 from bitlex.training.plots import compression_by_size
 from bitlex.training.progress import Display, Progress
 from bitlex.training.report import report
+from bitlex.training.rules import rule_of
 from bitlex.training.source import batches, origin_of
 from bitlex.vocabularies import load
 from bitlex.vocabularies.ranks import merges_by_rank
@@ -169,12 +170,17 @@ def test_what_a_tokenizer_says_of_its_lexer() -> None:
         {"type": "WhitespaceSplit"}, level, level | {"add_prefix_space": True}, {"type": "Sequence", "pretokenizers": [{"type": "Whitespace"}, level]},
     ):  # fmt: skip
         assert bitlex.train("", 256, pattern=bitlex.compile(split)).description.pre_tokenizer == split
+    rule: Any
     for rule, dialect, version in (("minbpe", "python", "18.0"), ("rustbpe", "fancy", "16.0"), ("huggingface", "oniguruma", "16.0")):
         about = bitlex.train("a", 256, pattern=r"\w+|\W", tie_break=rule).description
         assert (about.dialect, about.unicode, about.family) == (dialect, version, None)
+        cut_by = cutting(r"\w+|\W", rule_of(rule)).lexer  # as the tokenizer says that it cuts
+        assert (cut_by.dialect, cut_by.unicode) == (dialect, version)
         about = bitlex.train("a", 256, pattern=bitlex.compile(r"\w+|\W", dialect="python", unicode="15.0"), tie_break=rule).description
         assert (about.dialect, about.unicode, about.family) == ("python", "15.0", None)
-        assert bitlex.train("a", 256, pattern="CL100K-base", tie_break=rule).description.family == "cl100k"
+        for name, family in (("CL100K-base", "cl100k"), ("qwen2.5", "qwen2")):
+            assert bitlex.train("a", 256, pattern=name, tie_break=rule).description.family == family
+        assert bitlex.train("a", 256, pattern=bitlex.compile(None), tie_break=rule).description.pre_tokenizer is None
         nothing = bitlex.train("a", 256, pattern="", tie_break=rule)
         assert nothing.lexer.split("a b") == ["a b"] and nothing.description.pre_tokenizer is None
         assert bitlex.train("a", 256, tie_break=rule).description.family == "gpt2"
