@@ -9,6 +9,7 @@ from __future__ import annotations
 import array
 import copy
 import mmap
+import os
 import pickle
 import platform
 import subprocess
@@ -284,6 +285,24 @@ def test_large_arrays_of_two_sizes_have_memory_that_is_kept() -> None:
 
     pages_made()
     assert sum(pages_made() for _ in range(turns)) < 32 * turns
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="only Linux tells how much is mapped, and so how much more may be")
+def test_threads_do_nothing_where_there_is_no_memory_for_what_comes_out() -> None:
+    pytest.importorskip("bitlex._native", reason="large texts are not for the lexers in Python")
+    program = """if True:
+        import resource, bitlex
+        lexer, text = bitlex.compile("a|b+", unicode="16.0"), b"a" * 60_000_000
+        few = len(lexer.spans(text[:6_000_000], threads=2))
+        mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (mapped + (150 << 20), resource.RLIM_INFINITY))
+        try:
+            lexer.spans(text, threads=2)
+        except MemoryError:
+            print(few, len(lexer.spans(text[:6_000_000], threads=2)), lexer.count(text, threads=2))
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "6000000 6000000 60000000\n"
 
 
 def test_explain_names_the_alternative(cl100k: bitlex.Lexer) -> None:
