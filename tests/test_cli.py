@@ -152,6 +152,7 @@ def test_explain() -> None:
 @pytest.mark.parametrize("command", [[], ["split"], ["explain"], ["families"], ["prove"], ["generate"]])
 def test_help_has_examples(command: list[str]) -> None:
     assert "example" in output(*command, "--help").lower()
+    assert output(*command, "-h") == output(*command, "--help")
 
 
 def test_version() -> None:
@@ -392,6 +393,16 @@ def test_arguments_are_utf8_wherever_they_come_from(tmp_path: Path) -> None:
     }.items():  # fmt: skip
         done = subprocess.run([*COMMAND, *(one.encode() for one in arguments)], env=env, cwd=tmp_path, capture_output=True, timeout=60, check=False)
         assert (done.returncode, done.stderr) == (0, b"") and told in done.stdout.decode(), arguments
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="arguments are Unicode there, whatever the locale: there is nothing to mend")
+def test_a_folder_for_source_is_named_as_the_system_says(tmp_path: Path) -> None:
+    needs("jinja2")
+    env = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for name, arguments in (("\u00e91", ["--out", "\u00e91"]), ("\u00e92", ["--out=\u00e92"])):
+        command = [*COMMAND, *(one.encode() for one in ("generate", "--pattern", "\u00e9", *arguments))]
+        done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, timeout=60, check=False)
+        assert (done.returncode, (tmp_path / name / "c").is_dir()) == (0, True), done.stderr
 
 
 def test_a_mistake_where_there_are_no_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
