@@ -122,6 +122,9 @@ def test_only_what_points_at_a_pattern_has_lines() -> None:
     assert in_lines(wrapped).count("\n") == 0
     wrapped.__cause__ = pointing.value
     assert in_lines(wrapped) == f"{SHOWN}: {told}"
+    wrapped = VocabularyError(f"{EVIL}: {told}")  # as it is raised "from None"
+    wrapped.__context__ = pointing.value
+    assert in_lines(wrapped) == f"{SHOWN}: {told}"
     another = VocabularyError(EVIL)
     another.__context__ = pointing.value
     assert in_lines(another) == SHOWN

@@ -1109,10 +1109,11 @@ def test_complaints_that_nobody_reads(folder: Path, ranks: tuple[str, ...]) -> N
     reader, writer = os.pipe()
     os.close(reader)
     for error in (writer, os.open("/dev/full", os.O_WRONLY)):
-        done = subprocess.run([*COMMAND, "encode", *ranks, "none", "a.txt", "-o", "out/"], stdin=subprocess.DEVNULL, stderr=error)
+        done = subprocess.run([*COMMAND, "encode", *ranks, "none", "a.txt", "-o", "out/"], stdin=subprocess.DEVNULL, stderr=error, env=BUFFERED)
         assert done.returncode == 1
         assert left(folder / "out") == ["a.txt.idx.npy", "a.txt.npy", "bitlex-manifest.jsonl"]
-        assert subprocess.run([*COMMAND, "train", "a.txt", "--vocab-size", "300", "-o", "b"], stdin=subprocess.DEVNULL, stderr=error).returncode == 0
+        train = [*COMMAND, "train", "a.txt", "--vocab-size", "300", "-o", "b"]
+        assert subprocess.run(train, stdin=subprocess.DEVNULL, stderr=error, env=BUFFERED).returncode == 0
         os.close(error)
     assert (folder / "b").stat().st_size > 0
 
