@@ -400,7 +400,7 @@ def test_a_folder_for_source_is_named_as_the_system_says(tmp_path: Path) -> None
     needs("jinja2")
     env = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     for name, arguments in (("\u00e91", ["--out", "\u00e91"]), ("\u00e92", ["--out=\u00e92"])):
-        command = [*COMMAND, *(one.encode() for one in ("generate", "--pattern", "\u00e9", *arguments))]
+        command: list[str | bytes] = [*COMMAND, *(one.encode() for one in ("generate", "--pattern", "\u00e9", *arguments))]
         done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, timeout=60, check=False)
         assert (done.returncode, (tmp_path / name / "c").is_dir()) == (0, True), done.stderr
 
