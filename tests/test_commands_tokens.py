@@ -286,9 +286,14 @@ def test_names_of_folders_and_of_nothing(folder: Path, ranks: tuple[str, ...], b
     assert output("encode", *ranks, "a") == bitlex_command("encode", *ranks, "there", "a").stdout  # no line for what cannot be read
     for command in (["encode", *ranks, "--format", "txt"], ["decode", *ranks]):
         assert refusal(*command, "a", "-o", "-") == "-: leave -o out for standard output; a file of that name is ./-"
+    for command in (
+        ["vocab", *ranks[1:], "--save"], ["show", *ranks, "a", "--html"], ["train", "a", "--vocab-size", "260", "-o"], ["count-pieces", "a", "-o"],
+    ):  # fmt: skip
+        assert refusal(*command, "-") == "-: name a file; a file of that name is ./-"
     with open("b", "wb") as file:
         done = bitlex_command("encode", *ranks, "a", "--format", "bin", "-o", f"/dev/fd/{file.fileno()}", pass_fds=[file.fileno()])
-    assert b"leave -o out for standard output" in done.stderr and left(folder) == ["a", "b"]
+        page = bitlex_command("show", *ranks, "a", "--html", f"/dev/fd/{file.fileno()}", pass_fds=[file.fileno()])
+    assert b"leave -o out for standard output" in done.stderr and page.stderr.endswith(b"name a file\n") and left(folder) == ["a", "b"]
 
 
 @POSIX
@@ -313,6 +318,7 @@ def test_outputs_that_cannot_be_written(folder: Path, ranks: tuple[str, ...]) ->
         assert refusal("encode", *ranks, "a", "-o", path, "--format", "bin") == f"{message}; leave -o out for standard output"
         assert refusal("decode", *ranks, "-o", path) == f"{message}; leave -o out for standard output"
         assert refusal("vocab", *ranks[1:], "--save", path) == f"{message}; name a file"
+        assert refusal("train", "a", "--vocab-size", "260", "-o", path) == f"{message}; name a file"
     assert refusal("decode", *ranks, "-o", ".") == refusal("vocab", *ranks[1:], "--save", ".") == ".: Is a directory"
     assert refusal("encode", *ranks, "a", "-o", "no/ids.npy") == "no/ids.npy: No such file or directory"
     assert refusal("vocab", *ranks[1:], "--save", "no/x") == refusal("show", *ranks, "a", "--html", "no/x") == "no/x: No such file or directory"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
 __all__ = [
-    "AS_THEY_COME", "INPUTS", "TOKENIZER", "around", "refuse_device", "refuse_outputs", "sources", "special", "tokenizer", "tokenizer_files",
+    "AS_THEY_COME", "INPUTS", "NAMED", "TOKENIZER", "around", "refuse_device", "refuse_outputs", "sources", "special", "tokenizer", "tokenizer_files",
     "tokenizer_of", "which_inputs", "which_special", "which_tokenizer",
 ]  # fmt: skip
 
@@ -39,6 +39,7 @@ inputs:
     jsonl     a line is one: a string, or what is at --field of an object. Empty lines are passed over
     parquet   a row is one: the column --field (needs pyarrow)
 """
+NAMED = "name a file"  # instead of what is no file, where nothing goes to standard output
 AS_THEY_COME = """\
   All but a file that is mapped take the same memory, however long: text from a pipe or a compressed file is done in parts, as are lines.
 """
@@ -187,11 +188,11 @@ def refuse_outputs(inputs: Iterable[str], outputs: Iterable[str]) -> None:
             raise ValueError(f"{output}: what is written is not compressed; give it a name without {output.suffix}")
 
 
-def refuse_device(path: str | None) -> None:
-    """Said to those who mean standard output by /dev/stdout, which may be a file, or by "-"."""
+def refuse_device(path: str | None, instead: str = "leave -o out for standard output") -> None:
+    """Said to those who mean standard output by /dev/stdout, which may be a file, or by "-"; and what to do `instead`."""
     if path is None or os.path.isdir(path):
         return
     if path == STANDARD_INPUT:
-        raise ValueError("-: leave -o out for standard output; a file of that name is ./-")
+        raise ValueError(f"-: {instead}; a file of that name is ./-")
     if os.path.exists(path) and (is_open_here(path) or not os.path.isfile(path)):
-        raise ValueError(f"{path}: a device or a pipe, of which a file cannot take the place; leave -o out for standard output")
+        raise ValueError(f"{path}: a device or a pipe, of which a file cannot take the place; {instead}")

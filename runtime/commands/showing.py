@@ -10,7 +10,7 @@ from ..formats import BACKGROUNDS, RESET, chunks
 from ..opening import STANDARD_INPUT, opened
 from ..outputs import whole_files
 from . import Commands
-from .choosing import TOKENIZER, refuse_outputs, special, tokenizer, tokenizer_files, which_special, which_tokenizer
+from .choosing import NAMED, TOKENIZER, refuse_device, refuse_outputs, special, tokenizer, tokenizer_files, which_special, which_tokenizer
 from .console import write
 
 __all__ = ["add"]
@@ -40,6 +40,7 @@ def add(commands: Commands) -> None:
 
 def run_show(options: argparse.Namespace) -> int:
     if options.html is not None:
+        refuse_device(options.html, NAMED)
         read = [STANDARD_INPUT] if options.text is None else []
         refuse_outputs([*tokenizer_files(options.tokenizer), *read], [options.html])
     chosen = tokenizer(options)

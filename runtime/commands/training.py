@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..inputs import FORMS, STANDARD_INPUT, find
 from . import Commands, as_text
-from .choosing import INPUTS, refuse_outputs, tokenizer_files, tokenizer_of
+from .choosing import INPUTS, NAMED, refuse_device, refuse_outputs, tokenizer_files, tokenizer_of
 from .console import complain, print_table
 
 if TYPE_CHECKING:
@@ -213,6 +213,7 @@ def refuse_place(output: str) -> None:
     """The output can be written, as far as that is known now: said before hours of work, not behind them."""
     from ..outputs import place_of
 
+    refuse_device(output, NAMED)
     refuse_folder(os.path.dirname(output) or os.curdir, output)  # that of the checkpoint
     refuse_folder(str(place_of(output).parent), output)  # that of the output, which may be a link
 

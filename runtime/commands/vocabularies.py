@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..formats import json_shown, visible
 from . import Commands, as_text
-from .choosing import TOKENIZER, refuse_outputs, tokenizer, tokenizer_files, which_tokenizer
+from .choosing import NAMED, TOKENIZER, refuse_device, refuse_outputs, tokenizer, tokenizer_files, which_tokenizer
 from .console import complain, print_table, write
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def add(commands: Commands) -> None:
 def run_vocab(options: argparse.Namespace) -> int:
     chosen = tokenizer(options)
     if options.save is not None:
+        refuse_device(options.save, NAMED)
         refuse_outputs(tokenizer_files(options.tokenizer), [options.save])
         chosen.save(options.save)
     if options.id or options.token or options.list:
