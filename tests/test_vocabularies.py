@@ -264,10 +264,16 @@ def sequence(*members: dict[str, Any]) -> dict[str, Any]:
     return {"type": "Sequence", "pretokenizers": list(members)}
 
 
+def vocab(*more: str) -> dict[str, int]:
+    return {token: at for at, token in enumerate([*sorted(ALPHABET), *SPELLED, *more])}
+
+
 FILES: dict[str, dict[str, Any]] = {
     "plain": {},
     "merges as strings": {"merges": ["#version: 0.2", *(" ".join(pair) for pair in MERGES)]},
+    "merges of number signs": {"merges": ["#version: 0.2", "# #"], "model": {"vocab": vocab("##")}},
     "no merges": {"merges": []},
+    "no merges as strings": {"merges": ["#version: 0.2"]},
     "ignore_merges": {"model": {"ignore_merges": True}},
     "prefix space": {"pre_tokenizer": {**BYTE_LEVEL, "add_prefix_space": True}},
     "prefix space, then steps": {"pre_tokenizer": sequence({**PLAIN_LEVEL, "add_prefix_space": True}, DIGITS)},
@@ -278,6 +284,11 @@ FILES: dict[str, dict[str, Any]] = {
     "NFC twice": {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "NFC"}]}},
     "no normalizer": {"normalizer": {"type": "Sequence", "normalizers": []}},
     "no effect": {"model": {"dropout": 0.0, "unk_token": "<unk>", "fuse_unk": True, "byte_fallback": True, "end_of_word_suffix": ""}},
+    "no bytes that UTF-8 has not": {
+        "model": {"unk_token": "<unk>", "byte_fallback": True, "vocab": {
+            token: at for at, token in enumerate([*(ALPHABET[byte] for byte in range(0xF5) if byte not in (0xC0, 0xC1)), *SPELLED])}},
+        "added_tokens": [],
+    },
     "template": {"post_processor": TEMPLATE},
     "template in a sequence": {"post_processor": {"type": "Sequence", "processors": [{**BYTE_LEVEL}, TEMPLATE]}},
     "Roberta": {"post_processor": {"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 1], "trim_offsets": True, "add_prefix_space": False}},
@@ -288,6 +299,10 @@ FILES: dict[str, dict[str, Any]] = {
     "tokens that are no bytes": {
         "model": {"vocab": {token: at for at, token in enumerate([*sorted(ALPHABET), *SPELLED, "<｜a｜>", "", "a<｜a｜>", "\u00ad"])}, "ignore_merges": True},
         "merges": [*MERGES, ["a", "<｜a｜>"], ["", "a"]], "added_tokens": [added(len(ALPHABET) + len(SPELLED), "<｜a｜>", special=True)],
+    },
+    "a token of the model that is added and normalized": {
+        "normalizer": {"type": "NFC"}, "model": {"vocab": vocab("e\u0301\u6f22")},
+        "added_tokens": [added(len(ALPHABET) + len(SPELLED), "e\u0301\u6f22", normalized=True)],
     },
 }  # fmt: skip
 
@@ -304,7 +319,7 @@ def test_tokenizer_json(name: str, tmp_path: Path) -> None:
     made = load(path)
     made.vocabulary.check()
     ours = Pipeline(made)
-    for text in [*TEXTS, "<｜a｜> a<｜a｜>a \u00ad"]:
+    for text in [*TEXTS, "<｜a｜> a<｜a｜>a \u00ad", "### \u00e9\u6f22e\u0301\u6f22"]:
         ids = reference.encode(text, add_special_tokens=False).ids
         assert ours.encode(text) == ids, text
         assert [*made.prefix, *ids, *made.suffix] == reference.encode(text).ids
@@ -329,6 +344,16 @@ def test_templates(name: str) -> None:
         assert list(zip(one.ids, one.type_ids, strict=True)) == expected
 
 
+def test_what_a_model_may_leave_out() -> None:
+    fields = json.loads(made_file({}))
+    for name in ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges"):
+        del fields["model"][name]
+    data = json.dumps(fields).encode()
+    reference, made = tokenizers.Tokenizer.from_str(data.decode()), read(data, "x")
+    assert made.vocabulary == read(made_file({}), "x").vocabulary
+    assert Pipeline(made).encode("the ing") == reference.encode("the ing").ids
+
+
 def test_families_are_found() -> None:
     assert read(made_file(FILES["llama3"]), "x").family == "llama3"
     assert read(made_file({}), "x").family == "bytelevel"
@@ -342,7 +367,7 @@ def test_families_are_found() -> None:
 
 
 def vocab_without(text: str) -> dict[str, int]:
-    return {token: at for at, token in enumerate([*sorted(ALPHABET), *SPELLED]) if token != text}
+    return {token: at for token, at in vocab().items() if token != text}
 
 
 SENTENCES = {token: at for at, token in enumerate(["<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), "\u2581", "t", "\u2581t"])}
@@ -351,6 +376,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "version": ({"version": "2.0"}, 'version: "2.0" is not supported; supported: "1.0"'),
     "field": ({"foo": 1}, "foo: unknown field, 1"),
     "truncation": ({"truncation": {"max_length": 5}}, 'truncation: {"max_length": 5} is not supported; set it to null'),
+    "long value": ({"truncation": "a" * 100}, f'truncation: "{"a" * 76}... is not supported; set it to null'),
     "padding": ({"padding": {}}, "padding: {} is not supported; set it to null"),
     "model": ({"model": {"type": "Unigram"}}, 'model.type: "Unigram" is not supported (it is no byte-pair encoding); supported: "BPE"'),
     "WordPiece": (
@@ -377,6 +403,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "large id": ({"model": {"vocab": {"a": 0, "b": 1 << 21}}}, "model.vocab.b: 2097152 is not an id below 2097152"),
     "bool id": ({"model": {"vocab": {"a": True}}}, "model.vocab.a: true is not an id below 2097152"),
     "same id": ({"model": {"vocab": {"a": 0, "b": 0}}}, 'model.vocab.b: has the id 0, as "a" has'),
+    "surrogate": ({"model": {"vocab": vocab("\ud800")}}, 'model.vocab: "\\ud800" has a lone surrogate'),
+    "dropout of no number": ({"model": {"dropout": False}}, "model.dropout: false is not a whole number or a number"),
     "dropout": ({"model": {"dropout": 0.1}}, "model.dropout: 0.1 is not supported"),
     "prefix": ({"model": {"continuing_subword_prefix": "##"}}, 'model.continuing_subword_prefix: "##" is not supported'),
     "suffix": ({"model": {"end_of_word_suffix": "</w>"}}, 'model.end_of_word_suffix: "</w>" is not supported'),
@@ -388,6 +416,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "mixed merges": ({"merges": ["a b", ["a", "b"]]}, "model.merges: holds neither strings only nor lists only"),
     "mixed merges of tokens": ({"merges": ["h e", ["t", "h"]]}, "model.merges: holds neither strings only nor lists only"),
     "merge of one": ({"merges": ["h e", "the"]}, 'model.merges[1]: "the" is not two parts with a space between'),
+    "merge of three in a string": ({"merges": ["h e", "h e x"]}, 'model.merges[1]: "h e x" is not two parts with a space between'),
     "merge of three": ({"merges": [["h", "e", "x"]]}, 'model.merges[0]: ["h", "e", "x"] is not two strings'),
     "merge of a number": ({"merges": [["h", 1]]}, 'model.merges[0]: ["h", 1] is not two strings'),
     "merge part": ({"merges": [["h", "e"], ["h", "q!"]]}, 'model.merges[1]: "q!" is no token of model.vocab'),
@@ -409,6 +438,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "template": ({"post_processor": {**TEMPLATE, "single": TEMPLATE["pair"]}}, "post_processor.single: holds the texts B, A; supported: each once"),
     "template of nothing": ({"post_processor": {**TEMPLATE, "pair": []}}, "post_processor.pair: holds the texts none; supported: each once"),
     "template token": ({"post_processor": {**TEMPLATE, "special_tokens": {}}}, 'post_processor.single[0].SpecialToken.id: "<s>" is not in special_tokens'),
+    "template text": (
+        {"post_processor": {**TEMPLATE, "single": [{"Sequence": {"id": "C", "type_id": 0}}]}}, 'post_processor.single[0].Sequence.id: "C" is not supported'),
+    "template type": (
+        {"post_processor": {**TEMPLATE, "single": [{"Sequence": {"id": "A", "type_id": 1 << 32}}]}},
+        "post_processor.single[0].Sequence.type_id: 4294967296 is not a whole number"),
+    "template ids without tokens": (
+        {"post_processor": {**TEMPLATE, "special_tokens": {"<s>": {"id": "<s>", "ids": [5, 6], "tokens": ["x"]}}}},
+        'post_processor.special_tokens.<s>.ids: [5, 6] are not the ids of the tokens ["x"]'),
     "template ids": (
         {"post_processor": {**TEMPLATE, "special_tokens": {"<s>": {"id": "<s>", "ids": ["A"], "tokens": ["x"]}}}},
         'post_processor.special_tokens.<s>.ids: ["A"] are not the ids of the tokens ["x"]'),
@@ -428,7 +465,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"normalizer": {"type": "NFC"}, "added_tokens": [added(275, "e\u0301x", normalized=True), added(276, "\u00e9x", normalized=True)]},
         'added_tokens[1].content: "éx" is "e\u0301x" when normalized'),
     "added flag": ({"added_tokens": [{"id": 275, "content": "<x>"}]}, "added_tokens[0].special: missing"),
-    "added surrogate": ({"added_tokens": [added(275, "\ud800")]}, "added_tokens[0].content: "),
+    "added surrogate": ({"added_tokens": [added(275, "\ud800")]}, 'added_tokens[0].content: "\\ud800" has a lone surrogate'),
     "added": ({"added_tokens": {}}, "added_tokens: {} is not a list"),
 }  # fmt: skip
 
@@ -704,6 +741,7 @@ def test_what_is_no_capturing_group(pattern: str) -> None:
         (b"\n\x0e\n\x05<unk>", "x: a SentencePiece model"),
         (b"version https://git-lfs.github.com/spec/v1\n", "x: a pointer to a file that Git LFS has not fetched"),
         (b"{", "x: line 1, column 2: "),
+        ("{}".encode("utf-16-le"), "x: line 1, column 2: "),  # which tokenizers does not read either
         (b'{"model": %s}' % (b"1" * 5000), "x: Exceeds the limit (4300 digits)"),
         (b'{\n "model": {"vocab": {"a": 1}, "merg', "x: line 2, column "),
         (b"{}", "x: neither a tokenizer.json"),
@@ -716,6 +754,7 @@ def test_what_is_no_tokenizer(data: bytes, message: str) -> None:
     with pytest.raises(VocabularyError) as caught:
         read(data, "x")
     assert str(caught.value).startswith(message)
+    assert "sys." not in str(caught.value)  # what a program could do about it
 
 
 def test_a_pre_tokenizer_that_is_nested_too_deeply() -> None:

@@ -71,12 +71,11 @@ class Fields:
             raise VocabularyError(f"{where}: {path or 'the file'}: {shown(value)} is not an object")
         self.value: dict[str, Any] = value
 
-    def name(self, key: str | int) -> str:
+    def name(self, key: str) -> str:
         """The path of a field."""
-        step = f"[{key}]" if isinstance(key, int) else key
-        return f"{self.path}{'.' if self.path and isinstance(key, str) else ''}{step}"
+        return f"{self.path}{'.' if self.path else ''}{key}"
 
-    def wrong(self, key: str | int, what: str) -> VocabularyError:
+    def wrong(self, key: str, what: str) -> VocabularyError:
         return VocabularyError(f"{self.where}: {self.name(key)}: {what}")
 
     def only(self, known: Iterable[str]) -> None:
@@ -115,10 +114,10 @@ class Fields:
         for key in keys:
             self.get(key, bool)
 
-    def choice(self, key: str, allowed: Sequence[object], why: str = "") -> Any:
+    def choice(self, key: str, allowed: Sequence[str], why: str = "") -> Any:
         """The value of a field, which is one of these."""
         value = self.value.get(key)
-        if not any(value == one and type(value) is type(one) for one in allowed):
+        if value not in allowed:
             raise self.wrong(key, f"{shown(value)} is not supported{why}; supported: {', '.join(map(shown, allowed))}")
         return value
 
