@@ -21,6 +21,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy
 import pytest
 import regex
 import tiktoken
@@ -34,7 +35,7 @@ from bitlex.vocabularies import VocabularyError, load, read
 from bitlex.vocabularies.byte_alphabet import ALPHABET, to_bytes
 from bitlex.vocabularies.matching import ALIKE, COMPLETE, family_of, matches_of
 from bitlex.vocabularies.minbpe import checksum_line
-from bitlex.vocabularies.published import KNOWN, published
+from bitlex.vocabularies.published import KNOWN, Published, published
 from bitlex.vocabularies.tiktoken import BASE64, fast_vocabulary, looks_like_ranks
 from bitlex.vocabularies.writing import contents
 from bitlex.vocabulary import Vocabulary
@@ -102,6 +103,7 @@ def test_files_that_tiktoken_reads_but_would_not_write() -> None:
     random.Random(1).shuffle(lines)
     assert read(b"\n".join(lines), "x", family="gpt2").vocabulary == plain
     assert read(b"\r\n".join(lines), "x", family="gpt2").vocabulary == plain
+    assert read(b"".join(line.replace(b" ", b" 0000000000") + b" \n" for line in lines), "x", family="gpt2").vocabulary == plain
     assert read(b"\n\n".join(line.replace(b" ", b"\t ") for line in lines), "x", family="gpt2").vocabulary == plain
 
 
@@ -128,6 +130,9 @@ def test_the_empty_token() -> None:
     assert theirs.decode([number, 64]) == "a" and theirs.token_to_id("<a>") == number + 1
     in_memory = load(tiktoken.Encoding("x", pat_str=PATTERN, mergeable_ranks={**ranks(), b"": number}, special_tokens={}))
     assert in_memory.decoded == {number: b""} and in_memory.vocabulary == made.vocabulary
+    for content, special in (("", {}), ("<a>", {"<a>": 261})):  # as the id that ranks() leaves out
+        hole = read(rank_file(ranks()) + (b"" if content else b"= 261\n"), "x", family="gpt2", special=special)
+        assert hole.decoded == {261: content.encode()} and hole.vocabulary == read(rank_file(ranks()), "x", family="gpt2").vocabulary
 
 
 @pytest.mark.parametrize(
@@ -169,7 +174,9 @@ def test_rank_files_that_are_no_vocabulary(change: Any, message: str) -> None:
         ({"family": "cl100k", "special": {"<a>": 900, "<b>": 900}}, "x: special token '<b>' has the id 900 of another one"),
         ({"family": "cl100k", "special": {"": 900}}, "x: special token '' is no text"),
         ({"family": "cl100k", "special": {"<a>": 1 << 21}}, "x: special token '<a>' has the id 2097152, which is not an id below 2097152"),
-        ({"family": "cl100k", "special": {"<a>": True}}, "x: special token '<a>' has the id True"),
+        ({"family": "cl100k", "special": {"<a>": True}}, "x: special token '<a>' has the id True, which is not an id"),
+        ({"family": "cl100k", "special": {"<a>": -1}}, "x: special token '<a>' has the id -1, which is not an id"),
+        ({"family": "cl100k", "special": {5: 900}}, "x: special token 5 is no text"),
         ({"family": "cl100k", "special": {"\ud800": 900}}, "has a lone surrogate"),
     ],
 )  # fmt: skip
@@ -177,6 +184,28 @@ def test_options_of_rank_files(options: dict[str, Any], message: str) -> None:
     with pytest.raises(VocabularyError) as caught:
         read(rank_file(ranks()), "x", **options)
     assert message in str(caught.value)
+
+
+def test_a_file_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By two names, with two special tokens of one id; what the caller says comes before what is known."""
+    data, one, both = rank_file(ranks()), {"<a>": 900}, {"<a>": 900, "<b>": 900}
+    entries = Published("one", "gpt2", one), Published("two", "gpt2", both, {900: "<b>"})
+    monkeypatch.setitem(KNOWN, hashlib.sha256(data).hexdigest(), lambda: entries)
+    usual, other, mine = read(data, "x"), read(data, "x", name="two"), read(data, "x", name="mine", special={})
+    assert (usual.name, usual.family, usual.decoded, len(usual.added)) == ("one", "gpt2", {900: b"<a>"}, 1)
+    assert (other.name, other.family, other.decoded, len(other.added)) == ("two", "gpt2", {900: b"<b>"}, 2)
+    assert (mine.name, mine.family, mine.decoded, mine.added) == ("mine", "gpt2", {}, ())
+    cut = read(data, "x", pattern=GAPS)
+    assert (cut.family, cut.pre_tokenizer, cut.added) == (None, matches_of(GAPS), usual.added)
+    with pytest.raises(VocabularyError, match=r"^x: name= is cl100k_base, and this is the file of one$"):
+        read(data, "x", name="cl100k_base")
+    shuffled = dict(random.Random(2).sample(list(ranks().items()), len(ranks())))
+    for name, special, spelled in (("two", both, b"<b>"), ("two", one, b"<a>"), ("one", one, b"<a>")):
+        numbers = {content: numpy.int64(number) for content, number in special.items()}  # tiktoken takes numpy's, too
+        encoding = tiktoken.Encoding(name, pat_str=PATTERN, mergeable_ranks=shuffled, special_tokens=numbers)  # type: ignore[arg-type]
+        made = load(encoding, name="mine")
+        assert (made.name, made.decoded, made.digest) == ("mine", {900: spelled}, usual.digest)
+        assert made.decoded[900] == encoding.decode_single_token_bytes(900)
 
 
 def test_published_files_are_those_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -636,7 +665,12 @@ def test_special_tokens_of_tekken_json() -> None:
     named = [{"rank": 1, "token_str": "<b>", "is_control": True}, {"rank": 0, "token_str": "<a>", "is_control": True}]
     made = read(json.dumps(tekken(special_tokens=named, config={"version": "v11"})).encode(), "x")
     assert [(token.id, token.content) for token in made.added][:3] == [(0, "<a>"), (1, "<b>"), (2, "<SPECIAL_2>")]
-    assert read(json.dumps(tekken(config={"version": "v7"})).encode(), "x").added == read(json.dumps(tekken()).encode(), "x").added
+    early = read(json.dumps(tekken()).encode(), "x").added
+    for parts in ({"config": {"version": "v7"}}, {"config": {"version": "v7m1"}}, {"special_tokens": None}):
+        assert read(json.dumps(tekken(**parts)).encode(), "x", name="mine").added == early  # type: ignore[arg-type]
+    some = {"[TOOL_RESULTS]": 7, "[/TOOL_RESULTS]": 8, "[TOOL_CALLS]": 9, "[IMG]": 10, "<pad>": 11, "[IMG_BREAK]": 12, "[PREFIX]": 14, "[SYSTEM_PROMPT]": 17}
+    assert some.items() <= {token.content: token.id for token in early}.items()
+    assert read(json.dumps(tekken()).encode(), "x", name="mine").name == "mine"
 
 
 @pytest.mark.parametrize(
@@ -645,6 +679,9 @@ def test_special_tokens_of_tekken_json() -> None:
         ({"config": {"version": "v8"}}, "x: special_tokens: missing in a file of version v8"),
         ({"config": {"version": "next"}}, "x: special_tokens: missing in a file of version next"),
         ({"config": {"default_vocab_size": 900}}, "x: config.default_vocab_size: 900 is not from 22 special tokens to 270 more"),
+        ({"config": {"default_vocab_size": 10}}, "x: config.default_vocab_size: 10 is not from 22 special tokens to 270 more"),
+        ({"config": {"default_num_special_tokens": 19, "default_vocab_size": 280}}, "x: special_tokens: the 20 ranks are not those from 0 on, once each, and at most 19"),
+        ({"special_tokens": [{"rank": at, "token_str": "<a>"} for at in range(2)]}, "x: special_tokens: the 2 ranks are not those from 0 on, once each"),
         ({"config": {"pattern": None}}, "x: config.pattern: missing"),
         ({"special_tokens": [{"rank": 1, "token_str": "<a>"}]}, "x: special_tokens: the 1 ranks are not those from 0 on"),
         ({"vocab": [{"rank": 0, "token_bytes": "YQ=="}] * 300}, "x: vocab[1].rank: 0 where 1 should be"),
@@ -686,6 +723,18 @@ def test_minbpe(pattern: str) -> None:
         assert ours.ordinary(text) == [number for chunk in chunks for number in minbpe(LEARNED, chunk.encode())], text
     assert (made.format, made.convention, made.dialect, made.family, made.name) == ("minbpe", "tiktoken", "python", None, "mine")
     assert ours.encoder.decode([258, 300]) == b" the<|end|>"
+    written = contents(made, "mine.model", "minbpe")["mine.vocab"].decode().splitlines()
+    assert [written[at] for at in (97, 257, 258, -1)] == ["[a] 97", "[th][e] -> [the] 257", "[ ][the] -> [ the] 258", "[<|end|>] 300"]
+
+
+def test_minbpe_as_it_is_read() -> None:
+    """By lines of any kind, which are stripped; and merged in the order of the merges, also what is a token as a whole."""
+    data = model(PATTERN, {"<|end|>": 300})
+    for other in (data.replace(b"\n", b"\r"), data.replace(b"\n", b"\r\n"), data.replace(b"\n", b" \n\t"), data.replace(b"\n1", b"\n000000000001")):
+        made = read(other.strip(), "x")
+        assert (made.vocabulary, made.pre_tokenizer, made.added) == (read(data, "x").vocabulary, matches_of(PATTERN), read(data, "x").added)
+    merges = [(98, 99), (97, 98), (257, 99)]
+    assert Pipeline(read(model("", {}, merges), "x")).ordinary("abc") == minbpe(merges, b"abc") == [97, 256]
 
 
 @pytest.mark.parametrize(
@@ -693,6 +742,14 @@ def test_minbpe(pattern: str) -> None:
     [
         (b"minbpe v3\n\n0\n", "x: line 1: 'minbpe v3' is neither 'minbpe v1' nor 'minbpe v2'"),
         (b"minbpe v2\n\n0\n", "x: line 3: the file was cut short: it does not end with its checksum"),
+        (b"minbpe v1\n\n", "x: ends after line 2; a pattern and the number of special tokens should follow"),
+        (checked(b'minbpe v2\n""\n0\n0\n')[:-1], "x: line 5: the file was cut short: it does not end with its checksum"),
+        (checked(b'minbpe v2\n""\n0\n'), "x: line 4: the number of merges is missing, behind the 0 special tokens that line 3 tells of"),
+        (checked(b'minbpe v2\n""\n0\n0\n97 98\n'), "x: line 6: 1 merges stand before it, not 0, as line 4 says"),
+        (checked(b'minbpe v2\n""\n0\n1\n97 256\n'), "x: line 5: 256 is no token yet; this merge makes 256"),
+        (checked(b'minbpe v2\n""\n0\n2\n97 98\n97 99\n').replace(b"97 99", b"257 9"), "x: line 6: the file was edited: its checksum is that of another"),
+        (checked(b'minbpe v2\n""\n0\n2\n97 98\n97 99\n').replace(b"97 99", b"256 9"), "x: line 7: the file was edited: its checksum is that of another"),
+        (b"minbpe v1\n\n2\n<a> 300\n<b> 300\n", "x: special token '<b>' has the id 300 of another token"),
         (b"minbpe v1\n", "x: ends after line 1; a pattern and the number of special tokens should follow"),
         (b"minbpe v1\n\nx\n", "x: line 3: 'x' is not a number"),
         (b"minbpe v1\n\n2\n<a> 300\n", "x: ends after line 4, before the 2 special tokens that line 3 tells of"),
@@ -712,6 +769,7 @@ def test_minbpe(pattern: str) -> None:
         (b"minbpe v1\n\n0\n97 98\n98 99\n97 257\n256 99\n", "x: ids 258 and 259 are the same token, b'abc'"),
         (b"minbpe v1\n(a)|b\n0\n", "x: line 2: a capturing group"),
         (b"minbpe v1\n(?P<x>a)|b\n0\n", "x: line 2: a capturing group"),
+        (b"minbpe v1\n(?<x>a)|b\n0\n", "x: line 2: a capturing group"),
         (b"minbpe v1\n\xff\n0\n", "x: byte 10 is not UTF-8"),
     ],
 )  # fmt: skip
@@ -722,10 +780,10 @@ def test_minbpe_that_is_refused(data: bytes, message: str) -> None:
     assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize("pattern", [r"\(a\)|b", "[(]a|[^)(]", r"(?:a)(?i:b)(?=c)(?!d)(?<=e)(?<!f)(?>g)", r"[\]()]|[]()]", r"\\\(", "[[:alpha:](]"])
+@pytest.mark.parametrize("pattern", [r"\(a\)|b", "[(]a|[^)(]", r"(?:a)(?i:b)(?=c)(?!d)(?<=e)(?<!f)(?>g)", r"[\]()]|[]()]", r"\\\(", "[[:alpha:](]", "[\\\n(]"])
 def test_what_is_no_capturing_group(pattern: str) -> None:
     assert regex.compile(pattern).groups == 0
-    read(model(pattern, {}), "x")
+    read(checked(b"minbpe v2\n%s\n0\n0\n" % json.dumps(pattern).encode()), "x")
 
 
 # --- which format --------------------------------------------------------------------------------------------------------------------------

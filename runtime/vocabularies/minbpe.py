@@ -94,7 +94,7 @@ def checked_lines(data: bytes, where: str) -> list[str]:
         raise VocabularyError(f"{where}: line {last}: the file was cut short: it does not end with its checksum")
     del lines[last - 1 :]
     if (count := next(iter(numbers(lines[2], 1, where, 3)), 0) if len(lines) > 2 else 0) + 4 > len(lines):
-        raise VocabularyError(f"{where}: line {last}: ends before the {count} special tokens that line 3 tells of")
+        raise VocabularyError(f"{where}: line {last}: the number of merges is missing, behind the {count} special tokens that line 3 tells of")
     (merges,) = numbers(lines[3 + count], 1, where, 4 + count)
     if 4 + count + merges != len(lines):
         found = len(lines) - 4 - count
@@ -178,7 +178,7 @@ def readable(description: Description) -> bytes:
         if number in parts:
             left, right = parts[number]
             lines.append(f"[{visible(tokens[left])}][{visible(tokens[right])}] -> [{visible(token)}] {number}\n")
-        elif token:
+        else:
             lines.append(f"[{visible(token)}] {number}\n")
     lines += [f"[{visible(token.content.encode())}] {token.id}\n" for token in description.added]
     return "".join(lines).encode("utf-8", "replace")

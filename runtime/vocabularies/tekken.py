@@ -39,7 +39,7 @@ def read_tekken(fields: Fields, data: bytes, name: str | None = None) -> Descrip
     config = fields.at("config")
     size, count = (config.get(key, int) for key in ("default_vocab_size", "default_num_special_tokens"))
     ranks = fields.get("vocab", list)
-    if not 0 <= count <= size <= len(ranks) + count:
+    if not count <= size <= len(ranks) + count:
         raise config.wrong("default_vocab_size", f"{size} is not from {count} special tokens to {len(ranks)} more")
     try:
         used = ranks[: size - count]
@@ -74,7 +74,7 @@ def special_names(fields: Fields, count: int) -> dict[str, int]:
     else:
         raise fields.wrong("special_tokens", f"missing in a file of version {version}")
     special = dict(found)
-    if len(special) != len(found) or sorted(special.values()) != list(range(len(found))) or len(found) > count:
+    if sorted(special.values()) != list(range(len(found))) or len(found) > count:
         raise fields.wrong("special_tokens", f"the {len(found)} ranks are not those from 0 on, once each, and at most {count}")
     return special | {f"<SPECIAL_{at}>": at for at in range(len(found), count)}
 
