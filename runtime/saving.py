@@ -103,7 +103,7 @@ def load_saved(path: str | os.PathLike[str], kind: type[Made]) -> Made:
         raise VocabularyError(f"{path}: saved by another version of bitlex; load what it was made of, and save it here")
     if order in (b"<", b">") and order != ORDER:
         raise VocabularyError(f"{path}: saved on a machine with the other order of bytes; load what it was made of, and save it here")
-    if order != ORDER or len(data) < HEADER or data[len(MAGIC + ORDER) : FIRST] != words(checksum(data[FIRST:])):
+    if order != ORDER or data[len(MAGIC + ORDER) : FIRST] != words(checksum(data[FIRST:])):
         raise VocabularyError(f"{path}: cut short, or not as it was saved")
     try:
         return read_saved(data, kind)
@@ -118,7 +118,7 @@ def read_saved(data: memoryview, kind: type[Made]) -> Made:
     if end != len(data):
         raise ValueError("places that do not fit")
     image, blob, starts, merges = (part(data[start:], header[name]) for name in ("image", "blob", "starts", "merges"))
-    if image is None or blob is None or starts is None:
+    if blob is None or starts is None:
         raise ValueError("no tables")
     description = Description(
         vocabulary=Vocabulary.from_views(blob, starts, merges, header["whole"]),
@@ -133,8 +133,6 @@ def read_saved(data: memoryview, kind: type[Made]) -> Made:
         raise ValueError("a template without its text")
     version, *parts = header["lexer"] or (None,)
     lexer = restore(*parts) if version == __version__ else description.lexer()
-    if lexer.tier == "pure":
-        return kind(description, lexer=lexer)
     try:
         encoder = make_encoder(description, lexer, image)
     except ValueError:  # of another version

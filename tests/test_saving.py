@@ -52,6 +52,7 @@ def test_what_comes_back(number: int, tmp_path: Path) -> None:
     made.save(tmp_path / "saved")
     loaded = Tokenizer.from_file(tmp_path / "saved")
     assert replace(loaded.description, vocabulary=TRAINED) == replace(description, vocabulary=TRAINED)
+    assert repr(loaded.description.added) == repr(description.added)
     for field in ("blob", "starts", "merges", "whole"):
         assert getattr(loaded.description.vocabulary, field) == getattr(description.vocabulary, field)
     for text in ("the thing and é 中 123", "", "abab ab", "e\u0301ab"):
@@ -69,14 +70,17 @@ def test_every_tier_loads_it(saved: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_tables_are_taken_as_they_were_saved(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
+    made: list[Any] = []
 
     def watched(description: Any, lexer: Any, image: Any = None) -> Any:
         given.append(image)
-        return make_encoder(description, lexer, image)
+        made.append(make_encoder(description, lexer, image))
+        return made[-1]
 
     monkeypatch.setattr(saving, "make_encoder", watched)
     loaded = Tokenizer.from_file(saved)
     assert [bytes(image) for image in given] == [bytes(loaded._encoder.image())]  # type: ignore[attr-defined]
+    assert loaded._encoder is made[0]
 
 
 def test_nothing_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +127,7 @@ def test_what_is_saved_without_the_extension(number: int, tmp_path: Path, monkey
 
 def places(data: bytes) -> dict[str, int]:
     header_end, start, end = memoryview(data)[saving.FIRST : saving.HEADER].cast("Q")
-    assert end == len(data)
+    assert end == len(data) and start % 4096 == 0
     header = unpacked(data[saving.HEADER : header_end])
     found = {"header_end": header_end, "image": start}
     for name in ("image", "blob", "starts", "merges"):
@@ -186,13 +190,14 @@ def test_written_by_who_knows_the_sum(saved: Path, tmp_path: Path) -> None:
         summed = saving.words(*bounds) + text + bytes(first - start - len(text)) + body
         path.write_bytes(saving.MAGIC + saving.ORDER + saving.words(saving.checksum(summed)) + summed)
 
+    assert header["lexer"] is None  # which the catalogue has
     write(packed(header))
     assert Tokenizer.from_file(path).encode("the") == [257]
     for name in header:
         write(packed({key: value for key, value in header.items() if key != name}))
         with pytest.raises(VocabularyError, match="saved by another version of bitlex: "):
             Tokenizer.from_file(path)
-        kinds: tuple[Any, ...] = (None, 7, "x", [], {}, [["x"]], [0, 1], [5, 5], [-1, 9], [0, len(data)])
+        kinds: tuple[Any, ...] = (None, 7, "x", [], {}, [["x"]], [0, 1], [5, 5], [-1, 9], [0, len(data)], [[1 << 70, "x", 0]], [[300, 7, 0]])
         for wrong in kinds:
             write(packed(header | {name: wrong}))
             with suppress(VocabularyError):
@@ -200,7 +205,17 @@ def test_written_by_who_knows_the_sum(saved: Path, tmp_path: Path) -> None:
                 loaded.encode("the<|end|>", disallowed_special=(), add_special_tokens=True)
                 with suppress(ValueError):
                     loaded.description.vocabulary.check()
+    for name in ("image", "blob", "starts", "merges"):
+        for wrong in ([-1, 9], [9, 5], [0, len(data)]):
+            write(packed(header | {name: wrong}))
+            with pytest.raises(VocabularyError, match="saved by another version of bitlex: ValueError: places that do not fit"):
+                Tokenizer.from_file(path)
     text = packed(header)
+    for size in range(24):
+        short = saving.words(saving.HEADER, saving.PAGE, saving.PAGE)[:size]
+        path.write_bytes(saving.MAGIC + saving.ORDER + saving.words(saving.checksum(short)) + short)
+        with pytest.raises(VocabularyError, match="saved by another version of bitlex: "):
+            Tokenizer.from_file(path)
     for bounds in ((0, 0, 0), (2**63, 2**63, 2**63), (start + len(text), found["image"], len(data) + 1), (start, found["image"], len(data))):
         write(text, data[found["image"] :], *bounds)
         with pytest.raises(VocabularyError):
