@@ -914,6 +914,17 @@ def test_tokens_added_one_by_one_are_each_looked_at_once(monkeypatch: pytest.Mon
         both("byte level")[0].add_tokens([ours.AddedToken("e\u0301", normalized=True), ours.AddedToken("\u00e9", normalized=True)])
 
 
+def test_what_is_refused_leaves_nothing_behind() -> None:
+    tokenizer = both("byte level")[0]
+    for first, second in (
+        (ours.AddedToken("e\u0301x", normalized=True), ours.AddedToken("\u00e9x", normalized=True)),
+        (ours.AddedToken("<r>", rstrip=True, normalized=True), ours.AddedToken(" ", lstrip=True, normalized=True)),
+    ):
+        with pytest.raises(VocabularyError):
+            tokenizer.add_tokens([first, second])
+        assert tokenizer.add_tokens([second]) == 1
+
+
 def test_a_special_token_stays_one() -> None:
     pair = both("template")
     for one, kind in zip(pair, (ours.AddedToken, tokenizers.AddedToken), strict=True):

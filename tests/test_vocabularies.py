@@ -227,6 +227,9 @@ def test_published_files() -> None:
             shared = {number for number in numbers if numbers.count(number) > 1}
             assert shared == set(one.spelled), one.name
             assert one.family in bitlex.families()
+    assert [one.name for make in KNOWN.values() for one in make()] == [
+        "r50k_base", "gpt2", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony", "qwen", "llama3", "llama3_1", "llama4", "kimi_k2",
+    ]  # fmt: skip
     assert all(len(digest) == 64 for digest in KNOWN) and published("0" * 64) == ()
 
 
@@ -236,7 +239,7 @@ def test_special_tokens_of_files_that_tiktoken_does_not_have() -> None:
     for name, first, last, some in (
         ("qwen", 151643, 151850, {"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|im_end|>": 151645, "<|extra_0|>": 151646}),
         ("llama3", 128000, 128255, {"<|begin_of_text|>": 128000, "<|start_header_id|>": 128006, "<|eot_id|>": 128009}),
-        ("llama3_1", 128000, 128255, {"<|begin_of_text|>": 128000, "<|eom_id|>": 128008, "<|eot_id|>": 128009, "<|python_tag|>": 128010}),
+        ("llama3_1", 128000, 128255, {"<|begin_of_text|>": 128000, "<|finetune_right_pad_id|>": 128004, "<|eom_id|>": 128008, "<|python_tag|>": 128010}),
         ("llama4", 200000, 202047, {"<|begin_of_text|>": 200000, "<|eot|>": 200008, "<|image_start|>": 200080, "<|patch|>": 200092}),
     ):
         assert sorted(found[name].values()) == list(range(first, last + 1)), name
@@ -329,6 +332,9 @@ FILES: dict[str, dict[str, Any]] = {
         "model": {"vocab": {token: at for at, token in enumerate([*sorted(ALPHABET), *SPELLED, "<｜a｜>", "", "a<｜a｜>", "\u00ad"])}, "ignore_merges": True},
         "merges": [*MERGES, ["a", "<｜a｜>"], ["", "a"]], "added_tokens": [added(len(ALPHABET) + len(SPELLED), "<｜a｜>", special=True)],
     },
+    "what only Python has for white space": {
+        "added_tokens": [END, added(len(ALPHABET) + len(SPELLED), "<r>", rstrip=True), added(len(ALPHABET) + len(SPELLED) + 1, "\x1c", lstrip=True)],
+    },
     "a token of the model that is added and normalized": {
         "normalizer": {"type": "NFC"}, "model": {"vocab": vocab("e\u0301\u6f22")},
         "added_tokens": [added(len(ALPHABET) + len(SPELLED), "e\u0301\u6f22", normalized=True)],
@@ -348,13 +354,14 @@ def test_tokenizer_json(name: str, tmp_path: Path) -> None:
     made = load(path)
     made.vocabulary.check()
     ours = Pipeline(made)
-    for text in [*TEXTS, "<｜a｜> a<｜a｜>a \u00ad", "### \u00e9\u6f22e\u0301\u6f22"]:
+    for text in [*TEXTS, "<｜a｜> a<｜a｜>a \u00ad", "### \u00e9\u6f22e\u0301\u6f22", "a <r> \x1c the"]:
         ids = reference.encode(text, add_special_tokens=False).ids
         assert ours.encode(text) == ids, text
         assert [*made.prefix, *ids, *made.suffix] == reference.encode(text).ids
         assert ours.encoder.decode(ids).decode(errors="replace") == reference.decode(ids, skip_special_tokens=False), text
     for number in reference.get_vocab(with_added_tokens=True).values():
         assert ours.encoder.decode([number]).decode(errors="replace") == reference.decode([number], skip_special_tokens=False), number
+    assert [token.id for token in made.added] == sorted(token.id for token in made.added)
     assert (made.format, made.convention, made.dialect, made.unicode) == ("huggingface", "huggingface", "oniguruma", "16.0")
     assert made.digest == hashlib.sha256(path.read_bytes()).hexdigest()
     for source in (reference, SimpleNamespace(backend_tokenizer=reference)):
@@ -391,6 +398,8 @@ def test_families_are_found() -> None:
     assert read(made_file(FILES["dropping"]), "x").family is None
     cl100k = {**SPLIT, "pattern": {"Regex": families()["cl100k"].steps[0].regex}}
     assert read(made_file({"pre_tokenizer": sequence(cl100k, PLAIN_LEVEL)}), "x").family is None  # Oniguruma reads {1,3}+ otherwise
+    removed = {**SPLIT, "behavior": "Removed"}
+    assert read(made_file({"pre_tokenizer": sequence(removed, PLAIN_LEVEL)}), "x").family is None  # nothing is left
     inverted = {**SPLIT, "behavior": "Removed", "invert": True}
     assert read(made_file({"pre_tokenizer": sequence(inverted, PLAIN_LEVEL)}), "x").family == "llama3"
 
@@ -803,6 +812,7 @@ def test_what_is_no_capturing_group(pattern: str) -> None:
         (b'{"model": %s}' % (b"1" * 5000), "x: Exceeds the limit (4300 digits)"),
         (b'{\n "model": {"vocab": {"a": 1}, "merg', "x: line 2, column "),
         (b"{}", "x: neither a tokenizer.json"),
+        (b'{"config": {}}', "x: neither a tokenizer.json"),
         (b'{"model": 5}', "x: model: 5 is not an object"),
         (b'{"\xff": 5}', "x: 'utf-8' codec can't decode"),
         (b"{" + b'"a":{' * 100_000, "x: is nested too deeply"),
@@ -865,7 +875,8 @@ def test_a_large_file_that_is_none_is_not_read(tmp_path: Path) -> None:
             load(path)
     space, long = b" " * 5000, {**ranks(), b"a" * 4000: 300}
     words = b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in sorted(long.items(), key=lambda item: -len(item[0])))
-    for content, options in ((space + made_file({}), {}), (words, {"family": "cl100k"}), (b"\n" * 5000 + words, {"family": "cl100k"})):
+    begun = b"\n" * 3 + b"%s 300\n" % base64.b64encode(b"a" * 3069) + rank_file(ranks())  # whose rank begins at 4096
+    for content, options in ((space + made_file({}), {}), (words, {"family": "cl100k"}), (b"\n" * 5000 + words, {"family": "cl100k"}), (begun, {"family": "cl100k"})):
         path.write_bytes(content)
         assert load(path, **options).vocabulary.ids[b"the"] > 255  # type: ignore[arg-type]
 
@@ -879,6 +890,9 @@ def test_options_are_for_rank_files(tmp_path: Path) -> None:
         load(5)
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "nothing")
+    for option in ("name", "family", "pattern"):
+        with pytest.raises(TypeError, match=rf"^{option} is 5; it may be a str$"):
+            read(rank_file(ranks()), "x", **{option: 5})  # type: ignore[arg-type]
 
 
 def test_content_instead_of_a_path(tmp_path: Path) -> None:
@@ -887,7 +901,9 @@ def test_content_instead_of_a_path(tmp_path: Path) -> None:
     ours = Tokenizer.from_bytes(bytearray(data))
     assert ours.encode("the 12") == Tokenizer.from_huggingface(tokenizers.Tokenizer.from_buffer(data)).encode("the 12")
     assert Tokenizer.from_bytes(ranks_of_words, pattern=PATTERN, special={}).encode("the12") == [257, 263]
-    ours.save(path)  # there may be such a file
+    path.write_bytes(data)  # there may be such a file
+    assert load(str(path), name="mine").name == "mine"
+    ours.save(path)
     assert Tokenizer.from_file(str(path)).encode("the") == ours.encode("the")
     others: list[Callable[..., Any]] = [Tokenizer.from_huggingface, Tokenizer.from_tiktoken, Tokenizer.from_tekken, Tokenizer.from_minbpe, load]
     for make in (Tokenizer.from_file, *others):

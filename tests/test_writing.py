@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import tokenizers
 
 import bitlex
 from bitlex.vocabularies import VocabularyError, load
+from bitlex.vocabularies.byte_alphabet import ALPHABET
 from bitlex.vocabularies.matching import matches_of
 from bitlex.vocabularies.minbpe import REGEX_UNICODE
 from bitlex.vocabularies.writing import contents, minbpe, write
@@ -61,7 +63,9 @@ def written_again(fields: dict[str, Any], folder: Path, *texts: str) -> bitlex.T
     ],
 )  # fmt: skip
 def test_every_pre_tokenizer(steps: dict[str, Any], tmp_path: Path) -> None:
-    written_again(tokenizer_json(TOKENS, MERGES, pre_tokenizer=steps), tmp_path, "1e2, a  b\n\nabe12")
+    text = "1e2, a  b\n\nabe12, ab"
+    pairs = sorted({(ALPHABET[ord(left)], ALPHABET[ord(right)]) for left, right in pairwise(text)})  # so that each place where it is cut counts
+    written_again(tokenizer_json(tuple(map("".join, pairs)), pairs, pre_tokenizer=steps), tmp_path, text)
 
 
 def test_added_tokens_are_no_tokens_of_the_model(tmp_path: Path) -> None:
@@ -160,6 +164,7 @@ def cut_by(pattern: str) -> dict[str, Any]:
         (Vocabulary.from_merges([*BYTES, b"ab", b"bc"], [(b"b", b"c"), (b"a", b"b")]), {}, "has a token for each merge, in their order, and no others"),
         (out_of_order(False), {"added": (AddedToken(300, "a\tb"),)}, r"special token 'a\\tb' has white space"),
         (out_of_order(False), {"pre_tokenizer": split({"String": ","})}, "a model of minbpe is cut by one regular expression"),
+        (out_of_order(False), {**cut_by(r"\w+|\W"), "unicode": "16.0"}, r"minbpe, which reads the pattern as python and Unicode 18\.0, would cut"),
         *((out_of_order(False), cut_by(pattern), "does not fit a line of a model of minbpe") for pattern in (" a|.", "a|b ", "a\nb|.", "a\rb|.")),
     ],
 )  # fmt: skip

@@ -54,4 +54,4 @@ def family_of(pre_tokenizer: Mapping[str, Any], dialect: str) -> str | None:
 
 def keeps_matches(steps: tuple[Step, ...]) -> bool:
     """Whether it is one Split that keeps its matches and nothing else."""
-    return len(steps) == 1 and steps[0].kind == "Split" and steps[0].behavior == "removed" and steps[0].invert
+    return len(steps) == 1 and steps[0].behavior == "removed" and steps[0].invert
