@@ -335,6 +335,9 @@ FILES: dict[str, dict[str, Any]] = {
     "what only Python has for white space": {
         "added_tokens": [END, added(len(ALPHABET) + len(SPELLED), "<r>", rstrip=True), added(len(ALPHABET) + len(SPELLED) + 1, "\x1c", lstrip=True)],
     },
+    "an added token of no text": {
+        "added_tokens": [END, added(len(ALPHABET) + len(SPELLED), ""), added(len(ALPHABET) + len(SPELLED), "<r>")],
+    },
     "a token of the model that is added and normalized": {
         "normalizer": {"type": "NFC"}, "model": {"vocab": vocab("e\u0301\u6f22")},
         "added_tokens": [added(len(ALPHABET) + len(SPELLED), "e\u0301\u6f22", normalized=True)],
@@ -400,6 +403,8 @@ def test_families_are_found() -> None:
     assert read(made_file({"pre_tokenizer": sequence(cl100k, PLAIN_LEVEL)}), "x").family is None  # Oniguruma reads {1,3}+ otherwise
     removed = {**SPLIT, "behavior": "Removed"}
     assert read(made_file({"pre_tokenizer": sequence(removed, PLAIN_LEVEL)}), "x").family is None  # nothing is left
+    joined = {**SPLIT, "behavior": "MergedWithNext", "invert": True}
+    assert read(made_file({"pre_tokenizer": sequence(joined, PLAIN_LEVEL)}), "x").family is None
     inverted = {**SPLIT, "behavior": "Removed", "invert": True}
     assert read(made_file({"pre_tokenizer": sequence(inverted, PLAIN_LEVEL)}), "x").family == "llama3"
 
@@ -502,6 +507,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "added alike": (
         {"normalizer": {"type": "NFC"}, "added_tokens": [added(275, "e\u0301x", normalized=True), added(276, "\u00e9x", normalized=True)]},
         'added_tokens[1].content: "éx" is "e\u0301x" when normalized'),
+    "added id of no text": ({"added_tokens": [END, added(275, "") | {"id": {}}]}, "added_tokens[1].id: {} is not a whole number"),
     "added flag": ({"added_tokens": [{"id": 275, "content": "<x>"}]}, "added_tokens[0].special: missing"),
     "added surrogate": ({"added_tokens": [added(275, "\ud800")]}, 'added_tokens[0].content: "\\ud800" has a lone surrogate'),
     "added": ({"added_tokens": {}}, "added_tokens: {} is not a list"),

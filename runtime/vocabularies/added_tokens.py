@@ -92,9 +92,9 @@ def added_tokens(
     added = AddedTokens(tokens, normalizer)
     for entry in fields.items("added_tokens") if "added_tokens" in fields.value else []:
         entry.each_once()
-        content = entry.get("content", str)
+        content, number = entry.get("content", str), entry.get("id", int)
         flags = {key: entry.get(key, bool) for key in FLAGS}
         if content:
-            added.add(entry.get("id", int), content, flags, entry)
+            added.add(number, content, flags, entry)
     added.refuse_swallowed(fields)
     return added.in_order(), added.decoded
