@@ -285,3 +285,18 @@ def test_parts_that_come_one_by_one(tokenizer: Tokenizer) -> None:
         return [number async for count in tokenizer.stream(into=out).aiterate(parts()) for number in out[:count].tolist()]
 
     assert asyncio.run(all_of_them()) == tokenizer.encode(text)
+    events: list[Any] = []
+
+    async def noted() -> AsyncIterator[str]:
+        for part in (text, text):
+            events.append("asked")
+            yield part
+
+    async def in_turn() -> None:
+        async for count in tokenizer.stream(into=out).aiterate(noted()):
+            events.append(out[:count].tolist())
+
+    asyncio.run(in_turn())
+    settled = tokenizer.stream().feed(text)
+    given = [number for ids in events[1 : events.index("asked", 1)] for number in ids]
+    assert given == settled and len(settled) > 2  # all before the next part is asked for

@@ -274,6 +274,11 @@ def test_what_would_be_held_beyond_the_limit(tier: str) -> None:
                 one.feed(kind("a"))
 
 
+def test_what_is_held_where_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BITLEX_TIER", "pure")
+    assert bitlex.lexer("cl100k").stream()._stream.hold == 1 << 24
+
+
 def test_what_was_read_may_be_written_over(tier: str) -> None:
     """As who reads into one buffer does."""
     stream, buffer = bitlex.lexer("cl100k").stream(), bytearray(4)
