@@ -265,6 +265,13 @@ def test_what_would_be_held_beyond_the_limit(tier: str) -> None:
         bitlex.lexer("cl100k").stream(hold=50).feed("a" * 60)
     with pytest.raises(ValueError, match="more than 50 bytes"):
         bitlex.lexer("cl100k").stream(hold=50).feed(b"a" * 60)
+    with pytest.raises(ValueError, match="more than 0 characters"):
+        bitlex.lexer("cl100k").stream(hold=0).feed("a")
+    assert bitlex.lexer("cl100k").stream(hold=1 << 80).feed("a b") == ["a"]
+    again = bitlex.lexer("cl100k").stream(hold=50)
+    for _ in range(2):
+        assert again.feed("a" * 40) == []
+        again.reset()
     for kind in (str, str.encode):
         pieces = bitlex.lexer("cl100k").stream(hold=50)
         for _ in range(2):
@@ -382,6 +389,7 @@ def test_iterating_asks_for_no_part_too_early() -> None:
     found = bitlex.lexer("cl100k").stream().iterate(parts())
     assert next(found) == ["one"] and asked == ["one two"]
     assert [piece for pieces in found for piece in pieces] == [" two", " three", " four"]
+    assert list(bitlex.lexer("cl100k").stream().iterate(["a", "b", ""])) == [["ab"]]  # nothing of what is empty
 
 
 def test_asynchronous_parts() -> None:

@@ -318,6 +318,8 @@ def test_what_is_undecided_beyond_the_limit(tier: str, tmp_path: Path) -> None:
         stream.feed(" ")
     with pytest.raises(ValueError, match="hold is -1"):
         small(tmp_path).stream(hold=-1)
+    stream = small(tmp_path).stream(hold=1 << 80)
+    assert [*stream.feed("a b"), *stream.finish()] == small(tmp_path).encode("a b")
 
 
 @pytest.mark.parametrize("before", [b"hello world " * 6_000, "\u00e9t\u00e9 " * 300_000])

@@ -181,4 +181,4 @@ def readable(description: Description) -> bytes:
         else:
             lines.append(f"[{visible(token)}] {number}\n")
     lines += [f"[{visible(token.content.encode())}] {token.id}\n" for token in description.added]
-    return "".join(lines).encode("utf-8", "replace")
+    return "".join(lines).encode()

@@ -64,7 +64,7 @@ def read_tiktoken(
         raise VocabularyError(f"{where}: a rank file that is not known (SHA-256 {digest}): say family= or pattern=, and special=")
     return describe(
         fast_vocabulary(data) or parse_ranks(data, where), where, digest, name=name or (known.name if known else digest[:12]),
-        family=family or (known.family if known and pattern is None else None), pattern=pattern,
+        family=family or (known.family if known else None), pattern=pattern,
         special=special if special is not None else (known.special if known else {}), spelled=known.spelled if known else {},
     )  # fmt: skip
 
