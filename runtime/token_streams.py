@@ -129,7 +129,7 @@ class Characters:
         if len(spelled) != len(part):
             at = 0
             for character in spelled:
-                if character > "\uffff" and "\ud800" <= part[at] <= "\udbff":
+                if character > "\uffff" and part[at] != character:
                     self.paired.append(self.length + len(mended(part[:at]).encode()))
                     at += 1
                 at += 1
@@ -145,7 +145,7 @@ class Characters:
         data = numpy.frombuffer(self.text, numpy.uint8)
         begins = (data & 0xC0) != 0x80
         weight = begins.astype(numpy.int64)
-        weight[[at - self.base for at in self.paired if at - self.base < len(data)]] += 1
+        weight[[at - self.base for at in self.paired]] += 1
         count = numpy.concatenate(([0], numpy.cumsum(weight))) + self.before
         begun = numpy.append(numpy.maximum.accumulate(numpy.where(begins, numpy.arange(len(data)), 0)), len(data))
         found = places.copy()

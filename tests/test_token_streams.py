@@ -606,6 +606,13 @@ def test_surrogates_across_cuts(tier: str, tmp_path: Path) -> None:
             check(tokenizer, text, list(text))
 
 
+def test_places_in_a_str_hold_no_text_that_is_settled(tier: str, tmp_path: Path) -> None:
+    stream = small(tmp_path).stream(result="offsets")
+    for _ in range(50):
+        stream.feed("\u043c\u0438\u0440, \ud83d\ude42 " * 5)
+        assert stream._characters is not None and len(stream._characters.text) < 40 > len(stream._characters.paired)
+
+
 def test_only_the_last_surrogate_waits(tier: str, tmp_path: Path) -> None:
     """Of two high ones, the first has no other half: what is before it is settled by it, whatever comes."""
     tokenizer = small(tmp_path)
