@@ -43,6 +43,7 @@ from interrupting import pressed
 from overwriting import overwritten
 from several_stages import lexer_of_several_stages
 from small_tokenizers import RANKS, huggingface, rank_file
+from small_vocabularies import BYTES, describe
 from streaming import check_what_is_no_part, gathered, parts_between
 from tokenizing import added, tokenizer_json
 
@@ -611,6 +612,44 @@ def test_places_in_a_str_hold_no_text_that_is_settled(tier: str, tmp_path: Path)
     for _ in range(50):
         stream.feed("\u043c\u0438\u0440, \ud83d\ude42 " * 5)
         assert stream._characters is not None and len(stream._characters.text) < 40 > len(stream._characters.paired)
+
+
+def test_a_surrogate_that_is_alone_comes_behind_what_waits(tier: str, tmp_path: Path) -> None:
+    tokenizer = small(tmp_path)
+    stream = tokenizer.stream(result="offsets")
+    (before, at), (after, then) = stream.feed("hello\ud83d"), stream.finish()
+    ids, places = tokenizer.encode_with_offsets("hello\ud83d")
+    assert [*before, *after] == list(ids) and [*at.tolist(), *then.tolist()] == places.tolist()
+
+
+def test_results_are_of_one_kind(tier: str, tmp_path: Path) -> None:
+    """Also where there are none."""
+    numbers, placed = small(tmp_path).stream(result="numpy"), small(tmp_path).stream(result="offsets")
+    for part in ("", "hello", " hello"):
+        (ids, places) = placed.feed(part)
+        assert numbers.feed(part).dtype == ids.dtype == numpy.uint32 and places.dtype == numpy.int64 and places.shape == (len(ids), 2)
+
+
+def test_a_copy_goes_on_with_the_same_kind_of_text(tier: str, tmp_path: Path) -> None:
+    stream = small(tmp_path).stream()
+    stream.feed("hel")
+    with pytest.raises(TypeError, match="a text cannot be both"):
+        stream.copy().feed(b"lo")
+
+
+def test_a_token_that_merging_does_not_come_to(tier: str) -> None:
+    """Is taken whole where the vocabulary says so."""
+    for whole, ids in ((False, [97, 256]), (True, [258])):
+        vocabulary = Vocabulary.from_merges([*BYTES, b"bc", b"ab", b"abc"], [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c")], whole=whole)
+        stream = Tokenizer(describe(vocabulary)).stream()
+        assert stream.feed("abc") + stream.finish() == ids
+
+
+def test_ids_in_an_array_are_decoded(tier: str, tmp_path: Path) -> None:
+    tokenizer = small(tmp_path)
+    ids = tokenizer.encode_to_numpy("hello \U0001f642!")
+    stream = tokenizer.decode_stream()
+    assert stream.feed(ids) + stream.feed(ids[:0]) + stream.finish() == "hello \U0001f642!" and stream.feed(ids[0]) + stream.finish() == tokenizer.decode(ids[:1])
 
 
 def test_only_the_last_surrogate_waits(tier: str, tmp_path: Path) -> None:
