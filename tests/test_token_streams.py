@@ -616,10 +616,47 @@ def test_places_in_a_str_hold_no_text_that_is_settled(tier: str, tmp_path: Path)
 
 def test_a_surrogate_that_is_alone_comes_behind_what_waits(tier: str, tmp_path: Path) -> None:
     tokenizer = small(tmp_path)
-    stream = tokenizer.stream(result="offsets")
+    stream: Any = tokenizer.stream(result="offsets")
     (before, at), (after, then) = stream.feed("hello\ud83d"), stream.finish()
     ids, places = tokenizer.encode_with_offsets("hello\ud83d")
     assert [*before, *after] == list(ids) and [*at.tolist(), *then.tolist()] == places.tolist()
+    for result in ("list", "numpy", "offsets"):
+        stream = tokenizer.stream(result=result)  # type: ignore[call-overload]
+        stream.feed("hello\ud83d")
+        twin = stream.copy()
+        assert list(stream.finish()[0] if result == "offsets" else stream.finish())[-4:] == list(ids)[-4:]
+        found = [twin.feed("\ude42"), twin.finish()]
+        got = [number for one in found for number in (one[0] if result == "offsets" else one)]
+        assert got == tokenizer.encode("hello\U0001f642")[-len(got) :] and len(got) > 1
+
+
+@pytest.mark.parametrize("end", ["finish", "reset"])
+def test_a_surrogate_is_not_of_the_next_text(end: str, tier: str, tmp_path: Path) -> None:
+    tokenizer = small(tmp_path)
+    listed, placed = tokenizer.stream(), tokenizer.stream(result="offsets")
+    for stream in (listed, placed):
+        stream.feed("a\ud83d")
+        getattr(stream, end)()
+    assert [*listed.feed("\ude00b"), *listed.finish()] == tokenizer.encode("\ude00b")
+    found = [placed.feed("\ude00b"), placed.finish()]
+    assert [place for _, places in found for place in places.tolist()] == tokenizer.encode_with_offsets("\ude00b")[1].tolist()
+
+
+def test_copies_have_places_of_their_own(tier: str, tmp_path: Path) -> None:
+    tokenizer = small(tmp_path)
+    for other, rest in (("\ud83d\ude42 \ud83d\ude42", "ab cd ef"), ("ab cd ef", "\ud83d\ude42 \ud83d\ude42")):
+        stream = tokenizer.stream(result="offsets")
+        begun, twin = stream.feed("a \ud83d\ude42 b"), stream.copy()
+        stream.feed(other)
+        found = [place for _, places in (begun, twin.feed(rest), twin.finish()) for place in places.tolist()]
+        assert found == tokenizer.encode_with_offsets("a \ud83d\ude42 b" + rest)[1].tolist()
+
+
+@pytest.mark.parametrize(("errors", "rest"), [("ignore", ""), ("replace", "\ufffd"), ("backslashreplace", "\\xe4")])
+def test_a_copy_decodes_what_is_no_text_in_the_same_way(errors: str, rest: str, tier: str, tmp_path: Path) -> None:
+    stream = small(tmp_path).decode_stream(errors=errors)
+    stream.feed(0xE4)
+    assert stream.copy().finish() == rest == stream.finish()
 
 
 def test_results_are_of_one_kind(tier: str, tmp_path: Path) -> None:
