@@ -886,6 +886,7 @@ def test_decoding_without_special_tokens(tier: str, tmp_path: Path) -> None:
     ids = tokenizer.encode("hello<s> you")
     assert "".join(map(stream.feed, ids)) + stream.finish() == "hello you"
     special = tokenizer.special_tokens["<s>"]
+    assert stream.copy().feed(special) == ""
     for wrong in (b"ab", [str(special)], [special + 0.5]):
         with pytest.raises(TypeError):
             stream.feed(wrong)  # type: ignore[arg-type]

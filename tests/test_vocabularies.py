@@ -240,8 +240,10 @@ def test_special_tokens_of_files_that_tiktoken_does_not_have() -> None:
         ("qwen", 151643, 151850, {"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|im_end|>": 151645, "<|extra_0|>": 151646}),
         ("llama3", 128000, 128255, {"<|begin_of_text|>": 128000, "<|start_header_id|>": 128006, "<|eot_id|>": 128009}),
         ("llama3_1", 128000, 128255, {"<|begin_of_text|>": 128000, "<|finetune_right_pad_id|>": 128004, "<|eom_id|>": 128008, "<|python_tag|>": 128010, "<|reserved_special_token_2|>": 128012}),
-        ("llama4", 200000, 202047, {"<|begin_of_text|>": 200000, "<|eot|>": 200008, "<|python_start|>": 200016, "<|image_start|>": 200080, "<|patch|>": 200092, "<|vision_reserved_special_token_1047|>": 201133,
-                                    "<|reasoning_thinking_start|>": 201142}),
+        ("llama4", 200000, 202047, {
+            "<|begin_of_text|>": 200000, "<|eot|>": 200008, "<|python_start|>": 200016, "<|image_start|>": 200080, "<|patch|>": 200092,
+            "<|vision_reserved_special_token_1047|>": 201133, "<|reasoning_thinking_start|>": 201142,
+        }),
     ):
         assert sorted(found[name].values()) == list(range(first, last + 1)), name
         assert some.items() <= found[name].items(), name
