@@ -148,14 +148,15 @@ class IntoStream(Fed["str | Bytes", int]):
     What the array has no room for comes with the next call: who gets as many as there is room for asks for `more`. `iterate` does so.
     """
 
-    __slots__ = {"_into": None, "_stream": None, "feed": "feed(part) -> how many are in the array now"}
+    __slots__ = {"_into": None, "_room": None, "_stream": None, "feed": "feed(part) -> how many are in the array now"}
 
     feed: Callable[[str | Bytes], int]  # the native method itself
 
     def __init__(self, stream: Any, into: Any) -> None:
-        if not len(memoryview(into)):
+        room = len(memoryview(into))
+        if room == 0:
             raise ValueError("the array has no room for anything")
-        self._stream, self._into = stream, into
+        self._stream, self._into, self._room = stream, into, room
         self.feed = stream.feed
 
     def finish(self) -> int:
@@ -177,7 +178,7 @@ class IntoStream(Fed["str | Bytes", int]):
     def _each(self, found: int) -> Iterator[int]:
         while found > 0:
             yield found
-            found = self.more()
+            found = self.more() if found == self._room else 0  # most parts are not asked for more
 
 
 class PureSpans(Copyable):

@@ -10,7 +10,17 @@ from ..formats import BACKGROUNDS, RESET, chunks
 from ..opening import STANDARD_INPUT, opened
 from ..outputs import whole_files
 from . import Commands
-from .choosing import NAMED, TOKENIZER, refuse_device, refuse_outputs, special, tokenizer, tokenizer_files, which_special, which_tokenizer
+from .choosing import (
+    NAMED,
+    TOKENIZER,
+    refuse_device,
+    refuse_outputs,
+    special,
+    tokenizer,
+    tokenizer_files,
+    which_special,
+    which_tokenizer,
+)
 from .console import write
 
 __all__ = ["add"]
