@@ -22,6 +22,7 @@ import pytest
 
 from bitlex import Tokenizer, cli
 from bitlex.commands import apart
+from bitlex.commands.choosing import tokenizer_of
 from bitlex.commands.encoding import folded
 from bitlex.formats import visible
 from bitlex.inputs import InputError, Source
@@ -225,6 +226,9 @@ def test_what_would_overwrite_is_refused(folder: Path, ranks: tuple[str, ...]) -
     assert refusal("encode", *ranks, manifest, "-o", "z/", "--input", "text") == f"{manifest}: this is an input and an output"
     for command in (("encode", *ranks, "x/a", "--format", "bin"), ("decode", *ranks)):
         assert refusal(*command, "-o", ranks[1]) == f"{ranks[1]}: this is an input and an output"
+    json_file = huggingface(folder / "z")  # of a folder that stands for it
+    assert refusal("vocab", "z", "--save", "z/tokenizer.json") == "z/tokenizer.json: this is an input and an output"
+    json_file.unlink()
     for arguments in (("x/a", "x/*"), ("x/../x/a", "y/a", "--held-out", "x/*"), ("z/b.model", "z/*.vocab"), ("z/c", "z/c.checkpoint")):
         (folder / "z/b.vocab").write_text("hello")
         (folder / "z/c.checkpoint").write_text("hello")
@@ -294,6 +298,14 @@ def test_names_of_folders_and_of_nothing(folder: Path, ranks: tuple[str, ...], b
         done = bitlex_command("encode", *ranks, "a", "--format", "bin", "-o", f"/dev/fd/{file.fileno()}", pass_fds=[file.fileno()])
         page = bitlex_command("show", *ranks, "a", "--html", f"/dev/fd/{file.fileno()}", pass_fds=[file.fileno()])
     assert b"leave -o out for standard output" in done.stderr and page.stderr.endswith(b"name a file\n") and left(folder) == ["a", "b"]
+
+
+def test_gpt2_with_special_tokens_is_a_rank_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By itself it is a model of the hub, whose tokenizer.json takes no other tokens."""
+    asked: list[Any] = []
+    monkeypatch.setattr(Tokenizer, "from_tiktoken", lambda name, **options: asked.append((name, options)))
+    tokenizer_of("gpt2", special={"<|x|>": 50257})
+    assert asked == [("gpt2", {"special": {"<|x|>": 50257}})]
 
 
 @POSIX
