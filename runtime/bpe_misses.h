@@ -43,7 +43,7 @@ typedef struct {
 } misses;
 
 /* A piece that waits, or a part; `name` is its key, if it has one. What tells whether it is a token is asked for. A span is handed over by its
- * members: one that was just put together in memory is not read from there at once (some fifteen nanoseconds). */
+ * members: to read one at once that was just put together in memory was a third of the time that this takes. */
 static uint32_t add_missing(bpe_encoder *e, misses *missed, const uint8_t *bytes, uint64_t readable, uint32_t length, uint32_t part, key name)
 {
     const uint64_t hash = length <= BPE_KEY ? key_hash_bytes(name) : hash_bytes(bytes, length);
