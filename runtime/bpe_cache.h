@@ -48,7 +48,8 @@
 #define SEEN (1u << 17)         /* pieces after which all are forgotten */
 
 /* In the last of the four ids of an entry, which have 21 bits each: */
-#define PLAIN (UINT32_C(1) << 27) /* neither of the next two, nor empty */
+#define PLAIN_SHIFT 27
+#define PLAIN (UINT32_C(1) << PLAIN_SHIFT) /* neither of the next two, nor empty */
 #define UNTRIED (UINT32_C(1) << 28)
 #define ELSEWHERE (UINT32_C(1) << 29) /* it has more ids than fit here: instead of them, where they are, of which generation, how many */
 #define COUNT_SHIFT 30                /* number of ids - 1 */

@@ -276,7 +276,6 @@ typedef struct {
 
 /* With AVX2, these are done as in plain C. */
 #define put_others_in_buckets_avx2 put_others_in_buckets
-#define find_others_avx2 find_others
 #define place_others_avx2 place_others
 #define count_ids_avx2 count_ids
 #define BY(name) name##_avx2

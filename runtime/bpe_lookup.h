@@ -29,8 +29,8 @@
 #if defined(__x86_64__) && defined(__SSE2__) && defined(__GNUC__)
 #define HAS_VECTORS
 #define WITH_VECTORS __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt")))
+#define WITH_AVX2 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt"))) /* which is part of it */
 #include <immintrin.h>
-
 
 #define SCRIPTS_KEYS 0x0001000100010001 /* of four keys, the first bytes */
 #define LENGTH_BYTES 0x8000800080008000 /* and the last ones */
@@ -98,7 +98,7 @@ WITH_VECTORS static inline unlike put_sixteen(const uint8_t *text, const uint32_
 #define FOUR(n) NOWHERE, NOWHERE, NOWHERE, (n)
 static const uint8_t IDS[16] = {FOUR(32), FOUR(32), FOUR(32), 48, 48, 48, 32};
 
-WITH_VECTORS static inline unsigned ids_in(const entry *bucket, const key *k)
+WITH_AVX2 static inline unsigned ids_in(const entry *bucket, const key *k)
 {
     const __m256i twice = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)k)), keys = _mm256_loadu_si256((const void *)bucket);
     return IDS[_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(twice, keys)))];

@@ -63,6 +63,8 @@ static inline uint64_t has_word(uint64_t word, size_t length) { return (length <
 
 static inline uint64_t pair_of(const uint32_t *ids) { return ids[0] | (uint64_t)ids[1] << 32; }
 
+#define IDS_OF_TWO ((uint64_t)(BPE_TOKENS - 1) << 32 | (BPE_TOKENS - 1))
+
 /* Two ids in a word, of so many (1 or 2), where those behind may be anything. */
 static inline uint64_t two_ids(uint64_t two, size_t count)
 {
@@ -112,19 +114,32 @@ static inline void find_short(const bpe_encoder *e, found_pieces *f, const uint8
     find_rest(e, f, text, starts, ends, 0);
 }
 
+/* Put short others into the table. */
+static inline void put_short_ones(const bpe_encoder *e, const found_pieces *f, const uint16_t *short_ones, size_t count)
+{
+    size_t n;
+    for (n = 0; n < count; n++) {
+        const size_t i = short_ones[n];
+        put_short(e, f->keys[i], f->ends[i] - f->starts[i], f->two[i]);
+    }
+}
+
 /* The ids of others that are in their buckets. Of short ones, if they are up to two, they are put into the table. */
 static inline void find_others(const bpe_encoder *e, found_pieces *f)
 {
-    size_t n;
-    for (n = 0; n < f->other_count; n++) {
+    uint16_t short_ones[MANY_WORDS];
+    size_t n, count = 0;
+    for (n = 0; n < f->other_count; n++) { /* without a branch: which of two a piece is in, if any, is guessed wrong as often as not */
         const entry *found = entry_of(f->buckets[n], f->keys[n]);
-        const uint32_t flags = same_key(found->bytes, f->keys[n]) ? found->ids[3] : 0, more = flags >> COUNT_SHIFT;
-        const size_t length = f->ends[n] - f->starts[n];
+        const uint32_t flags = found->ids[3] & (0 - (uint32_t)same_key(found->bytes, f->keys[n])), more = flags >> COUNT_SHIFT;
+        const uint64_t few = (flags >> PLAIN_SHIFT & 1) & (more < 2);
         f->first[n] = pair_of(found->ids);
         f->last[n] = found->ids[2] | (uint64_t)flags << 32;
-        f->two[n] = two_ids(f->first[n], 1 + more) & (0 - (uint64_t)(((flags & PLAIN) != 0) & (more < 2)));
-        if (f->two[n] != 0 && length <= SHORT) put_short(e, f->keys[n], length, f->two[n]);
+        f->two[n] = (((f->first[n] & IDS_OF_TWO) | THERE | THERE << 32) & (UINT32_MAX | (0 - (uint64_t)(more & 1)) << 32)) & (0 - few);
+        short_ones[count] = (uint16_t)n;
+        count += few & (f->ends[n] - f->starts[n] <= SHORT);
     }
+    put_short_ones(e, f, short_ones, count);
 }
 
 /* Put two ids of each other where its piece is, and list those of which none are known. */
@@ -160,8 +175,6 @@ static inline size_t count_ids(const found_pieces *f, size_t from, size_t to)
 
 /* --- with AVX2 --------------------------------------------------------------------------------------------------------- */
 
-#define WITH_AVX2 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
-
 /* Of four bits, which are set; and the same of numbers of four bytes, as _mm_shuffle_epi8 has it. */
 #define LISTS(list) \
     list(0, 0, 0, 0), list(0, 0, 0, 0), list(1, 0, 0, 0), list(0, 1, 0, 0), list(2, 0, 0, 0), list(0, 2, 0, 0), list(1, 2, 0, 0), \
@@ -176,6 +189,14 @@ static const uint32_t ORDERS_OF_4[16][4] = {LISTS(ORDER)};
 #undef NUMBERS
 #undef BYTES_OF
 #undef ORDER
+
+/* Numbers from n on, of those of the next four that are set, at the end of a list, which has room for four more: how many it has then. */
+WITH_AVX2 static inline size_t list_four(uint16_t *list, size_t count, size_t n, unsigned which)
+{
+    const uint64_t numbers = load_8(NUMBERS_OF_4[which]) + n * UINT64_C(0x0001000100010001);
+    memcpy(list + count, &numbers, sizeof numbers);
+    return count + (size_t)_mm_popcnt_u32(which);
+}
 
 /* Eight bytes of two pieces. */
 static inline __m128i two_words(const uint8_t *a, const uint8_t *b)
@@ -222,10 +243,7 @@ WITH_AVX2 static inline void find_short_avx2(const bpe_encoder *e, found_pieces 
     const size_t count = f->count;
     size_t i, n = 0;
     for (i = 0; i + 4 <= count; i += 4) {
-        const unsigned others = find_four(e, text, starts + i, ends + i, f->ids + i) ^ 15;
-        const uint64_t numbers = load_8(NUMBERS_OF_4[others]) + i * UINT64_C(0x0001000100010001);
-        memcpy(f->others + n, &numbers, sizeof numbers);
-        n += (size_t)_mm_popcnt_u32(others);
+        n = list_four(f->others, n, i, find_four(e, text, starts + i, ends + i, f->ids + i) ^ 15);
     }
     f->other_count = n;
     find_rest(e, f, text, starts, ends, i);
@@ -236,6 +254,43 @@ WITH_AVX2 static inline size_t store_some(uint32_t *out, __m128i ids, unsigned a
 {
     _mm_storeu_si128((void *)out, _mm_shuffle_epi8(ids, _mm_loadu_si128((const void *)ORDERS_OF_4[are])));
     return (size_t)_mm_popcnt_u32(are);
+}
+
+/* Four ids of each other, from its entry; of those that are not in their buckets, no flags. */
+WITH_AVX2 static inline void read_others(found_pieces *f)
+{
+    size_t n;
+    for (n = 0; n < f->other_count; n++) {
+        const unsigned at = ids_in(f->buckets[n], f->keys + n);
+        const uint8_t *ids = (const uint8_t *)f->buckets[n] + at;
+        f->first[n] = load_8(ids);
+        f->last[n] = load_8(ids + 8) & (0 - (uint64_t)(at / 32));
+    }
+}
+
+/* As find_others. */
+WITH_AVX2 static inline void find_others_avx2(const bpe_encoder *e, found_pieces *f)
+{
+    const __m256i id = _mm256_set1_epi32(BPE_TOKENS - 1), there = _mm256_set1_epi32((int)THERE);
+    const __m256d one = _mm256_castsi256_pd(_mm256_set1_epi64x(UINT32_MAX));
+    uint16_t short_ones[MANY_WORDS + 4];
+    size_t n, count = 0;
+    read_others(f);
+    for (n = 0; n < f->other_count; n += 4) {
+        const __m256i flags = _mm256_loadu_si256((const void *)(f->last + n)); /* the uppermost bit: three ids or four */
+        const __m256d plain = _mm256_castsi256_pd(_mm256_andnot_si256(flags, _mm256_slli_epi64(flags, 63 - (32 + PLAIN_SHIFT))));
+        const __m256d both = _mm256_castsi256_pd(_mm256_slli_epi64(flags, 63 - (32 + COUNT_SHIFT)));
+        const __m256i first = _mm256_loadu_si256((const void *)(f->first + n));
+        const __m256d ids = _mm256_castsi256_pd(_mm256_or_si256(_mm256_and_si256(first, id), there));
+        const __m256d two = _mm256_blendv_pd(_mm256_and_pd(ids, one), ids, both);
+        const __m128i from = _mm_loadu_si128((const void *)(f->starts + n)), to = _mm_loadu_si128((const void *)(f->ends + n));
+        const __m128i few = _mm_cmpgt_epi32(_mm_set1_epi32(SHORT + 1), _mm_sub_epi32(to, from));
+        const unsigned here = _bzhi_u32(15, f->other_count - n < 4 ? (unsigned)(f->other_count - n) : 4);
+        const unsigned which = (unsigned)(_mm_movemask_ps(_mm_castsi128_ps(few)) & _mm256_movemask_pd(plain)) & here;
+        _mm256_storeu_pd((double *)(f->two + n), _mm256_blendv_pd(_mm256_setzero_pd(), two, plain));
+        count = list_four(short_ones, count, n, which);
+    }
+    put_short_ones(e, f, short_ones, count);
 }
 
 /* As store_ids. */
@@ -358,12 +413,7 @@ WITH_VECTORS static inline void find_others_avx512(const bpe_encoder *e, found_p
     const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
     uint16_t short_ones[MANY_WORDS + 8];
     size_t n, count = 0;
-    for (n = 0; n < f->other_count; n++) {
-        const unsigned at = ids_in(f->buckets[n], f->keys + n);
-        const uint8_t *ids = (const uint8_t *)f->buckets[n] + at;
-        f->first[n] = load_8(ids);
-        f->last[n] = load_8(ids + 8) & (0 - (uint64_t)(at / 32));
-    }
+    read_others(f);
     for (n = 0; n < f->other_count; n += 8) {
         const __m512i flags = _mm512_loadu_si512(f->last + n);
         const __mmask8 here = (__mmask8)_bzhi_u32(0xFF, (unsigned)(f->other_count - n < 8 ? f->other_count - n : 8));
@@ -377,10 +427,7 @@ WITH_VECTORS static inline void find_others_avx512(const bpe_encoder *e, found_p
         _mm512_storeu_si512(f->two + n, _mm512_maskz_mov_epi64(plain, two));
         count = list_numbers(short_ones, count, n, few);
     }
-    for (n = 0; n < count; n++) {
-        const size_t i = short_ones[n];
-        put_short(e, f->keys[i], f->ends[i] - f->starts[i], f->two[i]);
-    }
+    put_short_ones(e, f, short_ones, count);
 }
 
 /* Put two ids of each other where its piece is, and list those of which none are known. */
