@@ -1,13 +1,9 @@
 /* bpe_characters.h - places of a region in; out, which of them are one character, and where the ids of all are: with AVX-512.
- * For bpe_encode.c.
+ * For bpe_encode.c. With AVX2: bpe_regions.h.
  *
  *     '我' '们' '去了'       numbers of those that are one character, U+0001 to U+FFFF: 6211, 4EEC, and 0 for the last
  *     a table by number     16 bytes each, as the ids of an entry (bpe_cache.h), where a character was met before
  *     others                looked up by their keys (bpe_lookup.h), and the ids are in their buckets
- *
- * In Chinese nineteen of twenty places are one character. No key is made of these, nor compared: the number is all there is to it. Of
- * all places it is then known where their ids are, and they are copied in order. No branch asks which a place is: the two sorts of
- * places take turns like words and spaces do.
  *
  * Invariants: no two strings of bytes have the same number, so what lies there is that character's. It is right for pieces and for
  * parts. Places are those of one call of put_region.
@@ -15,13 +11,12 @@
 #ifndef BPE_CHARACTERS_H
 #define BPE_CHARACTERS_H
 
-#include "bpe_places.h"
+#include "bpe_regions.h"
 
 #ifdef HAS_VECTORS
 
 #define SHORT_PLACES 4 /* bytes of a place on average, below which it is looked which are characters, */
 #define MANY_PLACES 64 /* if there are so many, or all is in a window */
-#define WINDOW 64      /* bytes that are one vector */
 
 /* Of 64 bytes and the two behind each: bits where a character of one byte begins that is the whole place, of two, and of three. Each
  * is as UTF-8 has it, but that surrogates are let pass: their numbers are no other's. */
@@ -93,9 +88,8 @@ WITH_VECTORS static size_t number_characters(region *r, const uint8_t *text, uin
     return found;
 }
 
-/* Put up to `most` pieces, and the parts of those that are cut, into a region: how many pieces, *places of them. *cut becomes how many
- * are, *characters how many places are one. */
-WITH_VECTORS static size_t put_region(const bpe_vocabulary *v, region *r, const uint8_t *text, uint64_t readable, const uint32_t *starts,
+/* As put_region_avx2. */
+WITH_VECTORS static size_t put_region_avx512(const bpe_vocabulary *v, region *r, const uint8_t *text, uint64_t readable, const uint32_t *starts,
                                       const uint32_t *ends, size_t most, size_t *places, uint32_t *cut, size_t *characters)
 {
     uint32_t size;
@@ -155,24 +149,8 @@ WITH_VECTORS static size_t put_window(const bpe_vocabulary *v, region *r, const 
     return n;
 }
 
-/* Where the ids of some places are, in bytes from the tables on, and which of these places are no characters. */
-typedef struct IN_LINES {
-    uint32_t ids[GROUP + SIXTEEN];
-    uint32_t starts[GROUP + SIXTEEN], ends[GROUP + SIXTEEN]; /* of others */
-    uint8_t others[GROUP + 64];
-    key keys[GROUP + SIXTEEN];
-    const entry *buckets[GROUP + SIXTEEN];
-    size_t count; /* of others */
-} located;
-
-/* From the tables on. */
-static inline uint32_t characters_at(const bpe_encoder *e)
-{
-    return (uint32_t)((const uint8_t *)e->characters - e->tables);
-}
-
-/* Where the ids of characters of a group are; all other places are listed, and the ids of these are at U+0000, that is nowhere. */
-WITH_VECTORS static inline void list_others(const bpe_encoder *e, located *l, const uint16_t *characters, size_t count)
+/* As list_others_avx2. */
+WITH_VECTORS static inline void list_others_avx512(const bpe_encoder *e, located *l, const uint16_t *characters, size_t count)
 {
     const __m512i base = _mm512_set1_epi32((int)characters_at(e));
     size_t i, n = 0;
@@ -194,7 +172,7 @@ WITH_VECTORS static inline void list_others(const bpe_encoder *e, located *l, co
 
 /* The keys of sixteen others from one on, whose buckets are asked for: bits of those that have more than BPE_KEY bytes, whose keys are not to be
  * used. */
-WITH_VECTORS static inline uint64_t put_others(const bpe_encoder *e, located *l, const uint8_t *text, const uint32_t *starts, size_t i)
+WITH_VECTORS static inline uint64_t put_sixteen_places(const bpe_encoder *e, located *l, const uint8_t *text, const uint32_t *starts, size_t i)
 {
     const __m512i which = _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)(l->others + i)));
     const __mmask16 all = (__mmask16)_bzhi_u32(0xFFFF, (unsigned)(l->count - i < SIXTEEN ? l->count - i : SIXTEEN));
@@ -204,11 +182,26 @@ WITH_VECTORS static inline uint64_t put_others(const bpe_encoder *e, located *l,
     return put_sixteen(text, l->starts + i, l->ends + i, l->count - i, e, l->keys + i, l->buckets + i).longer;
 }
 
-/* Where the ids of others are, if they are in their buckets. */
-WITH_VECTORS static inline void locate_others(const bpe_encoder *e, located *l)
+/* As put_other_places_avx2. */
+WITH_VECTORS static inline void put_other_places_avx512(const bpe_encoder *e, located *l, group *g)
+{
+    size_t i;
+    for (i = 0; i < l->count; i += SIXTEEN) {
+        uint64_t longer = put_sixteen_places(e, l, g->text, g->starts, i);
+        for (; UNLIKELY(longer != 0); longer &= longer - 1) {
+            const size_t n = i + _tzcnt_u64(longer), which = l->others[n];
+            l->keys[n] = no_key();
+            put_key_by_vectors(e, g, which, g->starts[which], g->ends[which]);
+        }
+    }
+}
+
+/* As locate_others_avx2. */
+WITH_VECTORS static inline void locate_others_avx512(const bpe_encoder *e, located *l, const group *g)
 {
     const uint32_t nowhere = characters_at(e);
     size_t i;
+    (void)g;
     for (i = 0; i < l->count; i++) {
         const unsigned at = ids_in(l->buckets[i], l->keys + i);
         const uint32_t ids = (uint32_t)((const uint8_t *)l->buckets[i] - e->tables) + at;

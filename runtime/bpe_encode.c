@@ -121,7 +121,7 @@ static size_t encode_places(bpe_encoder *e, const group *g, misses *missed, uint
 #ifdef HAS_VECTORS
 
 /* As encode_places; apart from it, since only functions for the same instructions are inlined into one another. */
-WITH_VECTORS static size_t encode_places_by_vectors(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
+WITH_AVX2 static size_t encode_places_by_vectors(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
 {
     const size_t count = g->count;
     size_t i, made;
@@ -154,7 +154,7 @@ static inline size_t encode_group(bpe_encoder *e, const group *g, misses *missed
     if (missed->gap_count > MISSING - GROUP) done = finish_missing(e, missed, out, done);
     if (done >= BPE_NO_TOKEN) return done;
 #ifdef HAS_VECTORS
-    if (e->vectors) return encode_places_by_vectors(e, g, missed, out, done);
+    if (e->words != BPE_PLAIN) return encode_places_by_vectors(e, g, missed, out, done);
 #endif
     return encode_places(e, g, missed, out, done);
 }
@@ -177,42 +177,25 @@ NOT_INLINE static size_t encode_not_located(bpe_encoder *e, group *g, size_t i, 
     return encode_miss(e, g, i, missed, done, out);
 }
 
-/* As encode_group, of places of a region whose characters have numbers. */
-WITH_VECTORS static size_t encode_characters(bpe_encoder *e, group *g, const uint16_t *characters, misses *missed, uint32_t *out,
-                                             size_t done)
+#define BY(name) name##_avx2
+#define WITH WITH_AVX2
+#include "bpe_numbered.h"
+#undef BY
+#undef WITH
+
+#define BY(name) name##_avx512
+#define WITH WITH_VECTORS
+#include "bpe_numbered.h"
+#undef BY
+#undef WITH
+
+/* As put_region_avx2, by what the encoder is to use. */
+static inline size_t put_pieces(const bpe_encoder *e, region *r, const group *g, const uint32_t *starts, const uint32_t *ends, size_t most,
+                                int are_few, size_t *places, uint32_t *cut, size_t *characters)
 {
-    const uint8_t *base = e->tables;
-    const size_t count = g->count;
-    uint32_t moved = e->moved;
-    located l;
-    size_t i, made;
-    if (missed->gap_count > MISSING - GROUP) done = finish_missing(e, missed, out, done);
-    if (done >= BPE_NO_TOKEN) return done;
-    list_others(e, &l, characters, count);
-    for (i = 0; i < l.count; i += SIXTEEN) {
-        uint64_t longer = put_others(e, &l, g->text, g->starts, i);
-        for (; UNLIKELY(longer != 0); longer &= longer - 1) {
-            const size_t n = i + _tzcnt_u64(longer), which = l.others[n];
-            l.keys[n] = no_key();
-            put_key_by_vectors(e, g, which, g->starts[which], g->ends[which]);
-        }
-    }
-    locate_others(e, &l);
-    for (i = 0;; i++) {
-        for (; i < count; i++) { /* without a call, so that constants stay in registers */
-            const uint32_t *ids = (const void *)(base + l.ids[i]);
-            const uint32_t flags = ids[3];
-            if (UNLIKELY((flags & PLAIN) == 0)) break;
-            copy_ids(out + done, ids);
-            done += 1 + (size_t)(flags >> COUNT_SHIFT);
-        }
-        if (i == count) return done;
-        made = encode_not_located(e, g, i, characters[i], missed, done, out);
-        if (made >= BPE_NO_TOKEN) return made;
-        done += made;
-        if (UNLIKELY(moved != e->moved)) locate_others(e, &l);
-        moved = e->moved;
-    }
+    if (e->vectors && are_few) return put_window(e->v, r, g->text, g->readable, starts, ends, most, places, cut, characters);
+    if (e->vectors) return put_region_avx512(e->v, r, g->text, g->readable, starts, ends, most, places, cut, characters);
+    return put_region_avx2(e, r, g->text, g->readable, starts, ends, most, places, cut, characters);
 }
 
 /* The ids of pieces from *i on, of which the first is cut, and which are put into regions as long as one of sixteen is: how many ids there are now,
@@ -225,11 +208,7 @@ NOT_INLINE static size_t encode_regions(bpe_encoder *e, group *g, misses *missed
     uint32_t cut;
     do {
         if (most > count - *i) most = count - *i;
-        if (ends[count - 1] - starts[*i] <= WINDOW) {
-            pieces = put_window(e->v, &r, g->text, g->readable, starts + *i, ends + *i, most, &places, &cut, &characters);
-        } else {
-            pieces = put_region(e->v, &r, g->text, g->readable, starts + *i, ends + *i, most, &places, &cut, &characters);
-        }
+        pieces = put_pieces(e, &r, g, starts + *i, ends + *i, most, ends[count - 1] - starts[*i] <= WINDOW, &places, &cut, &characters);
         *i += pieces;
         most = MANY_PIECES;
         for (from = 0; from < places; from += g->count) {
@@ -238,7 +217,7 @@ NOT_INLINE static size_t encode_regions(bpe_encoder *e, group *g, misses *missed
             g->ends = g->starts + 1;
             g->count = places - from < GROUP ? places - from : GROUP;
             if (characters * 2 > places && g->readable - g->starts[g->count - 1] >= 16) {
-                done = encode_characters(e, g, r.characters + from, missed, out, done);
+                done = (e->vectors ? encode_numbered_avx512 : encode_numbered_avx2)(e, g, r.characters + from, missed, out, done);
             } else {
                 put_keys(e, g, 0);
                 done = encode_group(e, g, missed, out, done);
@@ -333,7 +312,7 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
         i += n;
         g.count = n;
 #ifdef HAS_VECTORS
-        if (n < most && runs && e->vectors && (count - i >= WORTH || ends[i] - starts[i] <= WINDOW) && ends[i] - starts[i] <= REGION) {
+        if (n < most && runs && e->words != BPE_PLAIN && (count - i >= WORTH || ends[i] - starts[i] <= WINDOW) && ends[i] - starts[i] <= REGION) {
             done = encode_group(e, &g, &missed, out, done);
             if (done < BPE_NO_TOKEN) done = encode_regions(e, &g, &missed, starts, ends, count, &i, out, done);
             if (done >= BPE_NO_TOKEN) return done;

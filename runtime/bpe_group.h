@@ -108,14 +108,14 @@ static inline span span_of(const group *g, size_t i)
 /* --- pieces that are cut ----------------------------------------------------------------------------------------------- */
 
 /* Whether a piece is to be cut, without being looked up as a whole: if it begins with a character of three bytes or more, or can be cut near
- * its beginning, for then its parts are short, and met more often than the piece. Where characters have two bytes, or ASCII is behind the first
- * of them, as behind a quotation mark, a short piece is worth a look. */
+ * its beginning, for then its parts are short, and met more often than the piece. Where characters have two bytes, a word is worth a look: those of
+ * up to MEDIUM bytes are met again as words; and where ASCII is behind the first of them, as behind a quotation mark, a short piece is. */
 static inline int is_cut(const bpe_encoder *e, const uint8_t *p, uint32_t length)
 {
     size_t at = 0;
     uint32_t before = 0;
     if (p[0] >= SCRIPTS) return length > BPE_KEY || (length > ONE && p[char_length(p[0])] >= 0x80);
-    if (length <= BPE_KEY || (load_8(p) & UINT64_C(0x8080808080808080)) == 0) return 0;
+    if (length <= BPE_KEY || (length <= MEDIUM && p[1] < SCRIPTS) || (load_8(p) & UINT64_C(0x8080808080808080)) == 0) return 0;
     return bpe_next_joint(e->v, p, LOOK, &at, &before) < LOOK;
 }
 

@@ -19,16 +19,19 @@
 #ifdef HAS_VECTORS
 
 #define REGION 2048 /* bytes of text */
-#define WINDOWS (REGION / 64)
+#define WINDOW 64   /* bytes that are one vector */
+#define WINDOWS (REGION / WINDOW)
 #define FEW_PIECES 64 /* where few are cut, so many are taken, */
 #define MANY_PIECES 1024 /* and where one of sixteen is, so many */
 
+/* What comes out; and what is known of the text before, with AVX2 and with AVX-512. */
 typedef struct IN_LINES {
-    uint8_t marks[REGION + 64]; /* of bytes: 0x80 where a piece begins */
-    uint32_t before[REGION / 2 + 32], behind[REGION / 2 + 32]; /* of characters that are listed */
     uint32_t starts[REGION + 64];
     uint8_t joint[REGION + 64]; /* whether a place begins at one */
     uint16_t characters[REGION + 64]; /* of places that are one character, its number; or 0 */
+    uint32_t numbers[REGION + 64]; /* the same, before all are known */
+    uint8_t marks[REGION + 64]; /* of bytes: 0x80 where a piece begins */
+    uint32_t before[REGION / 2 + 32], behind[REGION / 2 + 32]; /* of characters that are listed */
     uint64_t begins[WINDOWS + 2], cut[WINDOWS + 1], longer[WINDOWS + 1]; /* by 64 bytes; which pieces are cut, and which are if they can be soon */
     uint64_t leads[WINDOWS + 1];  /* characters that are listed, */
     uint32_t listed[WINDOWS + 1]; /* and how many were before */
