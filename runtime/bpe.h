@@ -127,9 +127,9 @@ int bpe_merge_far(const bpe_vocabulary *v, bpe_job *jobs, size_t count, int vect
 /* Whether the processor has all of AVX-512 that is used. */
 int bpe_has_vectors(void);
 
-/* The same of pieces of up to BPE_MEDIUM bytes, with AVX-512, which the processor must have: how many, which is none if it is not worth it; or
+/* The same of pieces of up to BPE_MEDIUM bytes, with vectors, which the processor must have: how many, which is none if it is not worth it; or
  * BPE_NO_TOKEN. */
-size_t bpe_merge_rounds(const bpe_vocabulary *v, bpe_job *jobs, size_t count);
+size_t bpe_merge_rounds(const bpe_vocabulary *v, bpe_job *jobs, size_t count, bpe_vectors vectors);
 
 /* Encode one piece of any length without any cache, by one method, with what the processor has. out: room for `length` ids and BPE_PADDING. */
 size_t bpe_merge(const bpe_vocabulary *v, bpe_method method, const uint8_t *piece, size_t length, uint32_t *out);

@@ -39,6 +39,17 @@
 #define BYTES_0_TO_7 0x0706050403020100
 #define BYTES_8_TO_15 0x0F0E0D0C0B0A0908
 
+/* Eight numbers of a table, by where they are. Not gathered: that takes as many steps as one load after the other on some processors, and many
+ * times as long on others, for what their makers have done against Downfall (CVE-2022-40982). */
+WITH_AVX2 static inline __m256i eight_of(const void *table, __m256i which)
+{
+    IN_LINES uint32_t at[8], found[8];
+    size_t i;
+    _mm256_storeu_si256((void *)at, which);
+    for (i = 0; i < 8; i++) memcpy(found + i, (const uint8_t *)table + 4 * (size_t)at[i], 4);
+    return _mm256_loadu_si256((const void *)found);
+}
+
 /* Of sixteen pieces: bits of those that have more than BPE_KEY bytes, whose keys are not to be used, and of those that have more than
  * ONE and begin with a byte that is not below SCRIPTS. */
 typedef struct {

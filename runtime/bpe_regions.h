@@ -13,9 +13,8 @@
  * Invariants: as of bpe_group.h. Pieces are taken as long as they are side by side and fit a region. A place that has the number of a
  * character is that character, in UTF-8.
  *
- * Rejected: gathers (as many steps as one load after the other on some processors, and many times as long on others, for what their makers
- * have done against Downfall, CVE-2022-40982); one loop over the characters of all pieces without vectors or a branch (3 to 20 % slower than
- * pieces one after the other: what it does to know where it is are more instructions than what it is for).
+ * Rejected: one loop over the characters of all pieces without vectors or a branch (3 to 20 % slower than pieces one after the other: what it
+ * does to know where it is are more instructions than what it is for); eight characters of one piece at a time (sentences end before).
  */
 #ifndef BPE_REGIONS_H
 #define BPE_REGIONS_H
@@ -43,16 +42,6 @@ typedef struct {
     size_t begun;  /* pieces, */
     size_t count;  /* and places */
 } putting;
-
-/* Eight numbers of a table, by where they are. */
-WITH_AVX2 static inline __m256i eight_of(const void *table, __m256i which)
-{
-    IN_LINES uint32_t at[8], found[8];
-    size_t i;
-    _mm256_storeu_si256((void *)at, which);
-    for (i = 0; i < 8; i++) memcpy(found + i, (const uint8_t *)table + 4 * (size_t)at[i], 4);
-    return _mm256_loadu_si256((const void *)found);
-}
 
 /* Bits of eight pairs of characters of three bytes: there is a joint. As is_joint. */
 WITH_AVX2 static inline unsigned eight_joints(const bpe_vocabulary *v, __m256i before, __m256i behind)

@@ -48,11 +48,11 @@ int __wrap_bpe_merge_far(const bpe_vocabulary *v, bpe_job *jobs, size_t count, i
     return failed;
 }
 
-size_t __real_bpe_merge_rounds(const bpe_vocabulary *v, bpe_job *jobs, size_t count);
+size_t __real_bpe_merge_rounds(const bpe_vocabulary *v, bpe_job *jobs, size_t count, bpe_vectors vectors);
 
-size_t __wrap_bpe_merge_rounds(const bpe_vocabulary *v, bpe_job *jobs, size_t count)
+size_t __wrap_bpe_merge_rounds(const bpe_vocabulary *v, bpe_job *jobs, size_t count, bpe_vectors vectors)
 {
-    const size_t done = __real_bpe_merge_rounds(v, jobs, count);
+    const size_t done = __real_bpe_merge_rounds(v, jobs, count, vectors);
     size_t i;
     for (i = 0; i < done && i < count; i++) merged += jobs[i].length;
     return done;
