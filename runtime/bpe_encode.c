@@ -92,6 +92,7 @@ NOT_INLINE static size_t encode_miss(bpe_encoder *e, const group *g, size_t i, m
 {
     const span s = span_of(g, i);
     const size_t count = recall(e, g, i, &s, out + done);
+    if (may_stay_whole(s.bytes, s.length)) note_whole(e, count > 0);
     if (count > 0) return count;
     if (s.length > MEDIUM) return encode_longer(e, &s, g->hashes[i], out + done);
     missed->gaps[missed->gap_count].at = done;
@@ -311,6 +312,7 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
         n = runs && (text[starts[i]] < SCRIPTS || ends[i] - starts[i] <= ONE) ? put_run(e, &g, most) : 0; /* else the first is cut */
         i += n;
         g.count = n;
+        if (n < most && runs) note_cut(e, text + starts[i], ends[i] - starts[i]);
 #ifdef HAS_VECTORS
         if (n < most && runs && e->words != BPE_PLAIN && (count - i >= WORTH || ends[i] - starts[i] <= WINDOW) && ends[i] - starts[i] <= REGION) {
             done = encode_group(e, &g, &missed, out, done);

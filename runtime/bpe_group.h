@@ -107,16 +107,46 @@ static inline span span_of(const group *g, size_t i)
 
 /* --- pieces that are cut ----------------------------------------------------------------------------------------------- */
 
+/* Of a piece of more than BPE_KEY bytes, what tells it from nearly all others. */
+static inline uint64_t both_ends(const uint8_t *p, uint32_t length)
+{
+    return fold(load_8(p) ^ length, load_8(p + length - 8) ^ UINT64_C(0xA0761D6478BD642F));
+}
+
+/* Whether a piece is a word of more than BPE_KEY bytes that may be cut or not, as is faster: of characters of two bytes, and short enough. */
+static inline int may_stay_whole(const uint8_t *p, uint32_t length)
+{
+    return length > BPE_KEY && length <= MEDIUM && p[0] < SCRIPTS && p[1] < SCRIPTS;
+}
+
 /* Whether a piece is to be cut, without being looked up as a whole: if it begins with a character of three bytes or more, or can be cut near
- * its beginning, for then its parts are short, and met more often than the piece. Where characters have two bytes, a word is worth a look: those of
- * up to MEDIUM bytes are met again as words; and where ASCII is behind the first of them, as behind a quotation mark, a short piece is. */
+ * its beginning, for then its parts are short, and met more often than the piece. But words of characters of two bytes are looked up whole as long
+ * as nearly all of them were met before; and where ASCII is behind the first of them, as behind a quotation mark, a short piece is worth a look. */
 static inline int is_cut(const bpe_encoder *e, const uint8_t *p, uint32_t length)
 {
     size_t at = 0;
     uint32_t before = 0;
     if (p[0] >= SCRIPTS) return length > BPE_KEY || (length > ONE && p[char_length(p[0])] >= 0x80);
-    if (length <= BPE_KEY || (length <= MEDIUM && p[1] < SCRIPTS) || (load_8(p) & UINT64_C(0x8080808080808080)) == 0) return 0;
+    if (length <= BPE_KEY || (e->whole_words > 0 && may_stay_whole(p, length)) || (load_8(p) & UINT64_C(0x8080808080808080)) == 0) return 0;
     return bpe_next_joint(e->v, p, LOOK, &at, &before) < LOOK;
+}
+
+/* That a piece is cut. Now and then one is; if nearly all of these were before, words are whole from then on. */
+static inline void note_cut(bpe_encoder *e, const uint8_t *p, uint32_t length)
+{
+    if (!may_stay_whole(p, length)) return;
+    if (seen_before(e, both_ends(p, length))) e->met_again++;
+    else e->met_again -= e->met_again < NEW_WORD ? e->met_again : NEW_WORD;
+    if (e->met_again < MET_AGAIN) return;
+    e->met_again = 0;
+    e->whole_words = WHOLE_WORDS;
+}
+
+/* Whether a word was found that stays whole. Where too many are not, words are cut again. */
+static inline void note_whole(bpe_encoder *e, int is_found)
+{
+    if (is_found) e->whole_words += e->whole_words > 0 && e->whole_words < WHOLE_WORDS;
+    else e->whole_words -= e->whole_words < NEW_WHOLE_WORD ? e->whole_words : NEW_WHOLE_WORD;
 }
 
 #ifdef HAS_VECTORS

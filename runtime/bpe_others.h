@@ -28,6 +28,12 @@ static inline uint16_t put_longer(const bpe_encoder *e, found_pieces *f, size_t 
     return (uint16_t)n;
 }
 
+/* Whether an other is to be cut. Where characters have two bytes, words often have more than BPE_KEY, and are met again as words. */
+static inline int is_cut_here(const bpe_encoder *e, const uint8_t *p, uint32_t length)
+{
+    return !may_stay_whole(p, length) && is_cut(e, p, length);
+}
+
 /* Ask for what others need, up to the first that is to be cut, which ends the pieces. */
 static inline void put_others_in_buckets(const bpe_encoder *e, const group *g, found_pieces *f, size_t *longer_count)
 {
@@ -39,7 +45,7 @@ static inline void put_others_in_buckets(const bpe_encoder *e, const group *g, f
         const uint32_t length = g->ends[i] - g->starts[i];
         f->starts[n] = g->starts[i];
         f->ends[n] = g->ends[i];
-        if (UNLIKELY(length > BPE_KEY || (p[0] >= SCRIPTS && length > ONE)) && is_cut(e, p, length)) {
+        if (UNLIKELY(length > BPE_KEY || (p[0] >= SCRIPTS && length > ONE)) && is_cut_here(e, p, length)) {
             f->count = i;
             f->other_count = n;
             return;
@@ -81,7 +87,7 @@ WITH_VECTORS static inline void put_others_in_buckets_avx512(const bpe_encoder *
         for (; UNLIKELY(unusual != 0); unusual &= unusual - 1) {
             const size_t i = n + _tzcnt_u32(unusual);
             const span s = other_span(g, f, i);
-            if (is_cut(e, s.bytes, s.length)) {
+            if (is_cut_here(e, s.bytes, s.length)) {
                 f->count = f->others[i];
                 f->other_count = i;
                 return;
