@@ -76,25 +76,48 @@ WITH_VECTORS static void put_keys_by_vectors(const bpe_encoder *e, group *g, siz
 
 #endif
 
+/* Keys and buckets of up to sixteen pieces of a group from n on, as far as they have up to BPE_KEY bytes; those that have more, or more than ONE and
+ * begin with no byte below `scripts`, are listed: how many. 16 bytes of each may be read. */
+static inline size_t put_few(const bpe_encoder *e, group *g, size_t n, size_t count, unsigned scripts, uint8_t *others)
+{
+    const uint8_t *text = g->text, *buckets = e->buckets;
+    const uint32_t *starts = g->starts + n, *ends = g->ends + n;
+    const uint32_t mask = e->bucket_mask;
+    size_t i, listed = 0;
+    for (i = 0; i < count; i++) { /* without a branch: words of many scripts often have more */
+        const uint32_t start = starts[i], length = ends[i] - start;
+        const key k = key_of(text + start, length <= BPE_KEY ? length : BPE_KEY);
+        const entry *bucket = (const void *)(buckets + BUCKET * (size_t)(key_hash(k) >> BUCKET_SHIFT & mask));
+        PREFETCH(bucket);
+        g->keys[n + i] = k;
+        g->buckets[n + i] = bucket;
+        others[listed] = (uint8_t)i;
+        listed += (length > BPE_KEY) | ((length > ONE) & (text[start] >= scripts));
+    }
+    return listed;
+}
+
 /* The same for all places of a group from n on. */
 static inline void put_keys(const bpe_encoder *e, group *g, size_t n)
 {
+    uint8_t longer[SIXTEEN + 1];
+    size_t k;
 #ifdef HAS_VECTORS
     if (e->vectors && g->readable - g->starts[g->count - 1] >= 16) {
         put_keys_by_vectors(e, g, n);
         return;
     }
 #endif
-    for (; n < g->count; n++) {
-        const uint32_t start = g->starts[n], length = g->ends[n] - start;
-        if (LIKELY(length <= BPE_KEY && g->readable - start >= 16)) {
-            const key k = key_of(g->text + start, length);
-            g->keys[n] = k;
-            g->buckets[n] = bucket_of(e, k);
-            PREFETCH(g->buckets[n]);
-        } else {
-            put_key(e, g, n, start, g->ends[n]);
+    while (n < g->count) {
+        size_t count = g->count - n < SIXTEEN ? g->count - n : SIXTEEN, listed;
+        while (count > 0 && g->readable - g->starts[n + count - 1] < 16) count--;
+        listed = put_few(e, g, n, count, 256, longer);
+        for (k = 0; k < listed; k++) put_key(e, g, n + longer[k], g->starts[n + longer[k]], g->ends[n + longer[k]]);
+        if (count == 0) {
+            put_key(e, g, n, g->starts[n], g->ends[n]);
+            count = 1;
         }
+        n += count;
     }
 }
 
@@ -119,20 +142,26 @@ static inline int may_stay_whole(const uint8_t *p, uint32_t length)
     return length > BPE_KEY && length <= MEDIUM && p[0] < SCRIPTS && p[1] < SCRIPTS;
 }
 
+/* Whether a piece of more than BPE_KEY bytes is to be cut, if it does not begin with a character of three bytes or more: as below. */
+NOT_INLINE static int is_cut_soon(const bpe_encoder *e, const uint8_t *p, uint32_t length)
+{
+    size_t at = 0;
+    uint32_t before = 0;
+    if ((e->whole_words > 0 && may_stay_whole(p, length)) || (load_8(p) & UINT64_C(0x8080808080808080)) == 0) return 0;
+    return bpe_next_joint(e->v, p, LOOK, &at, &before) < LOOK;
+}
+
 /* Whether a piece is to be cut, without being looked up as a whole: if it begins with a character of three bytes or more, or can be cut near
  * its beginning, for then its parts are short, and met more often than the piece. But words of characters of two bytes are looked up whole as long
  * as nearly all of them were met before; and where ASCII is behind the first of them, as behind a quotation mark, a short piece is worth a look. */
 static inline int is_cut(const bpe_encoder *e, const uint8_t *p, uint32_t length)
 {
-    size_t at = 0;
-    uint32_t before = 0;
     if (p[0] >= SCRIPTS) return length > BPE_KEY || (length > ONE && p[char_length(p[0])] >= 0x80);
-    if (length <= BPE_KEY || (e->whole_words > 0 && may_stay_whole(p, length)) || (load_8(p) & UINT64_C(0x8080808080808080)) == 0) return 0;
-    return bpe_next_joint(e->v, p, LOOK, &at, &before) < LOOK;
+    return length > BPE_KEY && is_cut_soon(e, p, length);
 }
 
 /* That a piece is cut. Now and then one is; if nearly all of these were before, words are whole from then on. */
-static inline void note_cut(bpe_encoder *e, const uint8_t *p, uint32_t length)
+NOT_INLINE static void note_cut(bpe_encoder *e, const uint8_t *p, uint32_t length)
 {
     if (!may_stay_whole(p, length)) return;
     if (seen_before(e, both_ends(p, length))) e->met_again++;
@@ -172,30 +201,20 @@ WITH_VECTORS static size_t put_run_by_vectors(const bpe_encoder *e, group *g, si
 /* Put pieces into a group, up to the first that is to be cut: how many. 16 bytes of each may be read. */
 static size_t put_run(const bpe_encoder *e, group *g, size_t most)
 {
-    const uint8_t *text = g->text;
-    const uint32_t *starts = g->starts, *ends = g->ends;
-    const uint8_t *buckets = e->buckets;
-    const uint32_t mask = e->bucket_mask;
-    size_t n;
+    uint8_t others[SIXTEEN + 1];
+    size_t n, k, listed;
 #ifdef HAS_VECTORS
     if (e->vectors) return put_run_by_vectors(e, g, most);
 #endif
-    for (n = 0; n < most; n++) {
-        const uint32_t start = starts[n], length = ends[n] - start;
-        const entry *bucket;
-        key k;
-        if (UNLIKELY(length > BPE_KEY || (text[start] >= SCRIPTS && length > ONE))) {
-            if (is_cut(e, text + start, length)) break;
-            put_key(e, g, n, start, ends[n]);
-            continue;
+    for (n = 0; n < most; n += SIXTEEN) {
+        listed = put_few(e, g, n, most - n < SIXTEEN ? most - n : SIXTEEN, SCRIPTS, others);
+        for (k = 0; k < listed; k++) {
+            const size_t i = n + others[k];
+            if (is_cut(e, g->text + g->starts[i], g->ends[i] - g->starts[i])) return i;
+            put_key(e, g, i, g->starts[i], g->ends[i]);
         }
-        k = key_of(text + start, length);
-        bucket = (const void *)(buckets + BUCKET * (size_t)(key_hash(k) >> BUCKET_SHIFT & mask));
-        PREFETCH(bucket);
-        g->keys[n] = k;
-        g->buckets[n] = bucket;
     }
-    return n;
+    return most;
 }
 
 /* Where a piece is that is being cut, and how far that has come, as bpe_all_joints has it; length 0: none is. */
