@@ -54,7 +54,7 @@ static uint32_t widest_of(const uint8_t *bytes, size_t size)
 }
 
 /* Store them: whether they are so many characters. Touches no object. */
-static int store(const uint8_t *bytes, size_t size, uint32_t widest, uint8_t **out, size_t characters, int width, int vectors)
+static int store(const uint8_t *bytes, size_t size, uint32_t widest, uint8_t **out, size_t characters, int width, bpe_vectors vectors)
 {
     const uint8_t *end = *out + characters * (size_t)width;
     if (widest > 0 || width > 1) return bpe_transcode(bytes, size, width, vectors, out, end) == size && *out == end;
@@ -107,7 +107,7 @@ int bitlex_py_decoded_begin(Decoded *d, const char *errors)
     return failed ? -1 : 1;
 }
 
-int bitlex_py_decoded_store(const Decoded *d, int vectors)
+int bitlex_py_decoded_store(const Decoded *d, bpe_vectors vectors)
 {
     const int width = (int)PyUnicode_KIND(d->made);
     uint8_t *const start = PyUnicode_DATA(d->made), *out = start;
@@ -118,7 +118,7 @@ int bitlex_py_decoded_store(const Decoded *d, int vectors)
     return store(d->middle, d->middle_size, d->widest, &out, d->characters, width, vectors);
 }
 
-PyObject *bitlex_py_decoded(Decoded *d, const char *errors, int vectors)
+PyObject *bitlex_py_decoded(Decoded *d, const char *errors, bpe_vectors vectors)
 {
     PyThreadState *released;
     if (bitlex_py_decoded_begin(d, errors) <= 0) return NULL;
@@ -132,7 +132,7 @@ PyObject *bitlex_py_decoded(Decoded *d, const char *errors, int vectors)
     return d->made;
 }
 
-PyObject *bitlex_py_decoded_bytes(PyObject *bytes, const char *errors, int vectors)
+PyObject *bitlex_py_decoded_bytes(PyObject *bytes, const char *errors, bpe_vectors vectors)
 {
     Decoded d = {.bytes = (const uint8_t *)PyBytes_AS_STRING(bytes), .size = (size_t)PyBytes_GET_SIZE(bytes)};
     PyObject *made;

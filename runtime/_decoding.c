@@ -100,7 +100,7 @@ static void take(Decoding *d, uint64_t more)
 /* The bytes of all ids. Touches no object. */
 static void decode_ids(const How *how, Decoding *d)
 {
-    const int vectors = how->encoder->decoder.vectors;
+    const bpe_vectors vectors = how->encoder->decoder.vectors;
     if (d->bytes == NULL) take(d, d->source.count > MANY ? measure(how, d) : d->source.count * EXPECTED);
     if (!d->fault && !decode_on(how, d)) {
         const uint64_t more = measure(how, d);

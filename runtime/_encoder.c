@@ -679,7 +679,7 @@ static int set_decoded(Encoder *self, PyObject *decoded, PyObject *special)
     }
     self->highest = self->vocabulary.token_count > 0 ? self->vocabulary.token_count - 1 : 0;
     for (size_t i = 0; i < count; i++) self->highest = others[i].id > self->highest ? others[i].id : self->highest;
-    self->decoder.vectors = self->machine->tier == BITLEX_AVX512;
+    self->decoder.vectors = vectors_of(self->machine->tier);
     Py_XDECREF(ids);
     PyMem_Free(others);
     return failed ? -1 : 0;

@@ -31,8 +31,7 @@ Working *bitlex_py_begin_work_apart(Encoder *self)
     w->caches = bpe_encoder_new(&self->vocabulary);
     w->cursor = bitlex_py_new_cursor(&self->machine->machine);
     if (w->caches != NULL) {
-        const bitlex_tier tier = self->machine->tier;
-        bpe_encoder_use_vectors(w->caches, tier == BITLEX_AVX512 ? BPE_AVX512 : tier == BITLEX_AVX2 ? BPE_AVX2 : BPE_PLAIN);
+        bpe_encoder_use_vectors(w->caches, vectors_of(self->machine->tier));
     }
     if (w->caches != NULL && w->cursor != NULL) return w;
     bitlex_py_free_work(w);

@@ -127,6 +127,9 @@ typedef struct {
     uint64_t first, last;           /* of a part: where the piece ends in whose midst it starts, and where its last ends */
 } Task;
 
+/* What texts are encoded and decoded by, where lexers run on this. */
+static inline bpe_vectors vectors_of(bitlex_tier tier) { return tier == BITLEX_AVX512 ? BPE_AVX512 : tier == BITLEX_AVX2 ? BPE_AVX2 : BPE_PLAIN; }
+
 #if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
 #endif
@@ -369,14 +372,14 @@ typedef struct {
 } Decoded;
 
 /* The str of bytes: NULL with an exception set, or without one if Python has to decode them. */
-PyObject *bitlex_py_decoded(Decoded *d, const char *errors, int vectors);
+PyObject *bitlex_py_decoded(Decoded *d, const char *errors, bpe_vectors vectors);
 
 /* The same in two steps: make it (0 if Python has to, -1 with an exception set); store the middle (whether it is UTF-8; any thread may). */
 int bitlex_py_decoded_begin(Decoded *d, const char *errors);
-int bitlex_py_decoded_store(const Decoded *d, int vectors);
+int bitlex_py_decoded_store(const Decoded *d, bpe_vectors vectors);
 
 /* The str of an object, which is let go of: NULL with an exception set. */
-PyObject *bitlex_py_decoded_bytes(PyObject *bytes, const char *errors, int vectors);
+PyObject *bitlex_py_decoded_bytes(PyObject *bytes, const char *errors, bpe_vectors vectors);
 
 /* --- _words.c: a method of an Encoder --- */
 

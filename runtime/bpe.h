@@ -159,7 +159,7 @@ typedef struct {
     bpe_other *others;     /* in order of their ids */
     size_t other_count;
     uint32_t plain_from, plain_count; /* the longest run of ids of the vocabulary that decode to their tokens */
-    int vectors;           /* with AVX-512, which the processor must have; not at first */
+    bpe_vectors vectors;   /* which the processor must have; plain at first */
 } bpe_decoder;
 
 /* -1 if memory is short, 0 if not. The vocabulary must stay. No two others have the same id. */
@@ -184,11 +184,11 @@ size_t bpe_measure(const bpe_decoder *d, const uint32_t *ids, size_t count, int 
 size_t bpe_decode(const bpe_decoder *d, const uint32_t *ids, size_t count, int skip, uint8_t **out, const uint8_t *end, uint32_t *widest);
 
 /* Store characters as numbers of `width` bytes (1, 2 or 4) from *out on, which is moved behind them, and never write from `end` on.
- * `vectors`: with AVX-512, which the processor must have. The number of bytes that were read comes back: all but those of a character
+ * `vectors`: which the processor must have. The number of bytes that were read comes back: all but those of a character
  * that is not complete at the end; SIZE_MAX if they are not UTF-8 or their characters do not fit. */
-size_t bpe_transcode(const uint8_t *p, size_t length, int width, int vectors, uint8_t **out, const uint8_t *end);
+size_t bpe_transcode(const uint8_t *p, size_t length, int width, bpe_vectors vectors, uint8_t **out, const uint8_t *end);
 
 /* How many characters begin in some bytes; `vectors` as above. */
-size_t bpe_characters(const uint8_t *p, size_t length, int vectors);
+size_t bpe_characters(const uint8_t *p, size_t length, bpe_vectors vectors);
 
 #endif

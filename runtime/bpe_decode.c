@@ -264,7 +264,7 @@ size_t bpe_decode(const bpe_decoder *d, const uint32_t *ids, size_t count, int s
     for (;;) {
         const uint8_t *bytes = NULL;
 #ifdef HAS_VECTORS
-        if (d->vectors) i += copy_by_vectors(d, ids + i, count - i, out, end, &all);
+        if (d->vectors == BPE_AVX512) i += copy_by_vectors(d, ids + i, count - i, out, end, &all);
 #endif
         i += copy_records(d, ids + i, count - i, out, end, &all);
         n = count - i < COPIED ? count - i : COPIED;

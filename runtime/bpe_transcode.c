@@ -6,8 +6,8 @@
  * its character are its lower bits. The vector of these is moved up by one, two and three places, so that in the place of the last byte
  * of a character all its parts lie over one another. There they are put together to the lowest bytes of all characters, those above, and
  * those above these; each of these vectors is compressed, and characters are picked from two or three of them. No branch asks how many there
- * are, or of how many bytes. Bytes of ASCII alone are only spread, here and where there is no AVX-512, and everything else goes one
- * character after the other.
+ * are, or of how many bytes. Bytes of ASCII alone are only spread, here and where there are no vectors, and everything else goes one
+ * character after the other. With AVX2: bpe_transcode_avx2.h.
  *
  * Invariant: what is stored is what bytes.decode() gives, or SIZE_MAX comes back.
  */
@@ -103,13 +103,12 @@ static inline size_t one_by_one(const uint8_t *p, size_t length, const int width
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define HAS_VECTORS
+#include "bpe_transcode_avx2.h"
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt"))), apply_to = function)
-#include <immintrin.h>
 #else
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt")
-#include <immintrin.h>
 #endif
 
 /* Where each byte of a vector comes from that is moved up by one place, two, or three. */
@@ -131,14 +130,6 @@ static const uint8_t FOURS[4][64] = {{FOUR_TIMES_FOUR(0), FOUR_TIMES_FOUR(4), FO
                                      {FOUR_TIMES_FOUR(48), FOUR_TIMES_FOUR(52), FOUR_TIMES_FOUR(56), FOUR_TIMES_FOUR(60)}};
 #define LOWER_TWO 0x3333333333333333
 #define THIRD 0x4444444444444444
-
-/* Up to where there are whole characters: 64, or where the one starts that goes on behind. Asked of bytes in memory, since the next
- * step waits for the answer, and a mask takes twice as long. */
-static inline unsigned whole_characters(const uint8_t *p)
-{
-    const unsigned last = (p[63] + 0x40u) >> 8, second = (p[62] + 0x20u) >> 8, third = (p[61] + 0x10u) >> 8;
-    return 32 + _lzcnt_u32(third << 2 | second << 1 | last);
-}
 
 static inline __m512i bytes_of(int value) { return _mm512_set1_epi8((char)value); }
 
@@ -243,11 +234,12 @@ static size_t many(const uint8_t *p, size_t length, int width, uint8_t **out, co
 #endif
 #endif
 
-size_t bpe_transcode(const uint8_t *p, size_t length, int width, int vectors, uint8_t **out, const uint8_t *end)
+size_t bpe_transcode(const uint8_t *p, size_t length, int width, bpe_vectors vectors, uint8_t **out, const uint8_t *end)
 {
     size_t at = 0, rest;
 #ifdef HAS_VECTORS
-    if (vectors) at = many(p, length, width, out, end);
+    if (vectors == BPE_AVX512) at = many(p, length, width, out, end);
+    else if (vectors == BPE_AVX2) at = some(p, length, width, out, end);
     if (at == SIZE_MAX) return SIZE_MAX;
 #else
     (void)vectors;
@@ -258,11 +250,11 @@ size_t bpe_transcode(const uint8_t *p, size_t length, int width, int vectors, ui
     return rest == SIZE_MAX ? SIZE_MAX : at + rest;
 }
 
-size_t bpe_characters(const uint8_t *p, size_t length, int vectors)
+size_t bpe_characters(const uint8_t *p, size_t length, bpe_vectors vectors)
 {
     size_t characters = 0, at = 0, i, k;
 #ifdef HAS_VECTORS
-    if (vectors) at = count_many(p, length, &characters);
+    if (vectors == BPE_AVX512) at = count_many(p, length, &characters);
 #else
     (void)vectors;
 #endif
