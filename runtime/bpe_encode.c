@@ -199,8 +199,8 @@ static inline size_t put_pieces(const bpe_encoder *e, region *r, const group *g,
     return put_region_avx2(e, r, g->text, g->readable, starts, ends, most, places, cut, characters);
 }
 
-/* The ids of pieces from *i on, of which the first is cut, and which are put into regions as long as one of sixteen is: how many ids there are now,
- * or an error. */
+/* The ids of pieces from *i on, of which the first is cut and fits a region, and which are put into regions as long as one of sixteen is cut, and
+ * up to one that does not fit: how many ids there are now, or an error. */
 NOT_INLINE static size_t encode_regions(bpe_encoder *e, group *g, misses *missed, const uint32_t *starts, const uint32_t *ends, size_t count, size_t *i,
                              uint32_t *out, size_t done)
 {
@@ -225,7 +225,7 @@ NOT_INLINE static size_t encode_regions(bpe_encoder *e, group *g, misses *missed
             }
             if (done >= BPE_NO_TOKEN) return done;
         }
-    } while (*i < count && cut * 16 >= pieces && pieces > 0);
+    } while (*i < count && cut * 16 >= pieces && ends[*i] - starts[*i] <= REGION);
     g->joint = NULL;
     return done;
 }

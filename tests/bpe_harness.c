@@ -345,6 +345,36 @@ static void check_encoding(bpe_encoder *e, const cut_text *t, const char *what, 
     free(out);
 }
 
+#define MOST_MIXED 60
+#define LARGE 2048 /* bytes that are looked through together, where pieces are cut */
+/* Short pieces, and here and there one that has more than LARGE bytes; behind some are bytes that belong to none. */
+static void check_mixed(bpe_encoder *e, const bpe_vocabulary *b, const vocabulary *v, long round)
+{
+    cut_text t = {.text = exactly(MOST_MIXED * (LARGE + 100 + 3) + 16)};
+    uint32_t starts[MOST_MIXED], ends[MOST_MIXED], large = 0;
+    const size_t most = 1 + below(MOST_MIXED);
+    t.starts = starts;
+    t.ends = ends;
+    t.ids = exactly(sizeof *t.ids * (MOST_MIXED * (LARGE + 100) + BPE_PADDING));
+    for (; t.count < most && t.id_count != BPE_NO_TOKEN; t.count++) {
+        const int is_large = large < 3 && below(10) == 0;
+        const uint32_t length = put_units(v, t.text + t.length, is_large ? LARGE - 10 + below(100) : 1 + below(12));
+        const uint8_t *piece = t.text + t.length;
+        uint32_t *ids = t.ids + t.id_count;
+        const size_t made = is_large ? bpe_merge(b, BPE_AUTOMATIC, piece, length, ids) : define(v, piece, length, v->whole, ids);
+        large += (uint32_t)is_large;
+        starts[t.count] = (uint32_t)t.length;
+        ends[t.count] = (uint32_t)(t.length += length);
+        t.id_count = made == BPE_NO_TOKEN ? made : t.id_count + made;
+        if (below(4) == 0) t.length += put_units(v, t.text + t.length, 1 + below(3));
+    }
+    if (below(4) > 0) t.length += put_units(v, t.text + t.length, 16); /* where fewer may be read behind the last, pieces go another way */
+    t.text = realloc(t.text, t.length);
+    check_encoding(e, &t, "short pieces and large ones", round);
+    free(t.text);
+    free(t.ids);
+}
+
 #define FEW_BYTES 80
 /* A few pieces alone, as a short call has them, behind which 16 bytes may be read. */
 static void check_few(bpe_encoder *e, const vocabulary *v, const cut_text *t, long round)
@@ -857,6 +887,7 @@ int main(int argc, char **argv)
         bpe_encoder_use_vectors(e, some_vectors((unsigned long)round / 3)); /* each way finds what the others have kept */
         check_encoding(e, &first, "warm", round);
         for (i = 0; i < 20 && first.count > 0; i++) check_few(e, v, &first, round);
+        check_mixed(e, &b, v, round);
         check_encoding(e, &other, "another text", round);
         check_encoding(e, &first, "after another text", round);
         check_image(&b, &other, round);
