@@ -44,6 +44,7 @@ static inline size_t piece_number(uint32_t key) { return 1022 - (key >> RANK_BIT
 #define LANES 8
 #define VECTOR __m256i
 #define MASK __m256i /* all bits of a lane, or none */
+#define NOT(mask) (~(mask))
 #define LOAD(from) _mm256_loadu_si256((const void *)(from))
 #define STORE(to, v) _mm256_storeu_si256((void *)(to), v)
 #define ALL(number) _mm256_set1_epi32((int)(number))
@@ -51,7 +52,7 @@ static inline size_t piece_number(uint32_t key) { return 1022 - (key >> RANK_BIT
 #define SUM(a, b) _mm256_add_epi32(a, b)
 #define LOWEST(a, b) _mm256_min_epu32(a, b)
 #define IS_SAME(a, b) _mm256_cmpeq_epi32(a, b)
-#define IS_LOWER(a, b) ~_mm256_cmpeq_epi32(_mm256_max_epu32(a, b), a)
+#define IS_LOWER(a, b) NOT(_mm256_cmpeq_epi32(_mm256_max_epu32(a, b), a))
 #define CHOSEN(mask, a, b) _mm256_blendv_epi8(b, a, mask)
 #define BITS_OF(mask) (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))
 #define OF_BITS(bits) mask_of_bits(bits)
@@ -106,6 +107,7 @@ WITH_AVX2 static inline void copy_numbers_avx2(uint32_t *to, const uint32_t *fro
 #undef LANES
 #undef VECTOR
 #undef MASK
+#undef NOT
 #undef LOAD
 #undef STORE
 #undef ALL
@@ -128,6 +130,7 @@ WITH_AVX2 static inline void copy_numbers_avx2(uint32_t *to, const uint32_t *fro
 #define LANES 16
 #define VECTOR __m512i
 #define MASK __mmask16
+#define NOT(mask) ((__mmask16)~(mask)) /* which has more bits before it is cast */
 #define LOAD(from) _mm512_loadu_si512(from)
 #define STORE(to, v) _mm512_storeu_si512(to, v)
 #define ALL(number) _mm512_set1_epi32((int)(number))

@@ -86,8 +86,8 @@ WITH static int BY(merge_bytes)(const bpe_vocabulary *v, symbols *s)
         const VECTOR left = LOAD(s->bounds + i - 1) & ALL(BOUND_BEFORE), right = DOWN(LOAD(s->bounds + i + 1), BOUND_BEHIND_SHIFT);
         const VECTOR next = LOAD(s->keys + i + 1), second = LOAD(s->keys + i + 2);
         const MASK pairs = IS_LOWER(ranks, most) & IS_SAME(keys, next);
-        const MASK is_left = ~IS_SAME(keys, before) | IS_LOWER(ranks, left);
-        const MASK is_right = ~IS_SAME(keys, second) | ~IS_LOWER(right, ranks);
+        const MASK is_left = NOT(IS_SAME(keys, before)) | IS_LOWER(ranks, left);
+        const MASK is_right = NOT(IS_SAME(keys, second)) | NOT(IS_LOWER(right, ranks));
         const MASK early = IS_SAME(LOAD(s->bounds + i) & early_only, early_only);
         const MASK merged = pairs & is_left & is_right & early & OF_BITS(all);
         const unsigned are_merged = BITS_OF(merged);

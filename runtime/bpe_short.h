@@ -137,7 +137,7 @@ static inline void find_others(const bpe_encoder *e, found_pieces *f)
         f->last[n] = found->ids[2] | (uint64_t)flags << 32;
         f->two[n] = (((f->first[n] & IDS_OF_TWO) | THERE | THERE << 32) & (UINT32_MAX | (0 - (uint64_t)(more & 1)) << 32)) & (0 - few);
         short_ones[count] = (uint16_t)n;
-        count += few & (f->ends[n] - f->starts[n] <= SHORT);
+        count += (size_t)few & (f->ends[n] - f->starts[n] <= SHORT);
     }
     put_short_ones(e, f, short_ones, count);
 }
