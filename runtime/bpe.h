@@ -90,7 +90,7 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v);
 void bpe_encoder_free(bpe_encoder *e);
 size_t bpe_encoder_size(const bpe_encoder *e);
 
-/* Look pieces up with vectors, which the processor must have, or in plain C, as at first. The ids are the same. */
+/* Look pieces up and merge them with vectors, which the processor must have, or in plain C, as at first. The ids are the same. */
 typedef enum { BPE_PLAIN, BPE_AVX2, BPE_AVX512 } bpe_vectors;
 void bpe_encoder_use_vectors(bpe_encoder *e, bpe_vectors vectors);
 
@@ -127,8 +127,8 @@ int bpe_merge_far(const bpe_vocabulary *v, bpe_job *jobs, size_t count, int vect
 /* Whether the processor has all of AVX-512 that is used. */
 int bpe_has_vectors(void);
 
-/* The same of pieces of up to BPE_MEDIUM bytes, with vectors, which the processor must have: how many, which is none if it is not worth it; or
- * BPE_NO_TOKEN. */
+/* As bpe_merge_many, of pieces of up to BPE_MEDIUM bytes, with vectors, which the processor must have: how many are merged, which are none with
+ * BPE_PLAIN or if it is not worth it; or BPE_NO_TOKEN. */
 size_t bpe_merge_rounds(const bpe_vocabulary *v, bpe_job *jobs, size_t count, bpe_vectors vectors);
 
 /* Encode one piece of any length without any cache, by one method, with what the processor has. out: room for `length` ids and BPE_PADDING. */

@@ -32,7 +32,7 @@ void bpe_encoder_watch(bpe_encoder *e, bpe_watch *watch) { e->watch = watch; }
 void bpe_encoder_use_vectors(bpe_encoder *e, bpe_vectors vectors)
 {
     e->vectors = vectors == BPE_AVX512;
-    e->words = vectors;
+    e->most_vectors = vectors;
 }
 
 size_t bpe_encoder_size(const bpe_encoder *e) { return sizeof *e + TABLES; }

@@ -49,7 +49,8 @@
 
 #define MET_AGAIN 256           /* words more that were met before than NEW_WORD times those that were not, after which none is cut; */
 #define NEW_WORD 8
-#define WHOLE_WORDS (1u << 14)  /* and, of words that are whole, NEW_WHOLE_WORD times those that are new more than those that are not, after which all are */
+/* and, of words that are whole, NEW_WHOLE_WORD times those that are new more than those that are not, after which they are cut again */
+#define WHOLE_WORDS (1u << 14)
 #define NEW_WHOLE_WORD 2
 
 /* In the last of the four ids of an entry, which have 21 bits each: */
@@ -111,8 +112,8 @@ struct bpe_encoder {
     uint32_t moved; /* counts what is put into buckets: where ids were before, others may be then */
     uint32_t skipped, skip;     /* calls that go on without looking pieces up by words, where that was not worth it; so many after the next */
     uint32_t whole_words, met_again; /* 0: words that may be cut are; else so much above where they are again. And how near they are to be whole */
-    int vectors; /* whether there is AVX-512; */
-    bpe_vectors words; /* and by what pieces are looked up by words */
+    int vectors; /* whether AVX-512 may be used; */
+    bpe_vectors most_vectors; /* and what may be at most */
     uint8_t recent[256]; /* by hash: which of those that wait may be the same piece */
 };
 

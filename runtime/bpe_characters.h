@@ -6,7 +6,7 @@
  *     others                looked up by their keys (bpe_lookup.h), and the ids are in their buckets
  *
  * Invariants: no two strings of bytes have the same number, so what lies there is that character's. It is right for pieces and for
- * parts. Places are those of one call of put_region.
+ * parts. Places are those of one call of put_region_avx512 or put_window.
  */
 #ifndef BPE_CHARACTERS_H
 #define BPE_CHARACTERS_H
@@ -90,7 +90,7 @@ WITH_VECTORS static size_t number_characters(region *r, const uint8_t *text, uin
 
 /* As put_region_avx2. */
 WITH_VECTORS static size_t put_region_avx512(const bpe_vocabulary *v, region *r, const uint8_t *text, uint64_t readable, const uint32_t *starts,
-                                      const uint32_t *ends, size_t most, size_t *places, uint32_t *cut, size_t *characters)
+                                             const uint32_t *ends, size_t most, size_t *places, uint32_t *cut, size_t *characters)
 {
     uint32_t size;
     const size_t pieces = mark_pieces(r, starts, ends, most, &size);

@@ -12,8 +12,6 @@
 #include "bpe_misses.h"
 #include "bpe_others.h"
 
-#define WORTH 8 /* pieces for which a region is worth it, if the first is long */
-
 static inline size_t encode_group(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done);
 
 /* A piece that falls into parts, the first of which ends at `at`. */
@@ -122,7 +120,7 @@ static size_t encode_places(bpe_encoder *e, const group *g, misses *missed, uint
 #ifdef HAS_VECTORS
 
 /* As encode_places; apart from it, since only functions for the same instructions are inlined into one another. */
-WITH_AVX2 static size_t encode_places_by_vectors(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
+WITH_AVX2 static size_t encode_places_avx2(bpe_encoder *e, const group *g, misses *missed, uint32_t *out, size_t done)
 {
     const size_t count = g->count;
     size_t i, made;
@@ -155,7 +153,7 @@ static inline size_t encode_group(bpe_encoder *e, const group *g, misses *missed
     if (missed->gap_count > MISSING - GROUP) done = finish_missing(e, missed, out, done);
     if (done >= BPE_NO_TOKEN) return done;
 #ifdef HAS_VECTORS
-    if (e->words != BPE_PLAIN) return encode_places_by_vectors(e, g, missed, out, done);
+    if (e->most_vectors != BPE_PLAIN) return encode_places_avx2(e, g, missed, out, done);
 #endif
     return encode_places(e, g, missed, out, done);
 }
@@ -190,7 +188,9 @@ NOT_INLINE static size_t encode_not_located(bpe_encoder *e, group *g, size_t i, 
 #undef BY
 #undef WITH
 
-/* As put_region_avx2, by what the encoder is to use. */
+#define WORTH 8 /* pieces for which a region is worth it, if the first is long */
+
+/* As put_region_avx2, by what the encoder is to use. `are_few`: they have up to WINDOW bytes together. */
 static inline size_t put_pieces(const bpe_encoder *e, region *r, const group *g, const uint32_t *starts, const uint32_t *ends, size_t most,
                                 int are_few, size_t *places, uint32_t *cut, size_t *characters)
 {
@@ -297,7 +297,7 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
     while (i < count) {
         if (words && e->skipped == 0 && c.length == 0 && count - i >= WORTH_WORDS) {
 #ifdef HAS_VECTORS
-            done = WORDS_BY[e->words](e, &g, &missed, starts, ends, count, &i, out, done);
+            done = WORDS_BY[e->most_vectors](e, &g, &missed, starts, ends, count, &i, out, done);
 #else
             done = encode_by_words(e, &g, &missed, starts, ends, count, &i, out, done);
 #endif
@@ -314,7 +314,8 @@ size_t bpe_encode(bpe_encoder *e, const uint8_t *text, uint64_t readable, const 
         g.count = n;
         if (n < most && runs) note_cut(e, text + starts[i], ends[i] - starts[i]);
 #ifdef HAS_VECTORS
-        if (n < most && runs && e->words != BPE_PLAIN && (count - i >= WORTH || ends[i] - starts[i] <= WINDOW) && ends[i] - starts[i] <= REGION) {
+        if (n < most && runs && e->most_vectors != BPE_PLAIN && (count - i >= WORTH || ends[i] - starts[i] <= WINDOW) &&
+            ends[i] - starts[i] <= REGION) {
             done = encode_group(e, &g, &missed, out, done);
             if (done < BPE_NO_TOKEN) done = encode_regions(e, &g, &missed, starts, ends, count, &i, out, done);
             if (done >= BPE_NO_TOKEN) return done;

@@ -6,8 +6,8 @@
  *
  * Memory answers while other keys are made: so all keys of a group are made before the first is compared.
  *
- * Invariants: places of a group are in order, and tile what it has of a text that drops nothing. A piece that has no joint is no part. With
- * vectors, 16 bytes of each place may be read; without, as many as the caller says.
+ * Invariants: places of a group are in order, and tile what it has of a text that drops nothing. A piece that has no joint is no part. Nothing is
+ * read that the group does not say may be read; put_run, put_few and put_keys_by_vectors need 16 bytes of each place.
  */
 #ifndef BPE_GROUP_H
 #define BPE_GROUP_H
@@ -97,7 +97,7 @@ static inline size_t put_few(const bpe_encoder *e, group *g, size_t n, size_t co
     return listed;
 }
 
-/* The same for all places of a group from n on. */
+/* Keys and buckets of all places of a group from n on. */
 static inline void put_keys(const bpe_encoder *e, group *g, size_t n)
 {
     uint8_t longer[SIXTEEN + 1];
@@ -136,7 +136,8 @@ static inline uint64_t both_ends(const uint8_t *p, uint32_t length)
     return fold(load_8(p) ^ length, load_8(p + length - 8) ^ UINT64_C(0xA0761D6478BD642F));
 }
 
-/* Whether a piece is a word of more than BPE_KEY bytes that may be cut or not, as is faster: of characters of two bytes, and short enough. */
+/* Whether a piece is a word of more than BPE_KEY bytes that may be cut or not, as is faster: of characters of two bytes, and short enough;
+ * or of ASCII, which is never cut. */
 static inline int may_stay_whole(const uint8_t *p, uint32_t length)
 {
     return length > BPE_KEY && length <= MEDIUM && p[0] < SCRIPTS && p[1] < SCRIPTS;
@@ -160,7 +161,7 @@ static inline int is_cut(const bpe_encoder *e, const uint8_t *p, uint32_t length
     return length > BPE_KEY && is_cut_soon(e, p, length);
 }
 
-/* That a piece is cut. Now and then one is; if nearly all of these were before, words are whole from then on. */
+/* One piece that is cut of each run that ends with one. If nearly all of these words were met before, they are whole from then on. */
 NOT_INLINE static void note_cut(bpe_encoder *e, const uint8_t *p, uint32_t length)
 {
     if (!may_stay_whole(p, length)) return;

@@ -1,12 +1,13 @@
-/* bpe_lookup.h - pieces in, by sixteen; their keys and buckets out, and from these their ids: with AVX-512. For bpe_encode.c.
+/* bpe_lookup.h - pieces in, by sixteen; their keys and buckets out, with AVX-512, and from these their ids, with AVX2. For bpe_encode.c; and for
+ * all that uses vectors, whether there are any.
  *
  *     ' the', ' cat', ...     16 starts and ends -> four vectors of four keys -> 16 buckets, which are asked for
  *     a bucket                its two keys, compared with a key at once, and the ids of both
  *
  * Keys and hashes are those of bpe_key.h, bit for bit, since what one way puts into a bucket the other finds. Four keys need one
- * multiplication, and one comparison to mask what is behind the pieces. Both keys of a bucket are compared as four words: which of them are equal is the
- * index of a table that says where the ids are. Each bucket is asked for as soon as its key is made: where it was done for a whole group
- * at the end, texts whose pieces do not fit the near caches were slower than without vectors.
+ * multiplication, and one comparison to mask what is behind the pieces. (With AVX2, keys are made one by one: bpe_group.h.) Both keys of a bucket
+ * are compared as four words: which of them are equal is the index of a table that says where the ids are. Each bucket is asked for as soon as its
+ * key is made: where it was done for a whole group at the end, texts whose pieces do not fit the near caches were slower than without vectors.
  *
  * Invariant: nothing is read that the caller has not said may be read: 16 bytes from the start of each piece.
  */

@@ -52,12 +52,13 @@ static inline size_t piece_number(uint32_t key) { return 1022 - (key >> RANK_BIT
 #define SUM(a, b) _mm256_add_epi32(a, b)
 #define LOWEST(a, b) _mm256_min_epu32(a, b)
 #define IS_SAME(a, b) _mm256_cmpeq_epi32(a, b)
-#define IS_LOWER(a, b) NOT(_mm256_cmpeq_epi32(_mm256_max_epu32(a, b), a))
-#define CHOSEN(mask, a, b) _mm256_blendv_epi8(b, a, mask)
+#define IS_LOWER(a, b) NOT(_mm256_cmpeq_epi32(_mm256_max_epu32(a, b), a)) /* without a sign */
+#define CHOSEN(mask, a, b) _mm256_blendv_epi8(b, a, mask) /* a where the mask says so, else b */
 #define BITS_OF(mask) (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))
 #define OF_BITS(bits) mask_of_bits(bits)
 #define EACH_LANE _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0)
 #define LANE_OF(v, i) _mm256_permutevar8x32_epi32(v, _mm256_set1_epi32(i))
+/* A vector one lane up, and the last lane of the one before below it. */
 #define WITH_LAST_OF(before, v) _mm256_alignr_epi8(v, _mm256_permute2x128_si256(before, v, 0x21), 12)
 
 WITH_AVX2 static inline __m256i mask_of_bits(unsigned bits)
@@ -83,13 +84,14 @@ WITH_AVX2 static inline __m256i lowest_behind_avx2(__m256i x)
     return _mm256_min_epu32(x, _mm256_permute2x128_si256(x, none, 0x21));
 }
 
+/* Store those lanes that bits say, one behind the other: how many. As many as a vector has may be written. */
 WITH_AVX2 static inline size_t append_avx2(uint32_t *to, unsigned which, __m256i from)
 {
     const size_t few = store_some(to, _mm256_castsi256_si128(from), which & 15);
     return few + store_some(to + few, _mm256_extracti128_si256(from, 1), which >> 4);
 }
 
-/* The numbers of a table, where a mask says. */
+/* The numbers of a table, where a mask says so; elsewhere anything. */
 WITH_AVX2 static inline __m256i numbers_of_avx2(const uint32_t *table, __m256i which, __m256i places)
 {
     return eight_of(table, _mm256_and_si256(which, places));

@@ -128,7 +128,7 @@ static void find_tokens(bpe_encoder *e, misses *missed)
 /* Merge pieces, of up to `longest` bytes: 0, or an error. */
 static int merge_jobs(const bpe_encoder *e, bpe_job *jobs, size_t count, size_t longest)
 {
-    const size_t done = bpe_merge_rounds(e->v, jobs, count, e->words);
+    const size_t done = bpe_merge_rounds(e->v, jobs, count, e->most_vectors);
     if (done == BPE_NO_TOKEN) return -1;
     return done == count ? 0 : bpe_merge_many(e->v, jobs + done, count - done, longest);
 }
@@ -155,7 +155,7 @@ static int merge_some(bpe_encoder *e, misses *missed, const uint8_t *which, size
 /* Merge what waits: 0, or an error. */
 static int merge_missing(bpe_encoder *e, misses *missed)
 {
-    const uint32_t most = e->words != BPE_PLAIN ? MEDIUM : 16;
+    const uint32_t most = e->most_vectors != BPE_PLAIN ? MEDIUM : 16;
     uint8_t few[MISSING + 1], many[MISSING + 1];
     size_t few_count = 0, many_count = 0, i;
     for (i = 0; i < missed->count; i++) { /* without a branch: any other may be a token */

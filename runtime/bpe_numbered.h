@@ -1,8 +1,8 @@
-/* bpe_numbered.h - how places are encoded whose characters have numbers (bpe_regions.h): what is the same with vectors and without.
+/* bpe_numbered.h - how places are encoded whose characters have numbers (bpe_regions.h): what is the same with AVX2 and with AVX-512.
  * bpe_encode.c has it once for each.
  *
- *     BY(name)    the function of that name, or the one that uses vectors
- *     WITH        how functions are declared that use them
+ *     BY(name)    the function of that name that uses them
+ *     WITH        how such functions are declared
  */
 
 /* As encode_group. */

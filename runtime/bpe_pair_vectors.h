@@ -1,4 +1,4 @@
-/* bpe_pair_vectors.h - what bpe_pairs.h does, of sixteen pairs at a time, or of one by fewer instructions, with AVX-512; and of eight with AVX2. */
+/* bpe_pair_vectors.h - what bpe_pairs.h does, of sixteen pairs at a time with AVX-512, of eight with AVX2; or of one, by fewer instructions. */
 #ifndef BPE_PAIR_VECTORS_H
 #define BPE_PAIR_VECTORS_H
 

@@ -5,7 +5,7 @@
  * every other time. A line that is full goes on in the next one.
  *
  * Before lines are asked for, pairs may be looked up in a table of bits that stays in the second cache, by the lower bits of the same hash,
- * sixteen at a time: most of those that do not merge need no line (bpe_merge_rounds.c).
+ * sixteen or eight at a time: most of those that do not merge need no line (bpe_merge_rounds.c).
  *
  * Rejected: open addressing pair by pair, with a filter of bits before it (two places in memory to wait for, and two branches).
  */

@@ -1,6 +1,7 @@
-/* bpe_places.h - pieces in; out, the places of pieces and of the parts of those that are cut: with AVX-512. For bpe_encode.c.
+/* bpe_places.h - pieces in; out, the places of pieces and of the parts of those that are cut: with AVX-512. For bpe_characters.h. What they are put
+ * into is the same with AVX2 (bpe_regions.h).
  *
- *     '我们', '去了', ...     marks where pieces begin, and which are cut (is_cut in bpe_encode.c says when)
+ *     '我们', '去了', ...     marks where pieces begin, and which are cut (about as is_cut in bpe_group.h says, but no word stays whole)
  *     every character        before and behind, side by side in one list, sixteen of which are looked up at once (bpe_joints.h)
  *     64 bytes of text       bits where there is a joint, and bits where a piece begins, which together are the places
  *
@@ -19,18 +20,19 @@
 #ifdef HAS_VECTORS
 
 #define REGION 2048 /* bytes of text */
-#define WINDOW 64   /* bytes that are one vector */
+#define WINDOW 64   /* bytes that are one vector of AVX-512, and of a piece that is worth a region though few are behind it */
 #define WINDOWS (REGION / WINDOW)
 #define FEW_PIECES 64 /* where few are cut, so many are taken, */
 #define MANY_PIECES 1024 /* and where one of sixteen is, so many */
 
-/* What comes out; and what is known of the text before, with AVX2 and with AVX-512. */
+/* What comes out; and what is known of the text before. */
 typedef struct IN_LINES {
     uint32_t starts[REGION + 64];
     uint8_t joint[REGION + 64]; /* whether a place begins at one */
     uint16_t characters[REGION + 64]; /* of places that are one character, its number; or 0 */
-    uint32_t numbers[REGION + 64]; /* the same, before all are known */
+    uint32_t numbers[REGION + 64]; /* with AVX2: the same, before all are known, and JOINT */
     uint8_t marks[REGION + 64]; /* of bytes: 0x80 where a piece begins */
+    /* With AVX-512: */
     uint32_t before[REGION / 2 + 32], behind[REGION / 2 + 32]; /* of characters that are listed */
     uint64_t begins[WINDOWS + 2], cut[WINDOWS + 1], longer[WINDOWS + 1]; /* by 64 bytes; which pieces are cut, and which are if they can be soon */
     uint64_t leads[WINDOWS + 1];  /* characters that are listed, */

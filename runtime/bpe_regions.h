@@ -76,7 +76,7 @@ WITH_AVX2 static inline void store_eight(uint32_t *out, __m256i eight, unsigned 
     store_some(out, _mm256_extracti128_si256(eight, 1), which >> 4);
 }
 
-/* Bytes of 24, in the order of `which`. */
+/* Bytes of 24, the first twelve below the others: of both, those that four numbers say, as _mm_shuffle_epi8 has it. 28 may be read. */
 WITH_AVX2 static inline __m256i bytes_of_24(const uint8_t *p, int a, int b, int c, int d)
 {
     const __m128i low = _mm_loadu_si128((const void *)p), high = _mm_loadu_si128((const void *)(p + 12));
@@ -124,8 +124,8 @@ static inline uint32_t put_character(putting *to, uint32_t i, uint32_t length)
 }
 
 /* Mark where pieces begin, as long as they are side by side and fit a region, and which are cut: how many pieces, and *cut of them. */
-WITH_AVX2 static inline size_t mark_pieces_avx2(const bpe_encoder *e, uint8_t *marks, const uint8_t *text, const uint32_t *starts, const uint32_t *ends,
-                                                size_t most, uint32_t *cut)
+WITH_AVX2 static inline size_t mark_pieces_avx2(const bpe_encoder *e, uint8_t *marks, const uint8_t *text, const uint32_t *starts,
+                                                const uint32_t *ends, size_t most, uint32_t *cut)
 {
     const uint32_t base = starts[0];
     uint32_t at = base;
@@ -205,12 +205,13 @@ WITH_AVX2 static size_t put_region_avx2(const bpe_encoder *e, region *r, const u
 
 /* --- where the ids are -------------------------------------------------------------------------------------------------- */
 
-/* Of some places, in bytes from the tables on; and which of these places are no characters. */
+/* Of some places, in bytes from the tables on; and which of these places are no characters. With AVX2, what is known of these is in the group. */
 typedef struct IN_LINES {
     uint32_t ids[GROUP + SIXTEEN];
     uint8_t others[GROUP + 64];
     size_t count; /* of others */
-    uint32_t starts[GROUP + SIXTEEN], ends[GROUP + SIXTEEN]; /* of these, with AVX-512 */
+    /* Of these, one behind the other, with AVX-512: */
+    uint32_t starts[GROUP + SIXTEEN], ends[GROUP + SIXTEEN];
     key keys[GROUP + SIXTEEN];
     const entry *buckets[GROUP + SIXTEEN];
 } located;

@@ -1,5 +1,6 @@
 /* bpe_rounds.h - how pieces are merged round after round (bpe_merge_rounds.c, which says why): what is the same for any number of lanes. That
- * file has it once for each, and says before what the names in capitals stand for.
+ * file has it once for each, and says before what the names in capitals stand for; it and bpe_pair_vectors.h have what is named as BY(name) and is
+ * not here.
  */
 
 #define ROOM (LANES + MOST_SYMBOLS + LANES + BPE_MEDIUM)

@@ -1,4 +1,5 @@
-/* bpe_short.h - pieces in; out, which of them have up to eight bytes and were met before, and two ids of each. For bpe_words.h.
+/* bpe_short.h - pieces in; out, which of them have up to eight bytes and were met before, and two ids of each. For bpe_words.h;
+ * store_some is also for bpe_regions.h and bpe_merge_rounds.c.
  *
  *     ' the', '\n\n', ...    a word: the bytes of a piece at the top, how many there are at the bottom; of eight, the bytes alone
  *     a table by hash        16 bytes each: a word, and two ids; filled as pieces are merged, and from buckets (bpe_cache.h)
@@ -8,8 +9,8 @@
  * of the instructions that a key and its bucket take, and the table stays in the second cache. All other pieces are listed and looked
  * up in their buckets, many at a time; those that have more ids, or are not found there, are hard and done one by one.
  *
- * With AVX-512, eight pieces are looked up and stored together, and others are, too; with AVX2, four pieces; in plain C one after the other,
- * without a branch on whether a piece is there.
+ * With AVX-512, eight pieces are looked up and stored together, and eight others; with AVX2, four of each; in plain C one after the other, without
+ * a branch on whether a piece is there.
  *
  * Invariants: no two pieces that have a word have the same, so what lies beside it is that piece's. Eight bytes that could be the word of fewer,
  * as the byte at the bottom is below eight, have none. It is right for pieces and for parts. Nothing is read that the caller has not said may be
@@ -249,7 +250,7 @@ WITH_AVX2 static inline void find_short_avx2(const bpe_encoder *e, found_pieces 
     find_rest(e, f, text, starts, ends, i);
 }
 
-/* Store those of four ids that there are: how many. */
+/* Store those of four numbers that bits say, such as ids that there are: how many. Four may be written. */
 WITH_AVX2 static inline size_t store_some(uint32_t *out, __m128i ids, unsigned are)
 {
     _mm_storeu_si128((void *)out, _mm_shuffle_epi8(ids, _mm_loadu_si128((const void *)ORDERS_OF_4[are])));
