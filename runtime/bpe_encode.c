@@ -90,7 +90,7 @@ NOT_INLINE static size_t encode_miss(bpe_encoder *e, const group *g, size_t i, m
 {
     const span s = span_of(g, i);
     const size_t count = recall(e, g, i, &s, out + done);
-    if (may_stay_whole(s.bytes, s.length)) note_whole(e, count > 0);
+    if (s.length > 1 && s.bytes[1] >= 0x80 && may_stay_whole(s.bytes, s.length)) note_whole(e, count > 0); /* not of ASCII, which is never cut */
     if (count > 0) return count;
     if (s.length > MEDIUM) return encode_longer(e, &s, g->hashes[i], out + done);
     missed->gaps[missed->gap_count].at = done;
