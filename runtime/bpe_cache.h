@@ -47,10 +47,12 @@
 #define SEEN_BITS 20            /* of hashes of pieces that were met once */
 #define SEEN (1u << 17)         /* pieces after which all are forgotten */
 
-#define MET_AGAIN 256           /* words more that were met before than NEW_WORD times those that were not, after which none is cut; */
-#define NEW_WORD 8
+#ifndef MET_AGAIN /* tests have fewer */
+#define MET_AGAIN 256 /* words more that were met before than NEW_WORD times those that were not, after which none is cut; */
 /* and, of words that are whole, NEW_WHOLE_WORD times those that are new more than those that are not, after which they are cut again */
 #define WHOLE_WORDS (1u << 14)
+#endif
+#define NEW_WORD 8
 #define NEW_WHOLE_WORD 2
 
 /* In the last of the four ids of an entry, which have 21 bits each: */

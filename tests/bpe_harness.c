@@ -74,10 +74,14 @@ static const char *const SEPARATE[] = {"\x01", "~", "\x7f", "\xc2\x80", "\xd0\xb
                                        "\xe4\xbd\xa0", "\xe5\xa5\xbd", "\xe6\x88\x91", "\xe5\x8e\xbb", "\xe4\xba\x86", "\xed\x9f\xbf", "\xee\x80\x80",
                                        "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf0\x9f\x98\x80", "\xe0\x80\x81", "\xe0\x82\x80", "\xe0\x9f\xbf", "\xc1\xbf",
                                        "\xc0\x81", "\xed\xa0\x80", "\xe4\xb8", "\xb8", "\xc3"};
+/* Words of these have joints, and up to 32 bytes. */
+static const char *const OF_TWO[] = {"\xd0\xb0", "\xd0\xb1", "\xd0\xb2", "\xd0\xbf", "\xd1\x80", "\xd1\x8f", "\xd1\x91", "\xce\xb1", "\xce\xb2", "\xcf\x89",
+                                     "\xd8\xa7", "\xd9\x84", "\xdf\xbf", "\xc2\x80"};
 static const struct {
     const char *const *units;
     uint32_t count;
-} ALPHABETS[] = {{LETTERS, 2}, {LETTERS, 3}, {ONE, 1}, {CHARACTERS, 6}, {CHARACTERS, 2}, {ILL_FORMED, 9}, {MORE, 8}, {MORE, 4}, {SEPARATE, 24}, {SEPARATE, 35}};
+} ALPHABETS[] = {{LETTERS, 2}, {LETTERS, 3}, {ONE, 1}, {CHARACTERS, 6}, {CHARACTERS, 2}, {ILL_FORMED, 9}, {MORE, 8}, {MORE, 4}, {SEPARATE, 24}, {SEPARATE, 35},
+               {OF_TWO, 14}};
 
 /* Random units, up to so many bytes; the last may be cut. */
 static uint32_t put_units(const vocabulary *v, uint8_t *to, uint32_t length)

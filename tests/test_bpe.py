@@ -17,7 +17,7 @@ SOURCES = [*sorted((ROOT / "runtime").glob("bpe_*.c")), ROOT / "runtime/specials
 INCLUDES = (f"-I{ROOT / 'runtime'}", f"-I{C}")
 TINY = (
     "-DBUCKET_BITS=1", "-DMEDIUMS=2u", "-DSLOTS=2u", "-DLONGEST=200", "-DARENA=1100u", "-DSHORT_BITS=1", "-DMANY_WORDS=128",
-    "-DMISSING=128", "-DBPE_RADIX_FROM=1", "-DTAG_BITS=1", "-DBOUND_MOST=9",
+    "-DMISSING=128", "-DBPE_RADIX_FROM=1", "-DTAG_BITS=1", "-DBOUND_MOST=9", "-DMET_AGAIN=1", "-DWHOLE_WORDS=4u",
 )  # fmt: skip
 ALWAYS = ("-DMOST_SKIPPED=0",)  # pieces are looked up by words, whether it is worth it or not
 COUNTERS = ("-Wl,--wrap=bpe_merge,--wrap=bpe_merge_many,--wrap=bpe_merge_far,--wrap=bpe_merge_rounds,--wrap=memchr",)
