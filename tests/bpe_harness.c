@@ -77,11 +77,15 @@ static const char *const SEPARATE[] = {"\x01", "~", "\x7f", "\xc2\x80", "\xd0\xb
 /* Words of these have joints, and up to 32 bytes. */
 static const char *const OF_TWO[] = {"\xd0\xb0", "\xd0\xb1", "\xd0\xb2", "\xd0\xbf", "\xd1\x80", "\xd1\x8f", "\xd1\x91", "\xce\xb1", "\xce\xb2", "\xcf\x89",
                                      "\xd8\xa7", "\xd9\x84", "\xdf\xbf", "\xc2\x80"};
+/* One character, and those whose numbers differ from its in one bit: whoever takes two for one gives the ids of another. */
+static const char *const NEAR[] = {"\xe4\xb8\xad", "\xe4\xb8\xac", "\xe4\xb8\xaf", "\xe4\xb8\xa9", "\xe4\xb8\xa5", "\xe4\xb8\xbd", "\xe4\xb8\x8d",
+                                   "\xe4\xb9\xad", "\xe4\xba\xad", "\xe4\xbc\xad", "\xe4\xb0\xad", "\xe4\xa8\xad", "\xe4\x98\xad", "\xe5\xb8\xad",
+                                   "\xe6\xb8\xad", "\xe0\xb8\xad", "\xec\xb8\xad"};
 static const struct {
     const char *const *units;
     uint32_t count;
 } ALPHABETS[] = {{LETTERS, 2}, {LETTERS, 3}, {ONE, 1}, {CHARACTERS, 6}, {CHARACTERS, 2}, {ILL_FORMED, 9}, {MORE, 8}, {MORE, 4}, {SEPARATE, 24}, {SEPARATE, 35},
-               {OF_TWO, 14}};
+                 {OF_TWO, 14}, {NEAR, 17}};
 
 /* Random units, up to so many bytes; the last may be cut. */
 static uint32_t put_units(const vocabulary *v, uint8_t *to, uint32_t length)

@@ -1,5 +1,5 @@
-"""The C core of byte-pair encoding: bpe_harness.c, bpe_threads.c and bpe_flood.c are built here and run, with and without sanitizers;
-and specials_growth.c, of the special tokens beside it.
+"""The C core of byte-pair encoding: bpe_harness.c, bpe_cuts.c, bpe_threads.c and bpe_flood.c are built here and run, with and without
+sanitizers; and specials_growth.c, of the special tokens beside it.
 
 bpe_harness.c compares everything with the definition of merging, on random vocabularies, with caches of the usual size and tiny ones; and,
 over two letters, on every vocabulary of tokens of up to three letters.
@@ -32,6 +32,15 @@ def test_harness(options: tuple[str, ...], needs: tuple[str, ...], sizes: tuple[
     assert "no difference" in run(harness, "200" if needs else "600", "1" if sizes else "2", texts)
     if not sizes:
         assert "no difference" in run(harness, "small", "8" if needs else "1")
+
+
+@pytest.mark.parametrize(
+    ("options", "needs"), [(("-O3",), ()), (("-O1",), ADDRESS), (("-O1", "-U__SSE2__"), ())], ids=["optimized", "sanitized", "plain"],
+)  # fmt: skip
+def test_cuts(options: tuple[str, ...], needs: tuple[str, ...], tmp_path: Path) -> None:
+    """Which pieces are cut, and where: what only makes it fast, and no ids tell. bpe_cuts.c has all of bpe_encode.c in it."""
+    sources = [ROOT / "tests/bpe_cuts.c", *(source for source in SOURCES if source.name != "bpe_encode.c")]
+    assert "no difference" in run(build(tmp_path / "cuts", sources, "-Wpedantic", *options, *INCLUDES, needs=needs), "1000")
 
 
 def test_without_wide_products_and_vectors(tmp_path: Path) -> None:

@@ -1,0 +1,368 @@
+/* bpe_cuts.c - which pieces are cut, and where: bpe_encode.c from inside.
+ *
+ * However a text is cut, its ids are the same, and bpe_harness.c looks at nothing else. Here it is looked at what only makes it fast: which
+ * pieces are cut, and after which others words of two-byte characters no longer are, and are again; that pieces are put into groups up to the
+ * first that is, with what they are found by; and that with AVX2 a region has a place at every joint and nowhere else, and numbers of the
+ * characters that have one. Prints what is not so and returns 1.
+ *
+ *     bpe_cuts [rounds]
+ */
+#include "bpe_encode.c"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TOKENS 400
+#define LONGEST_TOKEN 12
+#define PIECES 600
+#define BYTES (2 * 2048 + 100)
+
+static uint64_t seed = 1;
+
+static uint32_t below(uint32_t limit)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)((seed >> 33) % limit);
+}
+
+static void fail(const char *what, long where)
+{
+    printf("%s: %ld\n", what, where);
+    exit(1);
+}
+
+static void *exactly(size_t size)
+{
+    void *p = malloc(size ? size : 1);
+    if (p == NULL) exit(2);
+    return p;
+}
+
+/* U+4E2D, all characters of three bytes that differ from it in one bit, and the first and the last one; then others, and some that are none. */
+static const char *const UNITS[] = {
+    "\xe4\xb8\xad", "\xe4\xb8\xac", "\xe4\xb8\xaf", "\xe4\xb8\xa9", "\xe4\xb8\xa5", "\xe4\xb8\xbd", "\xe4\xb8\x8d", "\xe4\xb9\xad", "\xe4\xba\xad",
+    "\xe4\xbc\xad", "\xe4\xb0\xad", "\xe4\xa8\xad", "\xe4\x98\xad", "\xe5\xb8\xad", "\xe6\xb8\xad", "\xe0\xb8\xad", "\xec\xb8\xad", "\xe0\xa0\x80",
+    "\xef\xbf\xbf", "\xce\xb1", "\xdf\xbf", "\xf0\x9f\x98\x80", "a", "\x01", "\x7f", "\xe0\x9f\xbf", "\xe0\x80\x81", "\xe4\xb8", "\xb8", "\xc3",
+    "\xff", "\xe4"};
+#define THREES 19 /* of these, the first */
+#define ALL_UNITS (sizeof UNITS / sizeof *UNITS)
+
+/* Every byte, and so many tokens of two units or three, or parts of them. */
+static void build(bpe_vocabulary *v, uint32_t tokens, uint32_t units)
+{
+    static uint8_t bytes[256 + TOKENS * LONGEST_TOKEN];
+    static uint32_t starts[256 + TOKENS + 1];
+    uint32_t count, at = 0, i;
+    for (count = 0; count < 256; count++) starts[count] = at, bytes[at++] = (uint8_t)count;
+    while (count < 256 + tokens) {
+        uint8_t text[LONGEST_TOKEN];
+        uint32_t size = 0, from;
+        for (i = 2 + below(2); i > 0; i--) {
+            const char *p;
+            for (p = UNITS[below(units)]; *p; p++) text[size++] = (uint8_t)*p;
+        }
+        if (size < 2) continue;
+        from = below(3) ? 0 : below(size - 1);
+        size -= below(3) ? 0 : below(size - from - 1);
+        for (i = 256; i < count; i++) {
+            if (starts[i + 1] - starts[i] == size - from && memcmp(bytes + starts[i], text + from, size - from) == 0) break;
+        }
+        starts[count] = at;
+        if (i < count) {
+            tokens--;
+            continue;
+        }
+        memcpy(bytes + at, text + from, size - from);
+        at += size - from;
+        starts[++count] = at;
+    }
+    starts[count] = at;
+    if (bpe_build(v, starts, bytes, count, NULL, 0, 1) != 0) exit(2);
+}
+
+/* --- where pieces are cut ----------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    uint8_t *text; /* allocated to the byte */
+    uint32_t starts[PIECES], ends[PIECES];
+    size_t count, size, readable;
+} cut_text;
+
+/* Pieces of so many kinds of units, most of which begin where a character does, and are side by side; the first fits a region. */
+static void make_text(cut_text *t, uint32_t units, int are_whole)
+{
+    static uint8_t text[BYTES];
+    const uint32_t most = 1 + below(PIECES), length = below(2) ? 12 : 60, wrong = are_whole ? 0 : below(2) * 40;
+    const uint32_t before = below(40), long_one = below(4) ? PIECES : below(most);
+    size_t at = before;
+    t->count = 0;
+    while (t->count < most && at < BYTES - 400) {
+        size_t left = 1 + below(t->count == long_one ? 2000 : length);
+        if (left > BYTES - 100 - at) left = BYTES - 100 - at;
+        if (wrong > 0 && below(wrong) == 0) at += below(3); /* bytes of no piece: what is there does not matter */
+        t->starts[t->count] = (uint32_t)at;
+        do {
+            const char *p = UNITS[below(units)];
+            size_t n = strlen(p);
+            if (wrong > 0 && below(wrong) == 0) n = 1 + below((uint32_t)n);
+            memcpy(text + at, p, n);
+            at += n;
+            left -= n < left ? n : left;
+        } while (left > 0);
+        t->ends[t->count++] = (uint32_t)at;
+    }
+    t->size = at;
+    t->readable = at + (are_whole ? 32 : below(3) * 20);
+    t->text = exactly(t->readable);
+    memset(t->text, 0xB8, t->readable);
+    memcpy(t->text, text, at);
+}
+
+/* What is in a group for a piece: by this it is found again. */
+static void check_key(const bpe_encoder *e, const group *g, size_t i, long round)
+{
+    const uint8_t *p = g->text + g->starts[i];
+    const uint32_t length = g->ends[i] - g->starts[i];
+    const key k = length <= BPE_KEY ? key_at_end(p, length) : no_key();
+    if (!same_key(g->keys[i], k)) fail("a key", round);
+    if (length <= BPE_KEY && g->buckets[i] != bucket_of(e, k)) fail("a bucket", round);
+    if (length > BPE_KEY && g->hashes[i] != (length <= LONGEST ? hash_bytes(p, length) : 0)) fail("a hash", round);
+}
+
+/* Pieces from one on are put into a group, up to the first that is to be cut, and all of them. */
+static void check_group(const bpe_encoder *e, const cut_text *t, size_t first, long round)
+{
+    group *g = exactly(sizeof *g);
+    size_t most = t->count - first < GROUP ? t->count - first : GROUP, n = 0, i;
+    g->text = t->text;
+    g->readable = t->readable;
+    g->starts = t->starts + first;
+    g->ends = t->ends + first;
+    g->count = most;
+    put_keys(e, g, 0);
+    for (i = 0; i < most; i++) check_key(e, g, i, round);
+    memset(g->keys, 0, sizeof g->keys);
+    memset(g->buckets, 0, sizeof g->buckets);
+    while (most > 0 && t->readable - t->starts[first + most - 1] < 16) most--;
+    while (n < most && !is_cut(e, t->text + g->starts[n], g->ends[n] - g->starts[n])) n++;
+    if (most > 0 && put_run(e, g, most) != n) fail("the first that is to be cut", round);
+    for (i = 0; i < n; i++) check_key(e, g, i, round);
+    free(g);
+}
+
+#ifdef HAS_VECTORS
+
+/* The number of a character of three bytes, or 0 if that is none, or has fewer. */
+static uint32_t number_of(const uint8_t *p)
+{
+    const uint32_t number = (p[0] & 15u) << 12 | (p[1] & 63u) << 6 | (p[2] & 63u);
+    return p[0] >> 4 == 14 && p[1] >> 6 == 2 && p[2] >> 6 == 2 && number >= 0x800 ? number : 0;
+}
+
+/* A piece ends where a region does that begins with another: with the last of its pieces, or, if `alone`, with the only one. */
+static void end_at_region(cut_text *t, size_t first, int alone)
+{
+    const uint32_t end = t->starts[first] + REGION;
+    size_t k = first;
+    while (k < t->count && t->ends[k] <= end) k++;
+    if (k == t->count || t->starts[k] >= end) return;
+    t->ends[alone ? first : k] = end;
+    t->count = (alone ? first : k) + 1;
+}
+
+/* What a region is to have of pieces from one on. Where all characters are `whole` and of three bytes, eight at a time have numbers, and then
+ * what is left, if that is enough. */
+static void check_region(const bpe_encoder *e, const cut_text *t, size_t first, int are_whole, long round)
+{
+    static uint32_t starts[REGION + 1], ends[REGION + 1];
+    region *r = exactly(sizeof *r);
+    const uint32_t base = t->starts[first];
+    uint32_t cut, expected_cut = 0, at = base, first_without = UINT32_MAX, left;
+    size_t places, characters, numbered = 0, n = 0, k = first, j, pieces;
+    memset(r, 0xAA, sizeof *r);
+    pieces = put_region_avx2(e, r, t->text, t->readable, t->starts + first, t->ends + first, t->count - first, &places, &cut, &characters);
+    for (; k < t->count && t->starts[k] == at && t->ends[k] - base <= REGION; at = t->ends[k++]) {
+        const uint8_t *p = t->text + t->starts[k];
+        const uint32_t length = t->ends[k] - t->starts[k], before = (uint32_t)n;
+        const int is = p[0] >= SCRIPTS || is_cut(e, p, length);
+        cutting c = {t->starts[k], length, 0, 0};
+        starts[n] = t->starts[k];
+        ends[n] = t->ends[k];
+        n = is ? bpe_all_joints(e->v, p, length, &c.at, &c.before, c.start, starts + 1, ends, n, REGION + 1) : n + 1;
+        expected_cut += is && length > ONE;
+        for (j = before; j < n; j++) {
+            const uint32_t number = is ? (ends[j] - starts[j] == 3 ? number_of(t->text + starts[j]) : 0) : length == 1 && p[0] < 0x80 ? p[0] : 0;
+            if (j >= places || r->starts[j] != starts[j] || r->joint[j] != (j > before)) fail("a place", round);
+            if (r->characters[j] != number && (r->characters[j] != 0 || !is)) fail("the number of a place", round);
+            numbered += r->characters[j] != 0;
+            if (number != 0 && r->characters[j] == 0 && starts[j] < first_without) first_without = starts[j];
+        }
+    }
+    if (k - first != pieces || n != places || expected_cut != cut) fail("how many pieces and places", round);
+    if (r->starts[n] != at || r->joint[n] != 0) fail("where the last place ends", round);
+    left = (at - base) / 3 % 8;
+    if (characters != numbered || (are_whole && first_without < at - 3 * (left < WORTH_EIGHT ? left : 0))) fail("how many have numbers", round);
+    free(r);
+}
+
+/* As check_region, and of pieces that end with a region. */
+static void check_with_end(const bpe_encoder *e, cut_text *t, size_t first, int are_whole, int ends, long round)
+{
+    if (ends) end_at_region(t, first, (int)below(2));
+    if (t->ends[first] - t->starts[first] <= REGION) check_region(e, t, first, are_whole, round);
+}
+
+#endif
+
+static void check_places(long rounds)
+{
+    static const uint32_t KINDS[] = {THREES, 3, ALL_UNITS, 24};
+    const unsigned most = (unsigned)bpe_most_vectors();
+    long round;
+    size_t i;
+    for (round = 0; round < rounds; round++) {
+        const uint32_t units = KINDS[round % 4];
+        cut_text t;
+        bpe_vocabulary v;
+        bpe_encoder *e;
+        build(&v, below(below(2) ? 200 : 12), units);
+        if ((e = bpe_encoder_new(&v)) == NULL) exit(2);
+        make_text(&t, units, round % 4 == 0);
+        for (i = 0; i < 20; i++) {
+            e->whole_words = below(2);
+            bpe_encoder_use_vectors(e, (bpe_vectors)(i % (most + 1)));
+            check_group(e, &t, below((uint32_t)t.count), round);
+        }
+#ifdef HAS_VECTORS
+        for (i = 0; i < 5 && most >= BPE_AVX2; i++) {
+            bpe_encoder_use_vectors(e, BPE_AVX2);
+            e->whole_words = below(2);
+            check_with_end(e, &t, i == 0 ? 0 : below((uint32_t)t.count), round % 4 == 0, i == 4 && round % 4 != 0, round);
+        }
+#endif
+        free(t.text);
+        bpe_encoder_free(e);
+        bpe_close(&v);
+    }
+}
+
+/* --- which pieces are cut ----------------------------------------------------------------------------------------------- */
+
+#define ALPHA "\xce\xb1"
+#define ALPHAS ALPHA ALPHA ALPHA ALPHA
+#define ZHONG "\xe4\xb8\xad"
+
+/* Where no token lies around two characters. */
+static void check_which(bpe_encoder *e)
+{
+    static const struct {
+        const char *piece;
+        int is_cut, if_whole; /* and where words are whole */
+    } cases[] = {
+        {ALPHAS ALPHAS, 1, 0}, {ALPHAS ALPHAS ALPHAS ALPHAS, 1, 0}, {ALPHAS ALPHAS ALPHAS ALPHAS "a", 1, 1},
+        {ALPHAS ALPHAS ALPHAS ALPHAS ALPHA, 1, 1}, {ALPHAS ALPHA ALPHA ALPHA, 0, 0}, {ALPHAS ALPHA ALPHA ALPHA "a", 0, 0},
+        {"\"" ALPHAS ALPHAS, 1, 0}, {"\"" ZHONG ZHONG ZHONG ZHONG ZHONG, 1, 1}, {"\"a" ZHONG ZHONG ZHONG ZHONG ZHONG, 1, 0},
+        {"abcdefg" ALPHAS ALPHA, 1, 0}, {"abcdefgh" ALPHAS ALPHA, 0, 0}, {"\x80\x80\x80\x80\x80\x80\x80\x80" ALPHAS, 1, 0},
+        {"\x80\x80\x80\x80\x80\x80\x80\x80\x80" ALPHAS, 0, 0}, {"abcdefghijklmnopq", 0, 0}, {ALPHA "aaaaaaaaaaaaaaaaaa", 0, 0},
+        {ZHONG, 0, 0}, {ZHONG "a", 0, 0}, {ZHONG "aa", 0, 0}, {ZHONG ALPHA, 1, 1}, {ZHONG ZHONG, 1, 1}, {"\xf0\x9f\x98\x80", 0, 0},
+        {"\xf0\x9f\x98\x80" "a", 0, 0}, {"\xf0\x9f\x98\x80" ALPHA, 1, 1}, {ZHONG "a" ZHONG ZHONG ALPHA ALPHA, 0, 0},
+        {ZHONG "a" ZHONG ZHONG ZHONG ZHONG, 1, 1}, {"\xe0\xa0\x80\xe0\xa0\x80", 1, 1}, {"\xdf\xbf\xdf\xbf\xdf\xbf", 0, 0}};
+    size_t i;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint32_t length = (uint32_t)strlen(cases[i].piece);
+        uint8_t *p = exactly(length < 8 ? 8 : length);
+        memcpy(p, cases[i].piece, length);
+        e->whole_words = 0;
+        if (is_cut(e, p, length) != cases[i].is_cut) fail("whether a piece is cut", (long)i);
+        e->whole_words = 1;
+        if (is_cut(e, p, length) != cases[i].if_whole) fail("whether a piece is cut where words are whole", (long)i);
+        free(p);
+    }
+    e->whole_words = 0;
+}
+
+/* A word of Greek, by its number, of so many bytes; one call encodes it, and its ids are checked. */
+static void encode_word(bpe_encoder *e, uint32_t number, size_t length)
+{
+    const uint32_t start = 0, end = (uint32_t)length;
+    uint8_t *p = exactly(length);
+    uint32_t *out = exactly((length + BPE_PADDING) * sizeof *out), *ids = exactly((length + BPE_PADDING) * sizeof *ids);
+    size_t i, made, count;
+    for (i = 0; i < length; i += 2) {
+        p[i] = 0xCE;
+        p[i + 1] = (uint8_t)(0x91 + (number >> (i < 8 ? i * 2 : 0) & 15) + (i < 8 ? 0 : 16));
+    }
+    made = bpe_encode(e, p, length, &start, &end, 1, out);
+    count = bpe_merge(e->v, BPE_HEAP, p, length, ids);
+    if (made != count || memcmp(out, ids, made * sizeof *ids) != 0) fail("the ids of a word", (long)number);
+    free(p);
+    free(out);
+    free(ids);
+}
+
+static void are(const bpe_encoder *e, uint32_t whole_words, uint32_t met_again, const char *what)
+{
+    if (e->whole_words != whole_words) fail(what, (long)e->whole_words);
+    if (e->met_again != met_again) fail(what, (long)e->met_again);
+}
+
+/* Words are cut until nearly all of them were met before, and then whole until too many were not. */
+static void check_whole_words(bpe_encoder *e)
+{
+    uint32_t n, next = 0;
+    are(e, 0, 0, "at first");
+    for (n = 0; n < 10; n++) encode_word(e, next++, 20);
+    are(e, 0, 0, "all are new");
+    for (n = 0; n < MET_AGAIN - 1; n++) encode_word(e, n % 10, 20);
+    are(e, 0, MET_AGAIN - 1, "all were met before");
+    encode_word(e, 0, 14);
+    encode_word(e, 0, 34);
+    encode_word(e, 0, 34);
+    are(e, 0, MET_AGAIN - 1, "those that are too short or too long do not count");
+    encode_word(e, 0, 22);
+    are(e, 0, MET_AGAIN - 1 - NEW_WORD, "one that has the same ends, but is longer, is new");
+    for (n = 0; n < NEW_WORD; n++) encode_word(e, n, 20);
+    are(e, 0, MET_AGAIN - 1, "one more is left");
+    encode_word(e, 0, 20);
+    if (e->met_again != 0 || e->whole_words < WHOLE_WORDS - NEW_WHOLE_WORD) fail("they are whole", (long)e->whole_words);
+    e->whole_words = WHOLE_WORDS; /* this one may have been cut, or whole and new */
+    for (n = 1; n < 10; n++) encode_word(e, n, 20);
+    are(e, WHOLE_WORDS - 9 * NEW_WHOLE_WORD, 0, "of the others none was met whole");
+    for (n = 1; n < 10; n++) encode_word(e, n, 20);
+    are(e, WHOLE_WORDS - 9 * NEW_WHOLE_WORD + 9, 0, "all were met whole");
+    for (n = 0; n < 20; n++) encode_word(e, 1 + n % 9, 20);
+    are(e, WHOLE_WORDS, 0, "but no more than at first");
+    encode_word(e, 0, 14);
+    encode_word(e, 1, 34);
+    are(e, WHOLE_WORDS, 0, "those that are too short or too long do not count");
+    encode_word(e, 1, 20);
+    encode_word(e, next++, 20);
+    for (n = WHOLE_WORDS - NEW_WHOLE_WORD; n > 1; n -= NEW_WHOLE_WORD) {
+        are(e, n, 0, "new ones");
+        encode_word(e, next++, 20);
+    }
+    are(e, 0, 0, "they are cut");
+    encode_word(e, next - 1, 20); /* it is known whole, but is cut */
+    are(e, 0, 0, "one that is new as one that is cut");
+    encode_word(e, next - 1, 20);
+    are(e, 0, 1, "and was met");
+}
+
+int main(int argc, char **argv)
+{
+    unsigned vectors;
+    for (vectors = 0; vectors <= (unsigned)bpe_most_vectors(); vectors++) {
+        bpe_vocabulary v;
+        bpe_encoder *e;
+        build(&v, 0, 1);
+        if ((e = bpe_encoder_new(&v)) == NULL) exit(2);
+        bpe_encoder_use_vectors(e, (bpe_vectors)vectors);
+        check_which(e);
+        check_whole_words(e);
+        bpe_encoder_free(e);
+        bpe_close(&v);
+    }
+    check_places(argc > 1 ? atol(argv[1]) : 100);
+    printf("no difference\n");
+    return 0;
+}
