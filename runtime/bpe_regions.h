@@ -131,7 +131,7 @@ WITH_AVX2 static inline size_t mark_pieces_avx2(const bpe_encoder *e, uint8_t *m
     uint32_t at = base;
     size_t k;
     *cut = 0;
-    memset(marks, 0, ends[most - 1] - base < REGION ? ends[most - 1] - base + 32 : REGION + 32);
+    memset(marks, 0, ends[most - 1] - base < REGION ? ends[most - 1] - base : REGION); /* what is behind is read, but not used */
     for (k = 0; k < most && starts[k] == at && ends[k] - base <= REGION; k++) {
         const uint8_t *p = text + at;
         const uint32_t length = ends[k] - at;
