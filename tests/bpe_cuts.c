@@ -2,8 +2,8 @@
  *
  * However a text is cut, its ids are the same, and bpe_harness.c looks at nothing else. Here it is looked at what only makes it fast: which
  * pieces are cut, and after which others words of two-byte characters no longer are, and are again; that pieces are put into groups up to the
- * first that is, with what they are found by; and that with AVX2 a region has a place at every joint and nowhere else, and numbers of the
- * characters that have one. Prints what is not so and returns 1.
+ * first that is, with what they are found by; what is known of those that are looked up by words; and that with AVX2 a region has a place at
+ * every joint and nowhere else, and numbers of the characters that have one. Prints what is not so and returns 1.
  *
  *     bpe_cuts [rounds]
  */
@@ -42,13 +42,22 @@ static void *exactly(size_t size)
 static const char *const UNITS[] = {
     "\xe4\xb8\xad", "\xe4\xb8\xac", "\xe4\xb8\xaf", "\xe4\xb8\xa9", "\xe4\xb8\xa5", "\xe4\xb8\xbd", "\xe4\xb8\x8d", "\xe4\xb9\xad", "\xe4\xba\xad",
     "\xe4\xbc\xad", "\xe4\xb0\xad", "\xe4\xa8\xad", "\xe4\x98\xad", "\xe5\xb8\xad", "\xe6\xb8\xad", "\xe0\xb8\xad", "\xec\xb8\xad", "\xe0\xa0\x80",
-    "\xef\xbf\xbf", "\xce\xb1", "\xdf\xbf", "\xf0\x9f\x98\x80", "a", "\x01", "\x7f", "\xe0\x9f\xbf", "\xe0\x80\x81", "\xe4\xb8", "\xb8", "\xc3",
-    "\xff", "\xe4"};
-#define THREES 19 /* of these, the first */
+    "\xef\xbf\xbf", "\xce\xb1", "\xdf\xbf", "a", "\x01", "\x7f", "\xf0\x9f\x98\x80", "\xe0\x9f\xbf", "\xe0\x80\x81", "\xe4\xb8", "\xb8", "\xc3",
+    "\xff", "\xe4", "\x80"};
+#define THREES 19 /* of these, the first; */
+#define SHORTER 5 /* and behind them, those that have fewer bytes */
 #define ALL_UNITS (sizeof UNITS / sizeof *UNITS)
 
+static const struct {
+    uint32_t first, count;
+} KINDS[] = {{0, THREES}, {0, 3}, {0, ALL_UNITS}, {0, THREES + SHORTER}, {THREES, SHORTER}};
+
+#define ALL_KINDS (sizeof KINDS / sizeof *KINDS)
+
+static const char *some_unit(size_t kind) { return UNITS[KINDS[kind].first + below(KINDS[kind].count)]; }
+
 /* Every byte, and so many tokens of two units or three, or parts of them. */
-static void build(bpe_vocabulary *v, uint32_t tokens, uint32_t units)
+static void build(bpe_vocabulary *v, uint32_t tokens, size_t kind)
 {
     static uint8_t bytes[256 + TOKENS * LONGEST_TOKEN];
     static uint32_t starts[256 + TOKENS + 1];
@@ -59,7 +68,7 @@ static void build(bpe_vocabulary *v, uint32_t tokens, uint32_t units)
         uint32_t size = 0, from;
         for (i = 2 + below(2); i > 0; i--) {
             const char *p;
-            for (p = UNITS[below(units)]; *p; p++) text[size++] = (uint8_t)*p;
+            for (p = some_unit(kind); *p; p++) text[size++] = (uint8_t)*p;
         }
         if (size < 2) continue;
         from = below(3) ? 0 : below(size - 1);
@@ -88,8 +97,8 @@ typedef struct {
     size_t count, size, readable;
 } cut_text;
 
-/* Pieces of so many kinds of units, most of which begin where a character does, and are side by side; the first fits a region. */
-static void make_text(cut_text *t, uint32_t units, int are_whole)
+/* Pieces of units of one kind, or of one token, most of which begin where a character does, and are side by side; the first fits a region. */
+static void make_text(cut_text *t, const bpe_vocabulary *v, size_t kind, int are_whole)
 {
     static uint8_t text[BYTES];
     const uint32_t most = 1 + below(PIECES), length = below(2) ? 12 : 60, wrong = are_whole ? 0 : below(2) * 40;
@@ -101,14 +110,20 @@ static void make_text(cut_text *t, uint32_t units, int are_whole)
         if (left > BYTES - 100 - at) left = BYTES - 100 - at;
         if (wrong > 0 && below(wrong) == 0) at += below(3); /* bytes of no piece: what is there does not matter */
         t->starts[t->count] = (uint32_t)at;
-        do {
-            const char *p = UNITS[below(units)];
+        if (!are_whole && v->token_count > 256 && below(3) == 0) {
+            const uint32_t id = 256 + below(v->token_count - 256);
+            memcpy(text + at, v->bytes + v->starts[id], v->starts[id + 1] - v->starts[id]);
+            at += v->starts[id + 1] - v->starts[id];
+            left = 0;
+        }
+        while (left > 0) {
+            const char *p = some_unit(kind);
             size_t n = strlen(p);
             if (wrong > 0 && below(wrong) == 0) n = 1 + below((uint32_t)n);
             memcpy(text + at, p, n);
             at += n;
             left -= n < left ? n : left;
-        } while (left > 0);
+        }
         t->ends[t->count++] = (uint32_t)at;
     }
     t->size = at;
@@ -214,30 +229,80 @@ static void check_with_end(const bpe_encoder *e, cut_text *t, size_t first, int 
 
 #endif
 
+/* Pieces of which half were met before, looked up by words: what is known of others, and what is put into the table of words. */
+static void check_others(bpe_encoder *e, const cut_text *t, long round)
+{
+    typedef void others_finder(const bpe_encoder *e, found_pieces *f);
+    static others_finder *const BY[] = {
+        find_others,
+#ifdef HAS_VECTORS
+        find_others_avx2, find_others_avx512,
+#endif
+    };
+    const size_t size = sizeof(short_entry) << SHORT_BITS;
+    found_pieces *f = exactly(sizeof *f);
+    uint32_t *out = exactly((t->size + BPE_PADDING) * sizeof *out);
+    short_entry *table = exactly(size);
+    size_t by, n, longer_count, known = 0;
+    group g;
+    g.text = t->text;
+    g.readable = t->readable;
+    g.starts = t->starts;
+    g.ends = t->ends;
+    bpe_encoder_use_vectors(e, BPE_PLAIN);
+    for (n = 0; n < 2; n++) bpe_encode(e, t->text, t->readable, t->starts, t->ends, (t->count + 1) / 2, out);
+    for (by = 0; by <= (size_t)bpe_most_vectors(); by++) {
+        memset(f, 8, sizeof *f); /* as if more were found behind the last: PLAIN is one of these bits */
+        memset(e->shorts, 0, size);
+        f->count = t->count;
+        while (f->count > 0 && t->readable - t->starts[f->count - 1] < 16) f->count--;
+        find_short(e, f, t->text, t->starts, t->ends);
+        put_others_in_buckets(e, &g, f, &longer_count);
+        BY[by](e, f);
+        if (by == 0) memcpy(table, e->shorts, size);
+        else if (memcmp(table, e->shorts, size) != 0) fail("the table of words", round);
+        for (n = 0; n < f->other_count; n++) {
+            const entry *found = entry_of(f->buckets[n], f->keys[n]);
+            const uint32_t flags = same_key(found->bytes, f->keys[n]) ? found->ids[3] : 0;
+            const size_t count = 1 + (size_t)(flags >> COUNT_SHIFT), length = f->ends[n] - f->starts[n];
+            const uint64_t word = word_of(load_8(t->text + f->starts[n]), length);
+            const uint64_t two = (flags & PLAIN) != 0 && count <= 2 ? two_ids(pair_of(found->ids), count) : 0;
+            if (f->two[n] != two) fail("two ids", round);
+            if (f->last[n] >> 32 != flags) fail("what is known of an other", round);
+            if (flags != 0 && (f->first[n] != pair_of(found->ids) || (uint32_t)f->last[n] != found->ids[2])) fail("four ids", round);
+            known += two != 0 && length <= SHORT && short_of(e, word)->word == word && short_of(e, word)->ids == two;
+        }
+    }
+    if (t->count > 20 && f->other_count > t->count / 2 && known == 0) fail("no word is in the table", round);
+    free(f);
+    free(out);
+    free(table);
+}
+
 static void check_places(long rounds)
 {
-    static const uint32_t KINDS[] = {THREES, 3, ALL_UNITS, 24};
     const unsigned most = (unsigned)bpe_most_vectors();
     long round;
     size_t i;
     for (round = 0; round < rounds; round++) {
-        const uint32_t units = KINDS[round % 4];
+        const size_t kind = (size_t)round % ALL_KINDS;
         cut_text t;
         bpe_vocabulary v;
         bpe_encoder *e;
-        build(&v, below(below(2) ? 200 : 12), units);
+        build(&v, below(below(2) ? 200 : 12), kind);
         if ((e = bpe_encoder_new(&v)) == NULL) exit(2);
-        make_text(&t, units, round % 4 == 0);
+        make_text(&t, &v, kind, kind == 0);
         for (i = 0; i < 20; i++) {
             e->whole_words = below(2);
             bpe_encoder_use_vectors(e, (bpe_vectors)(i % (most + 1)));
             check_group(e, &t, below((uint32_t)t.count), round);
         }
+        check_others(e, &t, round);
 #ifdef HAS_VECTORS
         for (i = 0; i < 5 && most >= BPE_AVX2; i++) {
             bpe_encoder_use_vectors(e, BPE_AVX2);
             e->whole_words = below(2);
-            check_with_end(e, &t, i == 0 ? 0 : below((uint32_t)t.count), round % 4 == 0, i == 4 && round % 4 != 0, round);
+            check_with_end(e, &t, i == 0 ? 0 : below((uint32_t)t.count), kind == 0, i == 4 && kind != 0, round);
         }
 #endif
         free(t.text);
@@ -268,6 +333,9 @@ static void check_which(bpe_encoder *e)
         {"\xf0\x9f\x98\x80" "a", 0, 0}, {"\xf0\x9f\x98\x80" ALPHA, 1, 1}, {ZHONG "a" ZHONG ZHONG ALPHA ALPHA, 0, 0},
         {ZHONG "a" ZHONG ZHONG ZHONG ZHONG, 1, 1}, {"\xe0\xa0\x80\xe0\xa0\x80", 1, 1}, {"\xdf\xbf\xdf\xbf\xdf\xbf", 0, 0}};
     size_t i;
+    const uint8_t *words = (const uint8_t *)ALPHAS ALPHAS ALPHA ALPHA "\xce\xb2" ALPHAS ALPHAS ALPHA;
+    if (both_ends(words, 20) == both_ends(words + 2, 20)) fail("words that end otherwise", 0);
+    if (both_ends(words + 20, 18) == both_ends(words + 22, 18)) fail("words that begin otherwise", 0);
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         const uint32_t length = (uint32_t)strlen(cases[i].piece);
         uint8_t *p = exactly(length < 8 ? 8 : length);
@@ -281,23 +349,53 @@ static void check_which(bpe_encoder *e)
     e->whole_words = 0;
 }
 
-/* A word of Greek, by its number, of so many bytes; one call encodes it, and its ids are checked. */
-static void encode_word(bpe_encoder *e, uint32_t number, size_t length)
+/* One call encodes one piece, and its ids are checked. */
+static void encode_one(bpe_encoder *e, const void *piece, size_t length)
 {
     const uint32_t start = 0, end = (uint32_t)length;
     uint8_t *p = exactly(length);
     uint32_t *out = exactly((length + BPE_PADDING) * sizeof *out), *ids = exactly((length + BPE_PADDING) * sizeof *ids);
-    size_t i, made, count;
+    size_t made, count;
+    memcpy(p, piece, length);
+    made = bpe_encode(e, p, length, &start, &end, 1, out);
+    count = bpe_merge(e->v, BPE_HEAP, p, length, ids);
+    if (made != count || memcmp(out, ids, made * sizeof *ids) != 0) fail("the ids of a piece", (long)length);
+    free(p);
+    free(out);
+    free(ids);
+}
+
+/* A word of Greek, by its number, of so many bytes. */
+static void encode_word(bpe_encoder *e, uint32_t number, size_t length)
+{
+    uint8_t p[40];
+    size_t i;
     for (i = 0; i < length; i += 2) {
         p[i] = 0xCE;
         p[i + 1] = (uint8_t)(0x91 + (number >> (i < 8 ? i * 2 : 0) & 15) + (i < 8 ? 0 : 16));
     }
-    made = bpe_encode(e, p, length, &start, &end, 1, out);
-    count = bpe_merge(e->v, BPE_HEAP, p, length, ids);
-    if (made != count || memcmp(out, ids, made * sizeof *ids) != 0) fail("the ids of a word", (long)number);
+    encode_one(e, p, length);
+}
+
+/* Pieces of characters that have numbers, more than are put into a group, and behind them one that ends where nothing more may be read. */
+static void check_end(bpe_encoder *e, size_t length)
+{
+    enum { TWICE = GROUP + 20 };
+    uint32_t starts[TWICE + 1], ends[TWICE + 1], out[6 * TWICE + 100], ids[6 * TWICE + 100];
+    uint8_t *p = exactly(6 * TWICE + length);
+    size_t i, made, count = 0;
+    for (i = 0; i <= TWICE; i++) {
+        starts[i] = (uint32_t)(6 * i);
+        ends[i] = (uint32_t)(i < TWICE ? 6 * (i + 1) : 6 * i + length);
+        if (i < TWICE) memcpy(p + starts[i], ZHONG ZHONG, 6);
+        else memset(p + starts[i], 'a', length);
+        count += bpe_merge(e->v, BPE_HEAP, p + starts[i], ends[i] - starts[i], ids + count);
+    }
+    for (i = 0; i < 3; i++) {
+        made = bpe_encode(e, p, 6 * TWICE + length, starts, ends, TWICE + 1, out);
+        if (made != count || memcmp(out, ids, made * sizeof *ids) != 0) fail("the ids at an end", (long)length);
+    }
     free(p);
-    free(out);
-    free(ids);
 }
 
 static void are(const bpe_encoder *e, uint32_t whole_words, uint32_t met_again, const char *what)
@@ -346,18 +444,26 @@ static void check_whole_words(bpe_encoder *e)
     are(e, 0, 0, "one that is new as one that is cut");
     encode_word(e, next - 1, 20);
     are(e, 0, 1, "and was met");
+    encode_one(e, ALPHA "aaaaaaaaaaaaaaaaaa", 20);
+    encode_one(e, ALPHA "aaaaaaaaaaaaaaaaaa", 20);
+    are(e, 0, 1, "one that cannot be cut counts only where words are whole, be it new or not");
+    e->whole_words = 1;
+    encode_one(e, ALPHA "aaaaaaaaaaaaaaaaab", 20);
+    are(e, 0, 1, "the last that was new");
 }
 
 int main(int argc, char **argv)
 {
     unsigned vectors;
+    size_t length;
     for (vectors = 0; vectors <= (unsigned)bpe_most_vectors(); vectors++) {
         bpe_vocabulary v;
         bpe_encoder *e;
-        build(&v, 0, 1);
+        build(&v, 0, 0);
         if ((e = bpe_encoder_new(&v)) == NULL) exit(2);
         bpe_encoder_use_vectors(e, (bpe_vectors)vectors);
         check_which(e);
+        for (length = 1; length <= 40; length++) check_end(e, length);
         check_whole_words(e);
         bpe_encoder_free(e);
         bpe_close(&v);

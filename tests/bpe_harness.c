@@ -666,6 +666,61 @@ static void check_rounds(const bpe_vocabulary *b, const vocabulary *v, const cut
     free(out);
 }
 
+#define SOME_LETTERS 40
+#define TWO_LETTERS (SOME_LETTERS * SOME_LETTERS)
+#define FOUR_LETTERS 5000
+
+/* Tokens of one, two and four letters, so many that their ids need more than ten bits, and pieces of these, by rounds and by an encoder: against
+ * the heap. The definition would take too long. */
+static void check_large_ids(void)
+{
+    static uint8_t bytes[256 + 2 * TWO_LETTERS + 4 * FOUR_LETTERS], known[TWO_LETTERS][TWO_LETTERS];
+    static uint32_t starts[256 + TWO_LETTERS + FOUR_LETTERS + 1];
+    uint32_t count = 0, at = 0, i, two[2];
+    unsigned vectors;
+    bpe_vocabulary b;
+    cut_text t = {.text = exactly(400 * BPE_MEDIUM)};
+    for (i = 0; i < 256; i++) starts[count++] = at, bytes[at++] = (uint8_t)i;
+    for (i = 0; i < TWO_LETTERS; i++) starts[count++] = at, bytes[at++] = (uint8_t)('0' + i / SOME_LETTERS), bytes[at++] = (uint8_t)('0' + i % SOME_LETTERS);
+    for (i = 0; i < FOUR_LETTERS; i++) {
+        do two[0] = below(TWO_LETTERS), two[1] = below(TWO_LETTERS);
+        while (known[two[0]][two[1]]++ > 0);
+        starts[count++] = at;
+        memcpy(bytes + at, bytes + starts[256 + two[0]], 2);
+        memcpy(bytes + at + 2, bytes + starts[256 + two[1]], 2);
+        at += 4;
+    }
+    starts[count] = at;
+    if (bpe_build(&b, starts, bytes, count, NULL, 0, 0) != 0) exit(2);
+    t.starts = exactly(400 * sizeof *t.starts);
+    t.ends = exactly(400 * sizeof *t.ends);
+    t.ids = exactly((400 * BPE_MEDIUM + BPE_PADDING) * sizeof *t.ids);
+    for (; t.count < 400; t.count++) {
+        const size_t length = 1 + below(BPE_MEDIUM);
+        t.starts[t.count] = (uint32_t)t.length;
+        for (i = 0; i < length; i += 4) memcpy(t.text + t.length + i, bytes + starts[256 + TWO_LETTERS + below(FOUR_LETTERS)], length - i < 4 ? length - i : 4);
+        t.id_count += bpe_merge(&b, BPE_HEAP, t.text + t.length, length, t.ids + t.id_count);
+        t.ends[t.count] = (uint32_t)(t.length += length);
+    }
+    for (vectors = 0; vectors <= (unsigned)bpe_most_vectors(); vectors++) {
+        bpe_encoder *e = bpe_encoder_new(&b);
+        bpe_job jobs[400];
+        uint32_t *out = exactly(400 * BPE_MEDIUM * sizeof *out);
+        size_t done, from = 0, n;
+        if (e == NULL) exit(2);
+        bpe_encoder_use_vectors(e, (bpe_vectors)vectors);
+        check_encoding(e, &t, "many tokens", (long)vectors);
+        bpe_encoder_free(e);
+        for (n = 0; n < t.count; n++) jobs[n] = (bpe_job){t.text + t.starts[n], t.ends[n] - t.starts[n], 0, out + n * BPE_MEDIUM};
+        done = bpe_merge_rounds(&b, jobs, t.count, (bpe_vectors)vectors);
+        for (n = 0; n < done; from += jobs[n++].count) same("many tokens by rounds", (long)vectors, jobs[n].count, t.ids + from, jobs[n].count, jobs[n].ids);
+        if (done != (vectors == BPE_PLAIN ? 0 : t.count) || (done > 0 && from != t.id_count)) fail("many tokens by rounds: how many", (long)vectors);
+        free(out);
+    }
+    free_text(&t);
+    bpe_close(&b);
+}
+
 /* What can be made, by definition. */
 static void check_neighbours(const vocabulary *v, const bpe_neighbours *n, long round)
 {
@@ -877,6 +932,7 @@ int main(int argc, char **argv)
     const size_t long_piece = argc > 3 ? (size_t)atol(argv[3]) : 20000;
     long round, held = 0;
     if (argc > 2) seed = (uint64_t)atol(argv[2]);
+    check_large_ids();
     for (round = 0; round < rounds; round++) {
         vocabulary *v = random_vocabulary();
         bpe_vocabulary b;
