@@ -398,6 +398,68 @@ static void check_end(bpe_encoder *e, size_t length)
     free(p);
 }
 
+/* Pieces of characters, and among them one that is longer than a region, and may be behind bytes of no piece. */
+static void check_long(bpe_encoder *e, size_t which, uint32_t gap)
+{
+    enum { COUNT = 40, LONG_ONE = 2100 };
+    uint32_t starts[COUNT], ends[COUNT], at = 0;
+    uint8_t *p = exactly(6 * COUNT + LONG_ONE + gap + 16);
+    uint32_t *out = exactly((6 * COUNT + LONG_ONE + BPE_PADDING) * sizeof *out), *ids = exactly((6 * COUNT + LONG_ONE + BPE_PADDING) * sizeof *ids);
+    size_t i, made, count = 0;
+    for (i = 0; i < 6 * COUNT + LONG_ONE + gap + 16; i++) p[i] = 'a';
+    for (i = 0; i < COUNT; i++) {
+        if (i == which) at += gap;
+        starts[i] = at;
+        for (; at < starts[i] + (i == which ? LONG_ONE : 6); at += 3) memcpy(p + at, ZHONG, 3);
+        ends[i] = at;
+        count += bpe_merge(e->v, BPE_HEAP, p + starts[i], ends[i] - starts[i], ids + count);
+    }
+    made = bpe_encode(e, p, at + 16, starts, ends, COUNT, out);
+    if (made != count || memcmp(out, ids, made * sizeof *ids) != 0) fail("the ids of a long piece", (long)which);
+    free(p);
+    free(out);
+    free(ids);
+}
+
+/* A byte that is no token, among characters that have numbers: wherever it is, there are no ids. */
+static void check_missing(bpe_vectors vectors)
+{
+    enum { COUNT = 30, LONG_ONE = 120 };
+    uint8_t bytes[256], text[6 * COUNT + LONG_ONE + 16];
+    uint32_t starts[256], count = 0, b, at, i, which, place, out[6 * COUNT + LONG_ONE + BPE_PADDING], from[COUNT], to[COUNT];
+    bpe_vocabulary v;
+    for (b = 0; b < 256; b++) {
+        starts[count] = count;
+        if (b != 'z') bytes[count++] = (uint8_t)b;
+    }
+    starts[count] = count;
+    if (bpe_build(&v, starts, bytes, count, NULL, 0, 0) != 0) exit(2);
+    for (which = 0; which < COUNT; which++) {
+        for (place = 0; place < 2; place++) { /* in a short one, and in one that is not merged with others */
+            bpe_encoder *e = bpe_encoder_new(&v);
+            if (e == NULL) exit(2);
+            bpe_encoder_use_vectors(e, vectors);
+            memset(text, 'a', sizeof text);
+            for (i = 0; i < COUNT; i++) {
+                memcpy(text + 6 * i, ZHONG ZHONG, 6);
+                from[i] = 6 * i;
+                to[i] = 6 * (i + 1);
+            }
+            for (i = 0; i < 3; i++) bpe_encode(e, text, sizeof text, from, to, COUNT, out); /* so that characters are known */
+            memset(text, 'a', sizeof text);
+            for (i = at = 0; i < COUNT; i++) {
+                from[i] = at;
+                if (i != which) memcpy(text + at, ZHONG ZHONG, 6);
+                else text[at + (place ? LONG_ONE : 6) / 2] = 'z';
+                to[i] = at += i == which && place ? LONG_ONE : 6;
+            }
+            if (bpe_encode(e, text, at + 16, from, to, COUNT, out) != BPE_NO_TOKEN) fail("a byte that is no token", (long)which);
+            bpe_encoder_free(e);
+        }
+    }
+    bpe_close(&v);
+}
+
 static void are(const bpe_encoder *e, uint32_t whole_words, uint32_t met_again, const char *what)
 {
     if (e->whole_words != whole_words) fail(what, (long)e->whole_words);
@@ -456,6 +518,7 @@ int main(int argc, char **argv)
 {
     unsigned vectors;
     size_t length;
+    uint32_t i;
     for (vectors = 0; vectors <= (unsigned)bpe_most_vectors(); vectors++) {
         bpe_vocabulary v;
         bpe_encoder *e;
@@ -464,7 +527,9 @@ int main(int argc, char **argv)
         bpe_encoder_use_vectors(e, (bpe_vectors)vectors);
         check_which(e);
         for (length = 1; length <= 40; length++) check_end(e, length);
+        for (i = 0; i < 40; i++) check_long(e, i, i % 3);
         check_whole_words(e);
+        check_missing((bpe_vectors)vectors);
         bpe_encoder_free(e);
         bpe_close(&v);
     }
