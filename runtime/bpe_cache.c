@@ -18,9 +18,10 @@
 #define MANY_MEDIUMS (2 * sizeof(medium_entry) * MEDIUMS)
 #define HALF LINES(ARENA + 16)
 #define SEEN_SIZE ((size_t)1 << SEEN_BITS >> 3)
-#define LEFT LINES(2 * BUCKETS / 8)
+#define LEFT LINES((2 * BUCKETS + 7) / 8)
+#define MEDIUM_LEFT LINES((MEDIUMS + 7) / 8)
 #define FEW (sizeof(medium_entry) * FEW_MEDIUMS + LINES(sizeof(slot) * SLOTS) + LINES(sizeof(short_entry) * SHORTS))
-#define SECOND_HALF (HALF + LEFT + FEW + 2 * BUCKET * BUCKETS) /* so far behind the first */
+#define SECOND_HALF (HALF + LEFT + MEDIUM_LEFT + FEW + 2 * BUCKET * BUCKETS) /* so far behind the first */
 #define TABLES (MANY_MEDIUMS + 16 * CHARACTERS + SEEN_SIZE + SECOND_HALF + HALF)
 
 typedef struct {
@@ -60,7 +61,8 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     e->seen = (void *)(at += 16 * CHARACTERS);
     e->arena = at += SEEN_SIZE;
     e->left = (void *)(at += HALF);
-    e->mediums = (void *)(at += LEFT);
+    e->medium_left = (void *)(at += LEFT);
+    e->mediums = (void *)(at += MEDIUM_LEFT);
     e->slots = (void *)(at += sizeof(medium_entry) * FEW_MEDIUMS);
     e->shorts = (void *)(at += LINES(sizeof(slot) * SLOTS));
     e->buckets = at + LINES(sizeof(short_entry) * SHORTS);
@@ -183,8 +185,9 @@ void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, si
 }
 
 #define PART 0x8000u
+#define GUEST 0x4000u
 
-/* The length of a piece as it is remembered: a part is none. */
+/* The length of a piece as it is remembered: a part is none. A guest has GUEST besides. */
 static inline uint32_t marked(const span *s) { return s->length | (s->part ? PART : 0); }
 
 static inline int same_bytes(const uint64_t a[4], const uint64_t b[4])
@@ -204,19 +207,32 @@ static inline void padded(const span *s, uint64_t bytes[4])
     }
 }
 
+static inline int is_medium(const medium_entry *m, uint32_t length, const uint64_t bytes[4])
+{
+    return m->length == length && same_bytes(m->bytes, bytes);
+}
+
+/* The two medium entries in which those of two others are guests, which are the two in which those of these are; or none. */
+static inline medium_entry *medium_guests_of(const bpe_encoder *e, const medium_entry *two)
+{
+    return e->medium_mask == 0 ? NULL : e->mediums + ((size_t)(two - e->mediums) ^ 2);
+}
+
 static size_t recall_medium(const bpe_encoder *e, const span *s, uint64_t hash, uint32_t *out)
 {
     const medium_entry *found = mediums_of(e, hash);
+    uint32_t length = marked(s);
     uint64_t bytes[4];
-    int which;
     padded(s, bytes);
-    for (which = 0; which < 2; which++, found++) {
-        if (found->length != marked(s) || !same_bytes(found->bytes, bytes)) continue;
-        if (found->count > MEDIUM_IDS) return ids_elsewhere(e, found->ids, found->count, out);
-        memcpy(out, found->ids, MEDIUM_IDS * sizeof *out);
-        return found->count;
+    if (!is_medium(found, length, bytes) && !is_medium(++found, length, bytes)) {
+        if (!has_bit(e->medium_left, pair_number(e, hash))) return 0;
+        found = medium_guests_of(e, found - 1);
+        length |= GUEST;
+        if (!is_medium(found, length, bytes) && !is_medium(++found, length, bytes)) return 0;
     }
-    return 0;
+    if (found->count > MEDIUM_IDS) return ids_elsewhere(e, found->ids, found->count, out);
+    memcpy(out, found->ids, MEDIUM_IDS * sizeof *out);
+    return found->count;
 }
 
 static size_t recall_from_arena(const bpe_encoder *e, const span *s, uint64_t hash, uint32_t *out)
@@ -252,6 +268,24 @@ static void remember_in_arena(bpe_encoder *e, const span *s, uint64_t hash, cons
     place->generation = e->generation;
 }
 
+/* As move_on: the second of two makes room, and becomes a guest if it is none, where there is room or another guest. */
+static void move_medium_on(bpe_encoder *e, const medium_entry *two)
+{
+    medium_entry *place = medium_guests_of(e, two);
+    if (two[1].length == 0) return;
+    if (place != NULL && (two[1].length & GUEST) == 0) {
+        if (place->length != 0 && (place[1].length == 0 || (place->length & GUEST) == 0)) place++;
+        if (place->length == 0 || (place->length & GUEST) != 0) {
+            const int was_free = place->length == 0;
+            *place = two[1];
+            place->length |= GUEST;
+            set_bit(e->medium_left, (uint32_t)(two - e->mediums) / 2);
+            if (was_free) return;
+        }
+    }
+    e->medium_room -= e->medium_room > 0;
+}
+
 /* More medium entries: of two side by side, each stays or goes to the same place of another two, as buckets do. */
 static void grow_mediums(bpe_encoder *e)
 {
@@ -264,10 +298,16 @@ static void grow_mediums(bpe_encoder *e)
     for (i = 0; i < few; i++) {
         medium_entry *m = from + i, *now;
         if (m->length == 0) continue;
-        now = mediums_of(e, hash_bytes((const uint8_t *)m->bytes, m->length & ~PART)) + i % 2;
+        now = mediums_of(e, hash_bytes((const uint8_t *)m->bytes, m->length & ~(PART | GUEST)));
+        if ((m->length & GUEST) != 0) now = medium_guests_of(e, now);
+        now += i % 2;
         if (now == m) continue;
         *now = *m;
         m->length = 0;
+    }
+    for (i = 0; i < few / 2; i++) {
+        uint32_t k;
+        for (k = i + few / 2; has_bit(e->medium_left, i) && k < many / 2; k += few / 2) set_bit(e->medium_left, k);
     }
 }
 
@@ -283,8 +323,9 @@ void bpe_remember_longer(bpe_encoder *e, const span *s, uint64_t hash, const uin
     if (UNLIKELY(e->medium_room == 0) && e->medium_mask < MEDIUMS) grow_mediums(e);
     place = mediums_of(e, hash);
     padded(s, bytes);
-    if (place->length != marked(s) || !same_bytes(place->bytes, bytes)) {
-        e->medium_room -= e->medium_room > 0 && (e->medium_mask + 2 < MEDIUMS || place[1].length != 0);
+    e->medium_room -= e->medium_mask + 2 < MEDIUMS;
+    if (!is_medium(place, marked(s), bytes) && place->length != 0) {
+        if (!is_medium(place + 1, marked(s), bytes)) move_medium_on(e, place);
         place[1] = place[0];
     }
     memcpy(place->bytes, bytes, sizeof bytes);

@@ -2,7 +2,7 @@
  *
  *     bucket     two entries of 32 bytes that share a line: pieces of up to 15 bytes and four ids, by their key. What no longer
  *                fits its bucket moves on to another one, as a guest, if there is room: the two looked at first are the last ones used
- *     medium     two entries of 64 bytes: up to 32 bytes and seven ids
+ *     medium     two entries of 64 bytes: up to 32 bytes and seven ids. What no longer fits becomes a guest of the two beside them
  *     arena      longer pieces, and ids that do not fit their entry; two halves, and filled from the start again when both are full
  *
  * A piece of more than 32 bytes that falls into parts is kept only when it is met again: most never are.
@@ -27,7 +27,7 @@
 #define BUCKET_BITS 16
 #define MEDIUMS (1u << 15)
 #define SLOTS (1u << 15)
-#define ARENA ((1u << 20) - (16u << 10) - 16) /* with which the tables of a first text fill two large pages */
+#define ARENA ((1u << 20) - (20u << 10) - 16) /* with which the tables of a first text fill two large pages */
 #define SHORT_BITS 14
 #define LONGEST 4096            /* pieces beyond are not remembered */
 #endif
@@ -107,7 +107,7 @@ struct bpe_encoder {
     uint8_t *arena;
     uint32_t half, spare, generation; /* of the arena: what is being filled, and bytes left of it; so many times it was full */
     uint64_t *seen;
-    uint64_t *left; /* bits by bucket: something has moved on to another one */
+    uint64_t *left, *medium_left; /* bits by bucket, and by two medium entries: something has moved on to others */
     uint32_t seen_count, guests; /* how many guests were asked for */
     uint32_t bucket_mask, medium_mask;
     uint32_t room, medium_room; /* for entries, or for what is lost, until there are more */
@@ -158,6 +158,8 @@ static inline uint64_t span_hash(const span *s)
 
 /* The first of two where a longer piece is, if it is anywhere: by its hash_bytes. */
 static inline medium_entry *mediums_of(const bpe_encoder *e, uint64_t hash) { return e->mediums + (hash & e->medium_mask); }
+
+static inline uint32_t pair_number(const bpe_encoder *e, uint64_t hash) { return (uint32_t)(hash & e->medium_mask) / 2; }
 
 /* The first of two that share a line. */
 static inline slot *slots_of(const bpe_encoder *e, uint64_t hash) { return e->slots + (hash >> 20 & (SLOTS - 1) & ~1u); }

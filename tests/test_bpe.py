@@ -1,4 +1,4 @@
-"""The C core of byte-pair encoding: bpe_harness.c, bpe_cuts.c, bpe_threads.c and bpe_flood.c are built here and run, with and without
+"""The C core of byte-pair encoding: bpe_harness.c, bpe_cuts.c, bpe_kept.c, bpe_threads.c and bpe_flood.c are built here and run, with and without
 sanitizers; and specials_growth.c, of the special tokens beside it.
 
 bpe_harness.c compares everything with the definition of merging, on random vocabularies, with caches of the usual size and tiny ones; and,
@@ -16,7 +16,7 @@ from compilers import ADDRESS, ROOT, THREAD, C, build, compiler, run
 SOURCES = [*sorted((ROOT / "runtime").glob("bpe_*.c")), ROOT / "runtime/specials.c"]
 INCLUDES = (f"-I{ROOT / 'runtime'}", f"-I{C}")
 TINY = (
-    "-DBUCKET_BITS=1", "-DMEDIUMS=2u", "-DSLOTS=2u", "-DLONGEST=200", "-DARENA=1100u", "-DSHORT_BITS=1", "-DMANY_WORDS=128",
+    "-DBUCKET_BITS=1", "-DMEDIUMS=32u", "-DSLOTS=2u", "-DLONGEST=200", "-DARENA=1100u", "-DSHORT_BITS=1", "-DMANY_WORDS=128",
     "-DMISSING=128", "-DBPE_RADIX_FROM=1", "-DTAG_BITS=1", "-DBOUND_MOST=9", "-DMET_AGAIN=1", "-DWHOLE_WORDS=4u",
 )  # fmt: skip
 ALWAYS = ("-DMOST_SKIPPED=0",)  # pieces are looked up by words, whether it is worth it or not
@@ -41,6 +41,12 @@ def test_cuts(options: tuple[str, ...], needs: tuple[str, ...], tmp_path: Path) 
     """Which pieces are cut, and where: what only makes it fast, and no ids tell. bpe_cuts.c has all of bpe_encode.c in it."""
     sources = [ROOT / "tests/bpe_cuts.c", *(source for source in SOURCES if source.name != "bpe_encode.c")]
     assert "no difference" in run(build(tmp_path / "cuts", sources, "-Wpedantic", *options, *INCLUDES, needs=needs), "1000")
+
+
+@pytest.mark.parametrize(("options", "needs"), [(("-O3",), ()), (("-O1",), ADDRESS)], ids=["optimized", "sanitized"])
+def test_kept(options: tuple[str, ...], needs: tuple[str, ...], tmp_path: Path) -> None:
+    """What is remembered is found again, unless there was no room."""
+    assert "are kept" in run(build(tmp_path / "kept", [ROOT / "tests/bpe_kept.c", *SOURCES], "-Wpedantic", *options, *INCLUDES, needs=needs))
 
 
 def test_without_wide_products_and_vectors(tmp_path: Path) -> None:
