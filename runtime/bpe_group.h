@@ -100,7 +100,7 @@ static inline size_t put_few(const bpe_encoder *e, group *g, size_t n, size_t co
 /* Keys and buckets of all places of a group from n on. */
 static inline void put_keys(const bpe_encoder *e, group *g, size_t n)
 {
-    uint8_t longer[SIXTEEN + 1];
+    uint8_t longer[SIXTEEN];
     size_t k;
 #ifdef HAS_VECTORS
     if (e->vectors && g->readable - g->starts[g->count - 1] >= 16) {
@@ -202,7 +202,7 @@ WITH_VECTORS static size_t put_run_by_vectors(const bpe_encoder *e, group *g, si
 /* Put pieces into a group, up to the first that is to be cut: how many. 16 bytes of each may be read. */
 static size_t put_run(const bpe_encoder *e, group *g, size_t most)
 {
-    uint8_t others[SIXTEEN + 1];
+    uint8_t others[SIXTEEN];
     size_t n, k, listed;
 #ifdef HAS_VECTORS
     if (e->vectors) return put_run_by_vectors(e, g, most);

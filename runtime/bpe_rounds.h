@@ -158,7 +158,7 @@ WITH static void BY(merge_lowest)(const bpe_vocabulary *v, symbols *s)
         const VECTOR lowest = LOWEST(BY(lowest_before)(keys), carry);
         const MASK is_left = IS_LOWER(keys, WITH_LAST_OF(before, lowest)), is_right = IS_SAME(keys ^ pieces, behind);
         const MASK merged = is_left & is_right & OF_BITS(all) & IS_LOWER(keys & ranks, most);
-        const unsigned done = BITS_OF(IS_SAME(lowest & behind & ranks, ranks)) & all, are_merged = BITS_OF(merged);
+        const unsigned are_merged = BITS_OF(merged), done = BITS_OF(IS_SAME(lowest & behind & ranks, ranks)); /* none behind the end: keys are 0 */
         BY(append)(s->done + done_count, done, old);
         done_count += BY(append)(s->done_keys + done_count, done, keys);
         BY(put_symbols)(v, s, &end, old, keys, merged, are_merged << 1 | gone | done | ~all);

@@ -64,8 +64,6 @@ static inline uint64_t has_word(uint64_t word, size_t length) { return (length <
 
 static inline uint64_t pair_of(const uint32_t *ids) { return ids[0] | (uint64_t)ids[1] << 32; }
 
-#define IDS_OF_TWO ((uint64_t)(BPE_TOKENS - 1) << 32 | (BPE_TOKENS - 1))
-
 /* Two ids in a word, of so many (1 or 2), where those behind may be anything. */
 static inline uint64_t two_ids(uint64_t two, size_t count)
 {
@@ -136,7 +134,7 @@ static inline void find_others(const bpe_encoder *e, found_pieces *f)
         const uint64_t few = (flags >> PLAIN_SHIFT & 1) & (more < 2);
         f->first[n] = pair_of(found->ids);
         f->last[n] = found->ids[2] | (uint64_t)flags << 32;
-        f->two[n] = (((f->first[n] & IDS_OF_TWO) | THERE | THERE << 32) & (UINT32_MAX | (0 - (uint64_t)(more & 1)) << 32)) & (0 - few);
+        f->two[n] = ((f->first[n] | THERE | THERE << 32) & (UINT32_MAX | (0 - (uint64_t)(more & 1)) << 32)) & (0 - few);
         short_ones[count] = (uint16_t)n;
         count += (size_t)few & (f->ends[n] - f->starts[n] <= SHORT);
     }
@@ -272,7 +270,7 @@ WITH_AVX2 static inline void read_others(found_pieces *f)
 /* As find_others. */
 WITH_AVX2 static inline void find_others_avx2(const bpe_encoder *e, found_pieces *f)
 {
-    const __m256i id = _mm256_set1_epi32(BPE_TOKENS - 1), there = _mm256_set1_epi32((int)THERE);
+    const __m256i there = _mm256_set1_epi32((int)THERE);
     const __m256d one = _mm256_castsi256_pd(_mm256_set1_epi64x(UINT32_MAX));
     uint16_t short_ones[MANY_WORDS + 4];
     size_t n, count = 0;
@@ -281,8 +279,7 @@ WITH_AVX2 static inline void find_others_avx2(const bpe_encoder *e, found_pieces
         const __m256i flags = _mm256_loadu_si256((const void *)(f->last + n)); /* the uppermost bit: three ids or four */
         const __m256d plain = _mm256_castsi256_pd(_mm256_andnot_si256(flags, _mm256_slli_epi64(flags, 63 - (32 + PLAIN_SHIFT))));
         const __m256d both = _mm256_castsi256_pd(_mm256_slli_epi64(flags, 63 - (32 + COUNT_SHIFT)));
-        const __m256i first = _mm256_loadu_si256((const void *)(f->first + n));
-        const __m256d ids = _mm256_castsi256_pd(_mm256_or_si256(_mm256_and_si256(first, id), there));
+        const __m256d ids = _mm256_castsi256_pd(_mm256_or_si256(_mm256_loadu_si256((const void *)(f->first + n)), there));
         const __m256d two = _mm256_blendv_pd(_mm256_and_pd(ids, one), ids, both);
         const __m128i from = _mm_loadu_si128((const void *)(f->starts + n)), to = _mm_loadu_si128((const void *)(f->ends + n));
         const __m128i few = _mm_cmpgt_epi32(_mm_set1_epi32(SHORT + 1), _mm_sub_epi32(to, from));
@@ -410,7 +407,7 @@ WITH_VECTORS static inline unlike put_sixteen_others(const bpe_encoder *e, found
 /* The ids of others that are in their buckets. Of short ones, if they are up to two, they are put into the table. */
 WITH_VECTORS static inline void find_others_avx512(const bpe_encoder *e, found_pieces *f)
 {
-    const __m512i id = _mm512_set1_epi32(BPE_TOKENS - 1), there = _mm512_set1_epi32((int)THERE);
+    const __m512i there = _mm512_set1_epi32((int)THERE);
     const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
     uint16_t short_ones[MANY_WORDS + 8];
     size_t n, count = 0;
@@ -421,7 +418,7 @@ WITH_VECTORS static inline void find_others_avx512(const bpe_encoder *e, found_p
         const __mmask8 full = _mm512_movepi64_mask(flags); /* three or four */
         const __mmask8 plain = _mm512_test_epi64_mask(flags, _mm512_set1_epi64((long long)((uint64_t)PLAIN << 32))) & ~full;
         const __mmask8 both = _mm512_test_epi64_mask(flags, _mm512_set1_epi64((long long)(UINT64_C(1) << (32 + COUNT_SHIFT))));
-        const __m512i ids = _mm512_or_si512(_mm512_and_si512(_mm512_loadu_si512(f->first + n), id), there);
+        const __m512i ids = _mm512_or_si512(_mm512_loadu_si512(f->first + n), there);
         const __m512i high = _mm512_permutex2var_epi64(_mm512_loadu_si512(f->keys + n), odd, _mm512_loadu_si512(f->keys + n + 4));
         const __mmask8 few = _mm512_cmplt_epu64_mask(high, _mm512_set1_epi64((long long)((uint64_t)(SHORT + 1) << 56))) & plain & here;
         const __m512i two = _mm512_mask_mov_epi64(_mm512_and_si512(ids, _mm512_set1_epi64(UINT32_MAX)), both, ids);
