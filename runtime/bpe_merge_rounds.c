@@ -55,17 +55,10 @@ static inline size_t piece_number(uint32_t key) { return 1022 - (key >> RANK_BIT
 #define IS_LOWER(a, b) NOT(_mm256_cmpeq_epi32(_mm256_max_epu32(a, b), a)) /* without a sign */
 #define CHOSEN(mask, a, b) _mm256_blendv_epi8(b, a, mask) /* a where the mask says so, else b */
 #define BITS_OF(mask) (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))
-#define OF_BITS(bits) mask_of_bits(bits)
 #define EACH_LANE _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0)
 #define LANE_OF(v, i) _mm256_permutevar8x32_epi32(v, _mm256_set1_epi32(i))
 /* A vector one lane up, and the last lane of the one before below it. */
 #define WITH_LAST_OF(before, v) _mm256_alignr_epi8(v, _mm256_permute2x128_si256(before, v, 0x21), 12)
-
-WITH_AVX2 static inline __m256i mask_of_bits(unsigned bits)
-{
-    const __m256i each = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
-    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), each), each);
-}
 
 /* The lowest of all lanes up to each, and of all from each on. */
 WITH_AVX2 static inline __m256i lowest_before_avx2(__m256i x)
@@ -120,7 +113,6 @@ WITH_AVX2 static inline void copy_numbers_avx2(uint32_t *to, const uint32_t *fro
 #undef IS_LOWER
 #undef CHOSEN
 #undef BITS_OF
-#undef OF_BITS
 #undef EACH_LANE
 #undef LANE_OF
 #undef WITH_LAST_OF
@@ -143,7 +135,6 @@ WITH_AVX2 static inline void copy_numbers_avx2(uint32_t *to, const uint32_t *fro
 #define IS_LOWER(a, b) _mm512_cmplt_epu32_mask(a, b)
 #define CHOSEN(mask, a, b) _mm512_mask_mov_epi32(b, mask, a)
 #define BITS_OF(mask) _cvtmask16_u32((__mmask16)(mask)) /* gcc 12 may leave what was there before above the sixteen bits, if it is cast */
-#define OF_BITS(bits) (__mmask16)(bits)
 #define EACH_LANE _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define LANE_OF(v, i) _mm512_permutexvar_epi32(_mm512_set1_epi32(i), v)
 #define WITH_LAST_OF(before, v) _mm512_alignr_epi32(v, before, 15)

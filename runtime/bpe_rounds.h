@@ -90,7 +90,7 @@ WITH static int BY(merge_bytes)(const bpe_vocabulary *v, symbols *s)
         const MASK is_left = NOT(IS_SAME(keys, before)) | IS_LOWER(ranks, left);
         const MASK is_right = NOT(IS_SAME(keys, second)) | NOT(IS_LOWER(right, ranks));
         const MASK early = IS_SAME(LOAD(s->bounds + i) & early_only, early_only);
-        const MASK merged = pairs & is_left & is_right & early & OF_BITS(all);
+        const MASK merged = pairs & is_left & is_right & early; /* what is behind the end is gone, whatever it is */
         const unsigned are_merged = BITS_OF(merged);
         missing |= BITS_OF(IS_SAME(old, ALL(-1))) & all;
         BY(put_symbols)(v, s, &end, old, CHOSEN(pairs, keys & (ranks | ~ranks_only), keys), merged, are_merged << 1 | carry | ~all);
@@ -157,7 +157,7 @@ WITH static void BY(merge_lowest)(const bpe_vocabulary *v, symbols *s)
         const VECTOR old = LOAD(s->symbols + i), keys = LOAD(s->keys + i), behind = LOAD(s->ranks + i);
         const VECTOR lowest = LOWEST(BY(lowest_before)(keys), carry);
         const MASK is_left = IS_LOWER(keys, WITH_LAST_OF(before, lowest)), is_right = IS_SAME(keys ^ pieces, behind);
-        const MASK merged = is_left & is_right & OF_BITS(all) & IS_LOWER(keys & ranks, most);
+        const MASK merged = is_left & is_right & IS_LOWER(keys & ranks, most);
         const unsigned are_merged = BITS_OF(merged), done = BITS_OF(IS_SAME(lowest & behind & ranks, ranks)); /* none behind the end: keys are 0 */
         BY(append)(s->done + done_count, done, old);
         done_count += BY(append)(s->done_keys + done_count, done, keys);
