@@ -9,20 +9,25 @@
 #include <stdlib.h>
 
 /* All tables side by side. The many medium entries fill two large pages. The second of the next two has what each text uses, from the end of
- * the arena, where it begins to be filled, to the few buckets, which grow from where they are into the pages behind. Nothing is given back: the
- * system may fill a hole in a large page again. Small pages are left for the second half of the arena, which is written before it is read: of
- * what is read first, here and there, each was made twice, and other processors had to be told (so it was with the table of characters: a
- * fourth of the time of Japanese met first).
+ * the arena, where it begins to be filled, to the few buckets, which grow from where they are into the pages behind. More words fill the page
+ * that the last of these do not, until buckets need it. Nothing is given back: the system may fill a hole in a large page again. Small pages are
+ * left for the second half of the arena, which is written before it is read: of what is read first, here and there, each was made twice, and
+ * other processors had to be told (so it was with the table of characters: a fourth of the time of Japanese met first).
  */
 #define LINES(size) (((size) + 63) / 64 * 64)
-#define MANY_MEDIUMS (2 * sizeof(medium_entry) * MEDIUMS)
+#define LARGE ((size_t)2 << 20)
+#define LARGES(size) (((size) + LARGE - 1) / LARGE * LARGE)
+#define MANY_MEDIUMS (sizeof(medium_entry) * MOST_MEDIUMS)
 #define HALF LINES(ARENA + 16)
 #define SEEN_SIZE ((size_t)1 << SEEN_BITS >> 3)
-#define LEFT LINES((2 * BUCKETS + 7) / 8)
-#define MEDIUM_LEFT LINES((MEDIUMS + 7) / 8)
+#define LEFT LINES((MOST_BUCKETS + 7) / 8)
+#define MEDIUM_LEFT LINES((MOST_MEDIUMS / 2 + 7) / 8)
 #define FEW (sizeof(medium_entry) * FEW_MEDIUMS + LINES(sizeof(slot) * SLOTS) + LINES(sizeof(short_entry) * SHORTS))
-#define SECOND_HALF (HALF + LEFT + MEDIUM_LEFT + FEW + 2 * BUCKET * BUCKETS) /* so far behind the first */
-#define TABLES (MANY_MEDIUMS + 16 * CHARACTERS + SEEN_SIZE + SECOND_HALF + HALF)
+#define ARENA_AT (MANY_MEDIUMS + 16 * CHARACTERS + SEEN_SIZE)
+#define WORDS_AT LARGES(ARENA_AT + HALF + LEFT + MEDIUM_LEFT + FEW + (size_t)BUCKET * MOST_BUCKETS)
+#define MORE_WORDS LINES(sizeof(short_entry) * MORE_SHORTS)
+#define SECOND_HALF (WORDS_AT + LARGES(MORE_WORDS) - ARENA_AT) /* so far behind the first */
+#define TABLES (ARENA_AT + SECOND_HALF + HALF)
 
 typedef struct {
     uint32_t length, count; /* before the ids and the bytes of a piece in the arena */
@@ -65,7 +70,9 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     e->mediums = (void *)(at += MEDIUM_LEFT);
     e->slots = (void *)(at += sizeof(medium_entry) * FEW_MEDIUMS);
     e->shorts = (void *)(at += LINES(sizeof(slot) * SLOTS));
+    e->short_mask = sizeof(short_entry) * (SHORTS - 1);
     e->buckets = at + LINES(sizeof(short_entry) * SHORTS);
+    e->more_shorts = (void *)(e->buckets + BUCKET * (size_t)UNASKED);
     return e;
 }
 
@@ -102,14 +109,27 @@ static void move_on(bpe_encoder *e, const entry *evicted)
     }
 }
 
+/* Words go where no bucket will be. */
+static void move_shorts(bpe_encoder *e)
+{
+    short_entry *last = (void *)(e->tables + WORDS_AT);
+    if (e->shorts == e->more_shorts) {
+        memcpy(last, e->shorts, MORE_WORDS);
+        memset(e->shorts, 0, MORE_WORDS);
+        e->shorts = last;
+    }
+    e->more_shorts = last;
+}
+
 /* More buckets: what is in one stays, or goes to the same place of another whose number ends with the same bits, at home or as a guest, as it
  * was. */
 static void grow_buckets(bpe_encoder *e)
 {
-    const uint32_t few = e->bucket_mask + 1, many = few < BUCKETS ? BUCKETS : 2 * BUCKETS;
+    const uint32_t few = e->bucket_mask + 1, many = few < BUCKETS ? BUCKETS : 2 * few;
     uint32_t i, k;
+    if (few == UNASKED) move_shorts(e);
     e->bucket_mask = many - 1;
-    e->room = LOST;
+    e->room = many / LOST;
     for (i = 0; i < few; i++) {
         entry *const bucket = bucket_at(e, i);
         entry *place = bucket, *home;
@@ -169,7 +189,7 @@ static void put_elsewhere(bpe_encoder *e, const uint32_t *ids, size_t count, uin
 void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, size_t count)
 {
     entry *bucket;
-    if (UNLIKELY(e->room == 0) && e->bucket_mask < BUCKETS) grow_buckets(e);
+    if (UNLIKELY(e->room == 0) && e->bucket_mask + 1 < UNASKED) grow_buckets(e);
     e->room -= e->bucket_mask + 1 < BUCKETS;
     bucket = bucket_of(e, k);
     make_room(e, bucket, k);
@@ -286,15 +306,15 @@ static void move_medium_on(bpe_encoder *e, const medium_entry *two)
     e->medium_room -= e->medium_room > 0;
 }
 
-/* More medium entries: of two side by side, each stays or goes to the same place of another two, as buckets do. */
+/* More medium entries, likewise: of two side by side, each stays or goes to the same place of another two, as buckets do. */
 static void grow_mediums(bpe_encoder *e)
 {
-    const uint32_t few = e->medium_mask + 2, many = few < MEDIUMS ? MEDIUMS : 2 * MEDIUMS;
+    const uint32_t few = e->medium_mask + 2, many = few < MEDIUMS ? MEDIUMS : MOST_MEDIUMS;
     medium_entry *const from = e->mediums;
     uint32_t i;
     e->medium_mask = many - 2;
     e->mediums = (void *)e->tables;
-    e->medium_room = LOST_MEDIUMS;
+    e->medium_room = many / LOST;
     for (i = 0; i < few; i++) {
         medium_entry *m = from + i, *now;
         if (m->length == 0) continue;
@@ -320,7 +340,7 @@ void bpe_remember_longer(bpe_encoder *e, const span *s, uint64_t hash, const uin
         remember_in_arena(e, s, hash, ids, count);
         return;
     }
-    if (UNLIKELY(e->medium_room == 0) && e->medium_mask < MEDIUMS) grow_mediums(e);
+    if (UNLIKELY(e->medium_room == 0) && e->medium_mask + 2 < MEDIUMS) grow_mediums(e);
     place = mediums_of(e, hash);
     padded(s, bytes);
     e->medium_room -= e->medium_mask + 2 < MEDIUMS;
@@ -333,4 +353,10 @@ void bpe_remember_longer(bpe_encoder *e, const span *s, uint64_t hash, const uin
     place->count = (uint16_t)count;
     if (count <= MEDIUM_IDS) memcpy(place->ids, ids, count * sizeof *ids);
     else put_elsewhere(e, ids, count, place->ids);
+}
+
+void bpe_encoder_make_room(bpe_encoder *e)
+{
+    if (UNLIKELY(e->room == 0) && e->bucket_mask + 1 < MOST_BUCKETS) grow_buckets(e);
+    if (UNLIKELY(e->medium_room == 0) && e->medium_mask + 2 < MOST_MEDIUMS) grow_mediums(e);
 }

@@ -1,20 +1,20 @@
 /* bpe_cache.h - what a thread remembers of pieces: for bpe_cache.c, which keeps it, and bpe_encode.c, which asks.
  *
  *     bucket     two entries of 32 bytes that share a line: pieces of up to 15 bytes and four ids, by their key. What no longer
- *                fits its bucket moves on to another one, as a guest, if there is room: the two looked at first are the last ones used
+ *                fits its bucket moves on to the one beside it, as a guest, if there is room: the two looked at first are the last ones used
  *     medium     two entries of 64 bytes: up to 32 bytes and seven ids. What no longer fits becomes a guest of the two beside them
  *     arena      longer pieces, and ids that do not fit their entry; two halves, and filled from the start again when both are full
  *
  * A piece of more than 32 bytes that falls into parts is kept only when it is met again: most never are.
  *
- * There are few of both at first, since memory takes time to be had, and as many as said below before these fill up. Where a text has so
- * many pieces that some have to go, there are twice as many.
+ * There are few of both at first, since memory takes time to be had, and as many as said below before these fill up. Where texts have so
+ * many pieces that some have to go, there are twice as many buckets, once; and more of both for who asks for them (bpe_encoder_make_room).
  *
  * A token that merging its bytes does not give, or that is too long to have been tried, is `untried`: its entry is believed for whole
  * pieces of a vocabulary that takes them whole, not for parts of pieces.
  *
  * Invariants: an entry is only believed if the whole piece is compared; a new entry takes the place of an old one, and nothing grows but
- * those two, twice.
+ * those two and the table of words, to what is said below.
  */
 #ifndef BPE_CACHE_H
 #define BPE_CACHE_H
@@ -27,7 +27,7 @@
 #define BUCKET_BITS 16
 #define MEDIUMS (1u << 15)
 #define SLOTS (1u << 15)
-#define ARENA ((1u << 20) - (20u << 10) - 16) /* with which the tables of a first text fill two large pages */
+#define ARENA ((1u << 20) - (68u << 10) - 16) /* with which the tables of a first text fill two large pages */
 #define SHORT_BITS 14
 #define LONGEST 4096            /* pieces beyond are not remembered */
 #endif
@@ -36,11 +36,14 @@
 #endif
 #define BUCKETS (1u << BUCKET_BITS)
 #define FEW_BUCKETS (BUCKETS > 4 ? BUCKETS / 4 : 1) /* at first, for half as many entries */
+#define UNASKED (2 * BUCKETS)   /* and so many where some had to go; for who asks, so many of both: */
+#define MOST_BUCKETS (8 * BUCKETS)
+#define MOST_MEDIUMS (2 * MEDIUMS)
 #define FEW_MEDIUMS (MEDIUMS > 16 ? MEDIUMS / 16 : 2)
-#define LOST (BUCKETS / 16)     /* entries, after which there are twice as many buckets */
-#define LOST_MEDIUMS (MEDIUMS / 16)
+#define LOST 16 /* after so many entries that had to go there are more: one for so many buckets or medium entries */
 #define SHORT 8                 /* longest piece in an entry of its own kind, of which there are so many: */
 #define SHORTS (1u << SHORT_BITS)
+#define MORE_SHORTS (4 * SHORTS) /* when as many words took the place of others */
 #define CHARACTERS 0x10000      /* that have an entry of their own, at their number */
 #define MEDIUM BPE_MEDIUM       /* longest piece in a medium entry */
 #define MEDIUM_IDS 7
@@ -103,14 +106,16 @@ struct bpe_encoder {
     medium_entry *mediums;
     slot *slots;
     uint32_t (*characters)[4]; /* by number: ids as an entry has them, with PLAIN; zeros where there are none */
-    short_entry *shorts;
+    short_entry *shorts, *more_shorts;
+    uint64_t short_mask; /* of a hash: the place of an entry, in bytes */
+    uint32_t short_lost; /* words that took the place of others */
     uint8_t *arena;
     uint32_t half, spare, generation; /* of the arena: what is being filled, and bytes left of it; so many times it was full */
     uint64_t *seen;
     uint64_t *left, *medium_left; /* bits by bucket, and by two medium entries: something has moved on to others */
     uint32_t seen_count, guests; /* how many guests were asked for */
     uint32_t bucket_mask, medium_mask;
-    uint32_t room, medium_room; /* for entries, or for what is lost, until there are more */
+    uint32_t room, medium_room; /* for entries, or for what is lost, until there are to be more */
     uint32_t moved; /* counts what is put into buckets: where ids were before, others may be then */
     uint32_t skipped, skip;     /* calls that go on without looking pieces up by words, where that was not worth it; so many after the next */
     uint32_t whole_words, met_again; /* 0: words that may be cut are; else so much above where they are again. And how near they are to be whole */
@@ -119,7 +124,7 @@ struct bpe_encoder {
     uint8_t recent[256]; /* by hash: which of those that wait may be the same piece */
 };
 
-#define BUCKET_SHIFT (63 - BUCKET_BITS) /* of hashes, to one bit more than buckets need at first */
+#define BUCKET_SHIFT (61 - BUCKET_BITS) /* of hashes, to as many bits as MOST_BUCKETS have */
 
 static inline uint32_t bucket_number(const bpe_encoder *e, key k) { return (uint32_t)(key_hash(k) >> BUCKET_SHIFT) & e->bucket_mask; }
 
@@ -133,12 +138,9 @@ static inline entry *entry_of(const entry *bucket, key k)
     return (entry *)(void *)((key *)(void *)bucket + !same_key(bucket->bytes, k));
 }
 
-/* The other bucket in which a key may be: asked only where the first has failed. */
-static inline entry *guest_bucket_of(const bpe_encoder *e, key k)
-{
-    const uint64_t hash = key_hash(k);
-    return bucket_at(e, (uint32_t)((hash ^ (hash ^ hash >> 32) * UINT64_C(0x9FB21C651E98DF25)) >> BUCKET_SHIFT) & e->bucket_mask);
-}
+/* The other bucket in which a key may be: asked only where the first has failed. It lies beside that, and so is there sooner than one that lies
+ * anywhere. */
+static inline entry *guest_bucket_of(const bpe_encoder *e, key k) { return bucket_at(e, (bucket_number(e, k) ^ 1) & e->bucket_mask); }
 
 static inline key span_key(const span *s)
 {

@@ -348,7 +348,9 @@ static void free_text(cut_text *t)
 static void check_encoding(bpe_encoder *e, const cut_text *t, const char *what, long round)
 {
     uint32_t *out = exactly(sizeof *out * (t->length + BPE_PADDING));
-    const size_t made = bpe_encode(e, t->text, t->length, t->starts, t->ends, t->count, out);
+    size_t made;
+    if (round % 3 > 0) bpe_encoder_make_room(e); /* which is asked for by some, and by some only when much was kept */
+    made = bpe_encode(e, t->text, t->length, t->starts, t->ends, t->count, out);
     if (made != t->id_count || (made < BPE_NO_TOKEN && memcmp(out, t->ids, made * sizeof *out) != 0)) fail(what, round);
     free(out);
 }

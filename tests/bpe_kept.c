@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 120000
+#define MOST 600000
 
 typedef struct {
     uint8_t bytes[MEDIUM + 16]; /* as much may be read */
@@ -112,21 +112,39 @@ static void check_room(const bpe_encoder *e, int are_medium, uint32_t room, uint
     if (room_for(e, are_medium) != room) fail("other room than for", (long)room, kept);
 }
 
+/* Keep pieces until there is as much room, or none are left; asking for more, or not. */
+static void fill(bpe_encoder *e, int are_medium, uint32_t *kept, uint32_t room, int asks)
+{
+    while (room_for(e, are_medium) < room && *kept < MOST - 1) {
+        keep(e, (*kept)++);
+        if (asks) bpe_encoder_make_room(e);
+    }
+    check_room(e, are_medium, room, *kept);
+    check(e, kept, *kept, 200);
+}
+
 static void check_kind(int are_medium)
 {
     static const bpe_vocabulary v;
-    const uint32_t many = are_medium ? MEDIUMS : 2 * BUCKETS, few = are_medium ? FEW_MEDIUMS : 2 * FEW_BUCKETS;
+    const uint32_t few = are_medium ? FEW_MEDIUMS : 2 * FEW_BUCKETS, many = are_medium ? MEDIUMS : 2 * BUCKETS;
+    const uint32_t most = are_medium ? MOST_MEDIUMS : 2 * MOST_BUCKETS, unasked = are_medium ? many : 2 * UNASKED;
     bpe_encoder *e = bpe_encoder_new(&v);
     uint32_t kept = 0;
     if (e == NULL) exit(2);
     make_pieces(are_medium ? BPE_KEY + 1 : 4, are_medium ? MEDIUM : BPE_KEY);
+    bpe_encoder_make_room(e);
     check(e, &kept, few / 6, 5);
+    bpe_encoder_make_room(e);
     check_room(e, are_medium, few, kept);
     check(e, &kept, many / 3, 20);
     check_room(e, are_medium, many, kept);
-    while (room_for(e, are_medium) == many && kept < MOST - 1) keep(e, kept++);
-    check_room(e, are_medium, 2 * many, kept);
-    check(e, &kept, kept, 200);
+    fill(e, are_medium, &kept, unasked, 0);
+    while (kept < unasked) keep(e, kept++);
+    check_room(e, are_medium, unasked, kept);
+    fill(e, are_medium, &kept, most, 1);
+    while (kept < MOST - 1) keep(e, kept++);
+    bpe_encoder_make_room(e);
+    check_room(e, are_medium, most, kept);
     bpe_encoder_free(e);
 }
 
