@@ -43,7 +43,7 @@ from .vocabularies import Vocabulary, vocabularies
 
 __all__ = ["arguments", "main", "run"]
 
-PARTS = ("golden", "first", "warm", "again", "short", "decode", "load", "memory", "pieces", "threads")
+PARTS = ("golden", "first", "warm", "again", "mixed", "short", "decode", "load", "memory", "pieces", "threads")
 MEGABYTE = 1_000_000
 
 
@@ -55,6 +55,7 @@ def arguments(given: list[str]) -> argparse.Namespace:
     what.add_argument("--first", action="store_true", help="the first text of a new process, loading excluded")
     what.add_argument("--warm", action="store_true", help="texts of words that were met before")
     what.add_argument("--again", action="store_true", help="the same str again and again")
+    what.add_argument("--mixed", action="store_true", help="documents of all texts in random order, by a new process, and again")
     what.add_argument("--short", action="store_true", help="a call for each of 1,000 strings of 50 bytes, to a list and to numpy")
     what.add_argument("--decode", action="store_true", help="ids to a str")
     what.add_argument("--load", action="store_true", help="importing the package, opening the vocabulary")
@@ -111,6 +112,8 @@ def measure(
         take(session, "warm", parts.warm(session, texts), result, say)
     if "again" in options.parts:
         take(session, "again", parts.again(session, texts), result, say)
+    if "mixed" in options.parts:
+        take(session, "mixed", parts.mixed(session, texts), result, say)
     if "short" in options.parts:
         take(session, "short", parts.short(session, texts), result, say)
     if "decode" in options.parts:

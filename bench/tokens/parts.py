@@ -20,12 +20,12 @@ from typing import Any
 from ..corpora import Text
 from ..measure import Row, spread
 from .adapters import Unavailable
-from .processes import TIMEOUT, best_tier
+from .processes import TIMEOUT, Engine, best_tier
 from .samples import Sample, pieces
 from .session import Entry, Session
 from .vocabularies import SAVED
 
-__all__ = ["again", "decoding", "first", "golden", "hard", "loading", "memory", "short", "threads", "warm"]
+__all__ = ["again", "decoding", "first", "golden", "hard", "loading", "memory", "mixed", "short", "threads", "warm"]
 
 TURN = 0.03  # seconds that an engine may go on for when it is its turn
 AGAIN = 5  # times that all short strings are gone through in a turn
@@ -109,6 +109,32 @@ def repeated(session: Session, texts: Sequence[Text], part: str) -> Iterator[lis
                         alive[engine] = session.open(engine, stack)
             taken = taking_turns([turn(entry, do) for entry in kept], session.rounds)
             yield [session.row(part, entry, times) for entry, times in zip(kept, taken, strict=True)]
+
+
+def mixed(session: Session, texts: Sequence[Text]) -> Iterator[list[Row]]:
+    """Documents of all texts in random order, a call for each, that a new process meets first, and then for the third time: of what is cheapest
+    to an engine. Their words are of many languages and of code, more than what a memory of words has room for if it is small."""
+    samples = {engine: session.samples.mixed([text.beginning(engine.limit // len(texts)) for text in texts]) for engine in session.engines}
+    times: dict[Engine, list[list[float]]] = {engine: [] for engine in session.engines}
+    entries: dict[Engine, Entry] = {}
+    for _, at in in_turn(len(session.engines), session.rounds):
+        engine = session.engines[at]
+        if engine not in times:
+            continue
+        try:
+            with ExitStack() as stack:
+                process, opened = session.open(engine, stack)
+                ask = partial(process.ask, "calls", texts=samples[engine].path, output=opened["outputs"][0], again=1)
+                seconds = [ask()["times"][0] for _ in range(3)]
+                times[engine].append([seconds[0], seconds[2]])
+                if engine not in entries:
+                    entries[engine] = session.encoded(engine, process, samples[engine], opened["outputs"][0], "one_by_one")
+        except Unavailable as reason:
+            session.leave_out(engine, "mixed", reason)
+            del times[engine]
+    for number, name in enumerate(("met first", "met before")):
+        shown = {engine: replace(entries[engine], sample=replace(samples[engine], name=name)) for engine in times}
+        yield [session.row("mixed", shown[engine], [one[number] for one in taken]) for engine, taken in times.items()]
 
 
 def short(session: Session, texts: Sequence[Text]) -> Iterator[list[Row]]:

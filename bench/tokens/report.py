@@ -22,7 +22,7 @@ __all__ = ["MARKERS", "by_part", "full", "relate", "summary"]
 MARKERS = ("<!-- bench-tokens:start -->", "<!-- bench-tokens:end -->")
 TITLES = {
     "golden": "Whole files against golden.json", "first": "The first text of a new process, MB/s", "warm": "Warm, MB/s",
-    "again": "The same str again, MB/s",
+    "again": "The same str again, MB/s", "mixed": "Documents of all texts in random order, MB/s",
     "short": "A call for 50 bytes, microseconds", "decode": "Decoding, MB/s of text", "load": "Opening the vocabulary, milliseconds",
     "import": "Importing the package, milliseconds", "pieces": "A text of one piece, nanoseconds a byte",
     "threads": "By threads, MB/s",
@@ -132,7 +132,7 @@ def summary(result: Result) -> str:
         "", table(["MB/s", *head], [line(text) for text in own]), "", "Geometric means over the same texts:", "",
         table(["MB/s", *(title for part, output in measured for title in (f"{titles[part]}, {output}", "×"))], list(map(means, subjects))),
     ]  # fmt: skip
-    for part in ("short", "load", "import", "decode", "pieces", "threads"):
+    for part in ("mixed", "short", "load", "import", "decode", "pieces", "threads"):
         if chosen := [row for row in result.of(part) if row.subject == subjects[0]]:
             made += ["", by_engine(chosen)]
     if result.sizes:
@@ -143,9 +143,11 @@ def summary(result: Result) -> str:
 
 
 def by_engine(rows: Sequence[Row]) -> str:
-    """A line a tokenizer, means over texts: a column for each output, each text of one piece, or each number of threads."""
+    """A line a tokenizer, means over texts: a column for each output, each text, or each number of threads."""
     part = rows[0].part
-    keys: dict[str, Callable[[Row], str]] = {"pieces": lambda row: row.text, "threads": lambda row: str(row.threads)}
+    keys: dict[str, Callable[[Row], str]] = {
+        "mixed": lambda row: row.text, "pieces": lambda row: row.text, "threads": lambda row: str(row.threads),
+    }  # fmt: skip
     key = keys.get(part, lambda row: row.output)
     columns = list(dict.fromkeys(map(key, rows)))
     names = {(row.engine, row.output) if part in keys else (row.engine, ""): None for row in rows}

@@ -4,7 +4,8 @@
     samples.of(text)                     # one text; `samples.of(text.beginning(1_000_000))` for who is slow
     samples.turned(text)                 # the text four times, begun at other lines
     samples.short(text)                  # 1,000 strings of 50 bytes
-    samples.documents(texts, 20_000_000) # texts of a few kilobytes each, to share out among threads
+    samples.mixed(texts)                 # all of them, in documents of a few kilobytes, in random order
+    samples.documents(texts, 20_000_000) # such documents, from each text as many as from any other, to share out among threads
     pieces(1_000_000)                    # texts that no pattern cuts: what a tokenizer does when a piece does not end
 
 Whole texts are given, as str: what all tokenizers take.
@@ -61,6 +62,11 @@ class Samples:
 
     def short(self, text: Text, count: int = 1_000) -> Sample:
         return self.write(text.name, cut(text, SHORT)[:count])
+
+    def mixed(self, texts: Iterable[Text]) -> Sample:
+        documents = [document for text in texts for document in cut(text, DOCUMENT)]
+        random.Random(7).shuffle(documents)
+        return self.write("mixed", documents)
 
     def documents(self, texts: Iterable[Text], size: int) -> Sample:
         """Up to `size` bytes of all texts together, from each as much as from any other."""
