@@ -2,7 +2,7 @@
  *
  * Pieces for either kind of entries are kept while tables are small, when they have grown, and when they have grown again: the last one is
  * always there, of the others few are lost (with two medium entries for a piece instead of four, it would be three times as many), and what
- * is found is what was kept. Prints what is not so and returns 1.
+ * is found is what was kept. And no table has room that is another's. Prints what is not so and returns 1.
  */
 #include "bpe_cache.h"
 
@@ -123,6 +123,39 @@ static void fill(bpe_encoder *e, int are_medium, uint32_t *kept, uint32_t room, 
     check(e, kept, *kept, 200);
 }
 
+/* Tables lie one behind the other in one piece of memory, so that no sanitizer sees when one goes on into the next: each ends before. */
+static void check_tables(const bpe_encoder *e)
+{
+    const uint8_t *const end = e->tables + (bpe_encoder_size(e) - sizeof *e);
+    const uint8_t *const few_mediums = (const uint8_t *)e->slots - sizeof(medium_entry) * FEW_MEDIUMS;
+    const size_t half = ((size_t)ARENA + 16 + 63) / 64 * 64;
+    const struct {
+        const void *at;
+        size_t size;
+    } all[] = {
+        {e->tables, sizeof(medium_entry) * MOST_MEDIUMS},
+        {e->characters, sizeof *e->characters * CHARACTERS},
+        {e->seen, ((size_t)1 << SEEN_BITS) / 8},
+        {e->arena, half},
+        {e->left, (MOST_BUCKETS + 7) / 8},
+        {e->medium_left, (MOST_MEDIUMS / 2 + 7) / 8},
+        {few_mediums, sizeof(medium_entry) * FEW_MEDIUMS},
+        {e->slots, sizeof(slot) * SLOTS},
+        {e->shorts, sizeof(short_entry) * SHORTS},
+        {e->buckets, (size_t)BUCKET * (e->bucket_mask + 1 > UNASKED ? MOST_BUCKETS : UNASKED)},
+        {e->more_shorts, sizeof(short_entry) * MORE_SHORTS},
+        {end - half, half}, /* the other half of the arena */
+    };
+    const size_t count = sizeof all / sizeof *all;
+    size_t i;
+    for (i = 0; i < count; i++) {
+        const uint8_t *at = all[i].at, *next = i + 1 < count ? all[i + 1].at : end;
+        if ((size_t)(at - e->tables) % 64 != 0) fail("a table begins within a line", (long)i, (long)count);
+        if (at + all[i].size > next) fail("a table goes on into the next", (long)i, (long)count);
+    }
+    if (e->mediums != (const void *)few_mediums && e->mediums != (const void *)e->tables) fail("medium entries elsewhere", 0, (long)count);
+}
+
 static void check_kind(int are_medium)
 {
     static const bpe_vocabulary v;
@@ -131,6 +164,7 @@ static void check_kind(int are_medium)
     bpe_encoder *e = bpe_encoder_new(&v);
     uint32_t kept = 0;
     if (e == NULL) exit(2);
+    check_tables(e);
     make_pieces(are_medium ? BPE_KEY + 1 : 4, are_medium ? MEDIUM : BPE_KEY);
     bpe_encoder_make_room(e);
     check(e, &kept, few / 6, 5);
@@ -145,6 +179,7 @@ static void check_kind(int are_medium)
     while (kept < MOST - 1) keep(e, kept++);
     bpe_encoder_make_room(e);
     check_room(e, are_medium, most, kept);
+    check_tables(e);
     bpe_encoder_free(e);
 }
 
