@@ -88,6 +88,7 @@ typedef struct {
 /* Empty caches; NULL if memory is short. */
 bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v);
 void bpe_encoder_free(bpe_encoder *e);
+size_t bpe_encoder_size(const bpe_encoder *e);
 
 /* If many pieces had to go, more room for them: for who reads much, and asks now and then. Who never asks has 16 MB at most, who does 43. */
 void bpe_encoder_make_room(bpe_encoder *e);

@@ -41,6 +41,8 @@ void bpe_encoder_use_vectors(bpe_encoder *e, bpe_vectors vectors)
     e->most_vectors = vectors;
 }
 
+size_t bpe_encoder_size(const bpe_encoder *e) { return sizeof *e + TABLES; }
+
 bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
 {
     bpe_encoder *e = calloc(1, sizeof *e);
