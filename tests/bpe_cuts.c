@@ -2,8 +2,8 @@
  *
  * However a text is cut, its ids are the same, and bpe_harness.c looks at nothing else. Here it is looked at what only makes it fast: which
  * pieces are cut, and after which others words of two-byte characters no longer are, and are again; that pieces are put into groups up to the
- * first that is, with what they are found by; what is known of those that are looked up by words, and stays known as tables grow; and that with
- * AVX2 a region has a place at every joint and nowhere else, and numbers of the characters that have one. Prints what is not so and returns 1.
+ * first that is, with what they are found by; what is known of those that are looked up by words; and that with AVX2 a region has a place at
+ * every joint and nowhere else, and numbers of the characters that have one. Prints what is not so and returns 1.
  *
  *     bpe_cuts [rounds]
  */
@@ -514,100 +514,6 @@ static void check_whole_words(bpe_encoder *e)
     are(e, 0, 1, "the last that was new");
 }
 
-/* --- the table of words, as it grows ------------------------------------------------------------------------------------ */
-
-static key word_key(uint32_t number)
-{
-    uint8_t bytes[16] = "....word";
-    memcpy(bytes, &number, sizeof number);
-    return key_of(bytes, SHORT);
-}
-
-static uint64_t ids_of_word(uint32_t number) { return two_ids(number | (uint64_t)(number ^ 1) << 32, 1 + number % 2); }
-
-/* Of so many words, those that are in the table, each with its ids. */
-static uint32_t known_words(const bpe_encoder *e, uint32_t count)
-{
-    uint32_t i, known = 0;
-    for (i = 0; i < count; i++) {
-        const uint64_t word = word_of(key_low(word_key(i)), SHORT);
-        const short_entry *found = short_of(e, word);
-        if (found->word != word) continue;
-        if (found->ids != ids_of_word(i)) fail("the ids of a word", (long)i);
-        known++;
-    }
-    return known;
-}
-
-/* What is known when no more are put there stays, and the table does not grow but when it should. */
-static void grow_words(bpe_encoder *e, uint32_t *count)
-{
-    group g;
-    misses missed;
-    size_t i = 0;
-    uint32_t known;
-    while (e->short_lost <= MORE_SHORTS) {
-        put_short(e, word_key(*count), SHORT, ids_of_word(*count));
-        ++*count;
-        if (e->short_lost <= MORE_SHORTS && *count % SHORTS == 0) encode_by_words(e, &g, &missed, NULL, NULL, 0, &i, NULL, 0);
-        if (e->shorts == e->more_shorts) fail("more room for words, too soon", (long)*count);
-        if (*count > 4 * MORE_SHORTS) fail("words that take the place of others are not counted", (long)*count);
-    }
-    known = known_words(e, *count);
-    if (known < SHORTS / 10 * 9) fail("words that are known", (long)known);
-    encode_by_words(e, &g, &missed, NULL, NULL, 0, &i, NULL, 0);
-    if (e->shorts != e->more_shorts) fail("no more room for words", (long)*count);
-    if (known_words(e, *count) != known) fail("words that are known when there is more room", (long)*count);
-    for (i = 0; i < MORE_SHORTS; i++, ++*count) put_short(e, word_key(*count), SHORT, ids_of_word(*count));
-    if (known_words(e, *count) < MORE_SHORTS / 10 * 6) fail("words in more room", (long)*count);
-}
-
-/* What is in buckets was put there, by these keys, and each place is that of its key or of a guest; what is not there is zero. */
-static void check_buckets(const bpe_encoder *e)
-{
-    uint32_t i, k;
-    for (i = 0; i <= e->bucket_mask; i++) {
-        for (k = 0; k < 2; k++) {
-            const entry *bucket = bucket_at(e, i), *place = k == 0 ? bucket : second_of(bucket);
-            if ((key_low(place->bytes) | key_high(place->bytes)) == 0) {
-                if ((place->ids[0] | place->ids[1] | place->ids[2] | place->ids[3]) != 0) fail("ids of no piece", (long)i);
-            } else if (bucket_of(e, place->bytes) != bucket && guest_bucket_of(e, place->bytes) != bucket) {
-                fail("a piece in a bucket where none finds it", (long)i);
-            }
-        }
-    }
-}
-
-/* Buckets until there can be no more: words are known as before, and nothing of them is left where buckets are. */
-static void grow_all_buckets(bpe_encoder *e, uint32_t words)
-{
-    const uint32_t known = known_words(e, words), ids[4] = {1};
-    uint32_t i, buckets = 0;
-    for (i = 0; e->bucket_mask + 1 < MOST_BUCKETS; i++) {
-        bpe_remember(e, word_key(~i), 0, ids, 1);
-        bpe_encoder_make_room(e);
-        if (e->bucket_mask == buckets) continue;
-        buckets = e->bucket_mask;
-        check_buckets(e);
-        if (known_words(e, words) != known) fail("words that are known when there are more buckets", (long)buckets + 1);
-    }
-    if (known_words(e, words) != known) fail("words that are known at last", (long)words);
-}
-
-/* The table of words grows before buckets need where it lies, or afterwards. */
-static void check_growing_words(int words_first)
-{
-    static const bpe_vocabulary v;
-    uint32_t words = 0;
-    bpe_encoder *e = bpe_encoder_new(&v);
-    if (e == NULL) exit(2);
-    if (words_first) grow_words(e, &words);
-    grow_all_buckets(e, words);
-    if (!words_first) grow_words(e, &words);
-    check_buckets(e);
-    bpe_encoder_free(e);
-}
-
 int main(int argc, char **argv)
 {
     unsigned vectors;
@@ -627,8 +533,6 @@ int main(int argc, char **argv)
         bpe_encoder_free(e);
         bpe_close(&v);
     }
-    check_growing_words(0);
-    check_growing_words(1);
     check_places(argc > 1 ? atol(argv[1]) : 100);
     printf("no difference\n");
     return 0;
