@@ -90,7 +90,7 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v);
 void bpe_encoder_free(bpe_encoder *e);
 size_t bpe_encoder_size(const bpe_encoder *e);
 
-/* If many pieces had to go, more room for them: for who reads much, and asks now and then. Who never asks has 16 MB at most, who does 43. */
+/* If many pieces had to go, more room for them: for who reads much, and asks now and then. Who never asks has 15 MB at most, who does 41. */
 void bpe_encoder_make_room(bpe_encoder *e);
 
 /* Look pieces up and merge them with vectors, which the processor must have, or in plain C, as at first. The ids are the same. */

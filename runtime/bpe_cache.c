@@ -9,14 +9,13 @@
 #include <stdlib.h>
 
 /* All tables side by side. The many medium entries fill two large pages. The second of the next two has what each text uses, from the end of
- * the arena, where it begins to be filled, to the few buckets, which grow from where they are into the pages behind. More words fill the page
- * that the last of these do not, until buckets need it. Nothing is given back: the system may fill a hole in a large page again. Small pages are
- * left for the second half of the arena, which is written before it is read: of what is read first, here and there, each was made twice, and
- * other processors had to be told (so it was with the table of characters: a fourth of the time of Japanese met first).
+ * the arena, where it begins to be filled, to the few buckets, which grow from where they are into the pages behind. Nothing is given back: the
+ * system may fill a hole in a large page again. Small pages are left for the second half of the arena, which is written before it is read: of
+ * what is read first, here and there, each was made twice, and other processors had to be told (so it was with the table of characters: a
+ * fourth of the time of Japanese met first).
  */
 #define LINES(size) (((size) + 63) / 64 * 64)
-#define LARGE ((size_t)2 << 20)
-#define LARGES(size) (((size) + LARGE - 1) / LARGE * LARGE)
+#define LARGES(size) (((size) + (2u << 20) - 1) / (2u << 20) * (2u << 20))
 #define MANY_MEDIUMS (sizeof(medium_entry) * MOST_MEDIUMS)
 #define HALF LINES(ARENA + 16)
 #define SEEN_SIZE ((size_t)1 << SEEN_BITS >> 3)
@@ -24,9 +23,7 @@
 #define MEDIUM_LEFT LINES((MOST_MEDIUMS / 2 + 7) / 8)
 #define FEW (sizeof(medium_entry) * FEW_MEDIUMS + LINES(sizeof(slot) * SLOTS) + LINES(sizeof(short_entry) * SHORTS))
 #define ARENA_AT (MANY_MEDIUMS + 16 * CHARACTERS + SEEN_SIZE)
-#define WORDS_AT LARGES(ARENA_AT + HALF + LEFT + MEDIUM_LEFT + FEW + (size_t)BUCKET * MOST_BUCKETS)
-#define MORE_WORDS LINES(sizeof(short_entry) * MORE_SHORTS)
-#define SECOND_HALF (WORDS_AT + LARGES(MORE_WORDS) - ARENA_AT) /* so far behind the first */
+#define SECOND_HALF (LARGES(ARENA_AT + HALF + LEFT + MEDIUM_LEFT + FEW + (size_t)BUCKET * MOST_BUCKETS) - ARENA_AT) /* behind the first */
 #define TABLES (ARENA_AT + SECOND_HALF + HALF)
 
 typedef struct {
@@ -70,9 +67,7 @@ bpe_encoder *bpe_encoder_new(const bpe_vocabulary *v)
     e->mediums = (void *)(at += MEDIUM_LEFT);
     e->slots = (void *)(at += sizeof(medium_entry) * FEW_MEDIUMS);
     e->shorts = (void *)(at += LINES(sizeof(slot) * SLOTS));
-    e->short_mask = sizeof(short_entry) * (SHORTS - 1);
     e->buckets = at + LINES(sizeof(short_entry) * SHORTS);
-    e->more_shorts = (void *)(e->buckets + BUCKET * (size_t)UNASKED);
     return e;
 }
 
@@ -109,25 +104,12 @@ static void move_on(bpe_encoder *e, const entry *evicted)
     }
 }
 
-/* Words go where no bucket will be. */
-static void move_shorts(bpe_encoder *e)
-{
-    short_entry *last = (void *)(e->tables + WORDS_AT);
-    if (e->shorts == e->more_shorts) {
-        memcpy(last, e->shorts, MORE_WORDS);
-        memset(e->shorts, 0, MORE_WORDS);
-        e->shorts = last;
-    }
-    e->more_shorts = last;
-}
-
 /* More buckets: what is in one stays, or goes to the same place of another whose number ends with the same bits, at home or as a guest, as it
  * was. */
 static void grow_buckets(bpe_encoder *e)
 {
     const uint32_t few = e->bucket_mask + 1, many = few < BUCKETS ? BUCKETS : 2 * few;
     uint32_t i, k;
-    if (few == UNASKED) move_shorts(e);
     e->bucket_mask = many - 1;
     e->room = many / LOST;
     for (i = 0; i < few; i++) {

@@ -14,7 +14,7 @@
  * pieces of a vocabulary that takes them whole, not for parts of pieces.
  *
  * Invariants: an entry is only believed if the whole piece is compared; a new entry takes the place of an old one, and nothing grows but
- * those two and the table of words, to what is said below.
+ * those two, to what is said below.
  */
 #ifndef BPE_CACHE_H
 #define BPE_CACHE_H
@@ -43,7 +43,6 @@
 #define LOST 16 /* after so many entries that had to go there are more: one for so many buckets or medium entries */
 #define SHORT 8                 /* longest piece in an entry of its own kind, of which there are so many: */
 #define SHORTS (1u << SHORT_BITS)
-#define MORE_SHORTS (4 * SHORTS) /* when as many words took the place of others */
 #define CHARACTERS 0x10000      /* that have an entry of their own, at their number */
 #define MEDIUM BPE_MEDIUM       /* longest piece in a medium entry */
 #define MEDIUM_IDS 7
@@ -106,9 +105,7 @@ struct bpe_encoder {
     medium_entry *mediums;
     slot *slots;
     uint32_t (*characters)[4]; /* by number: ids as an entry has them, with PLAIN; zeros where there are none */
-    short_entry *shorts, *more_shorts;
-    uint64_t short_mask; /* of a hash: the place of an entry, in bytes */
-    uint32_t short_lost; /* words that took the place of others */
+    short_entry *shorts;
     uint8_t *arena;
     uint32_t half, spare, generation; /* of the arena: what is being filled, and bytes left of it; so many times it was full */
     uint64_t *seen;

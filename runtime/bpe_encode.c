@@ -244,18 +244,6 @@ typedef struct {
     uint16_t gaps[MISSING]; /* pieces that wait: the gaps behind those of `misses`, which already say whose they are */
 } unstored;
 
-/* More room for words: those that are there stay. */
-NOT_INLINE static void grow_shorts(bpe_encoder *e)
-{
-    const short_entry *from = e->shorts;
-    uint32_t i;
-    e->shorts = e->more_shorts;
-    e->short_mask = sizeof(short_entry) * (MORE_SHORTS - 1);
-    for (i = 0; i < SHORTS; i++) {
-        if (from[i].word != 0) *short_of(e, from[i].word) = from[i];
-    }
-}
-
 #define BY(name) name
 #define WITH
 #define EACH 1

@@ -28,6 +28,7 @@
 #define WORD_LOW UINT64_C(0x9E3779B1) /* each half of a word is multiplied by one: AVX2 has no products of more than 32 bits by 32 */
 #define WORD_HIGH UINT64_C(0x85EBCA77)
 #define WORD_SHIFT 28 /* from where on the bits of the sum are good */
+#define SHORT_MASK (((UINT64_C(1) << SHORT_BITS) - 1) << 4) /* of these: the place of an entry, in bytes */
 
 typedef struct IN_LINES {
     uint64_t ids[MANY_WORDS];                              /* two of each piece, with THERE; zeros where there is none, or none is known */
@@ -47,7 +48,7 @@ typedef struct IN_LINES {
 static inline short_entry *short_of(const bpe_encoder *e, uint64_t word)
 {
     const uint64_t hash = (uint32_t)word * WORD_LOW + (word >> 32) * WORD_HIGH;
-    return (short_entry *)(void *)((uint8_t *)e->shorts + (hash >> WORD_SHIFT & e->short_mask));
+    return (short_entry *)(void *)((uint8_t *)e->shorts + (hash >> WORD_SHIFT & SHORT_MASK));
 }
 
 /* The word of a piece, of the eight bytes from its start on. Of those that have none, it may be that of another. */
@@ -78,11 +79,10 @@ static inline void put_two(uint32_t *out, uint64_t two)
 }
 
 /* Of a piece of up to SHORT bytes. */
-static inline void put_short(bpe_encoder *e, key k, size_t length, uint64_t ids)
+static inline void put_short(const bpe_encoder *e, key k, size_t length, uint64_t ids)
 {
     const uint64_t word = word_of(key_low(k), length);
     short_entry *to = short_of(e, word);
-    e->short_lost += to->word != 0;
     to->word = word & (0 - has_word(word, length)); /* no piece has the word 0 */
     to->ids = ids;
 }
@@ -114,7 +114,7 @@ static inline void find_short(const bpe_encoder *e, found_pieces *f, const uint8
 }
 
 /* Put short others into the table. */
-static inline void put_short_ones(bpe_encoder *e, const found_pieces *f, const uint16_t *short_ones, size_t count)
+static inline void put_short_ones(const bpe_encoder *e, const found_pieces *f, const uint16_t *short_ones, size_t count)
 {
     size_t n;
     for (n = 0; n < count; n++) {
@@ -124,7 +124,7 @@ static inline void put_short_ones(bpe_encoder *e, const found_pieces *f, const u
 }
 
 /* The ids of others that are in their buckets. Of short ones, if they are up to two, they are put into the table. */
-static inline void find_others(bpe_encoder *e, found_pieces *f)
+static inline void find_others(const bpe_encoder *e, found_pieces *f)
 {
     uint16_t short_ones[MANY_WORDS];
     size_t n, count = 0;
@@ -222,7 +222,7 @@ WITH_AVX2 static inline unsigned find_four(const bpe_encoder *e, const uint8_t *
     words = _mm256_or_si256(words, _mm256_and_si256(lengths, _mm256_set1_epi64x(7)));
     places = _mm256_mul_epu32(words, _mm256_set1_epi64x((long long)WORD_LOW));
     places = _mm256_add_epi64(places, _mm256_mul_epu32(_mm256_srli_epi64(words, 32), _mm256_set1_epi64x((long long)WORD_HIGH)));
-    places = _mm256_and_si256(_mm256_srli_epi64(places, WORD_SHIFT), _mm256_set1_epi64x((long long)e->short_mask));
+    places = _mm256_and_si256(_mm256_srli_epi64(places, WORD_SHIFT), _mm256_set1_epi64x((long long)SHORT_MASK));
     first = _mm256_castsi256_si128(places);
     second = _mm256_extracti128_si256(places, 1);
     even = two_entries(table, (uint64_t)_mm_cvtsi128_si64(first), (uint64_t)_mm_cvtsi128_si64(second));
@@ -268,7 +268,7 @@ WITH_AVX2 static inline void read_others(found_pieces *f)
 }
 
 /* As find_others. */
-WITH_AVX2 static inline void find_others_avx2(bpe_encoder *e, found_pieces *f)
+WITH_AVX2 static inline void find_others_avx2(const bpe_encoder *e, found_pieces *f)
 {
     const __m256i there = _mm256_set1_epi32((int)THERE);
     const __m256d one = _mm256_castsi256_pd(_mm256_set1_epi64x(UINT32_MAX));
@@ -337,7 +337,7 @@ WITH_VECTORS static inline unsigned find_eight(const bpe_encoder *e, const uint8
     places = _mm512_mul_epu32(words, _mm512_set1_epi64((long long)WORD_LOW));
     places = _mm512_add_epi64(places, _mm512_mul_epu32(_mm512_srli_epi64(words, 32), _mm512_set1_epi64((long long)WORD_HIGH)));
     places = _mm512_srli_epi64(places, WORD_SHIFT);
-    n = _mm512_cvtepi64_epi32(_mm512_and_si512(places, _mm512_set1_epi64((long long)e->short_mask)));
+    n = _mm512_cvtepi64_epi32(_mm512_and_si512(places, _mm512_set1_epi64((long long)SHORT_MASK)));
     x = (uint64_t)_mm_cvtsi128_si64(_mm256_castsi256_si128(n));
     y = (uint64_t)_mm_extract_epi64(_mm256_castsi256_si128(n), 1);
     z = (uint64_t)_mm_cvtsi128_si64(_mm256_extracti128_si256(n, 1));
@@ -405,7 +405,7 @@ WITH_VECTORS static inline unlike put_sixteen_others(const bpe_encoder *e, found
 }
 
 /* The ids of others that are in their buckets. Of short ones, if they are up to two, they are put into the table. */
-WITH_VECTORS static inline void find_others_avx512(bpe_encoder *e, found_pieces *f)
+WITH_VECTORS static inline void find_others_avx512(const bpe_encoder *e, found_pieces *f)
 {
     const __m512i there = _mm512_set1_epi32((int)THERE);
     const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);

@@ -105,7 +105,6 @@ NOT_INLINE static size_t BY(encode_by_words)(bpe_encoder *e, group *g, misses *m
 {
     found_pieces f;
     size_t most = e->skip == 0 ? MANY_WORDS : TRIED;
-    if (UNLIKELY(e->short_lost > MORE_SHORTS) && e->shorts != e->more_shorts) grow_shorts(e);
     while (count - *i >= WORTH_WORDS) {
         size_t wanted = count - *i < most ? count - *i : most;
         if (g->readable - starts[*i + wanted - 1] < 16) wanted -= 16; /* no piece is empty */

@@ -80,7 +80,7 @@ class Tokenizer:
 
     Where neither is given, a tokenizer of a .tiktoken file disallows all, as tiktoken does; one of a tokenizer.json allows all, as
     Hugging Face tokenizers does; one of a tekken.json does neither. Time and memory are proportional to the text; what is
-    remembered of pieces takes up to 43 MB for each thread that encodes at the same time (16 in streams), and no more.
+    remembered of pieces takes up to 41 MB for each thread that encodes at the same time (15 in streams), and no more.
     """
 
     __slots__ = (

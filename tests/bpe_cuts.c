@@ -232,14 +232,14 @@ static void check_with_end(const bpe_encoder *e, cut_text *t, size_t first, int 
 /* Pieces of which half were met before, looked up by words: what is known of others, and what is put into the table of words. */
 static void check_others(bpe_encoder *e, const cut_text *t, long round)
 {
-    typedef void others_finder(bpe_encoder *e, found_pieces *f);
+    typedef void others_finder(const bpe_encoder *e, found_pieces *f);
     static others_finder *const BY[] = {
         find_others,
 #ifdef HAS_VECTORS
         find_others_avx2, find_others_avx512,
 #endif
     };
-    const size_t size = sizeof(short_entry) * (e->shorts == e->more_shorts ? MORE_SHORTS : SHORTS);
+    const size_t size = sizeof(short_entry) << SHORT_BITS;
     found_pieces *f = exactly(sizeof *f);
     uint32_t *out = exactly((t->size + BPE_PADDING) * sizeof *out);
     short_entry *table = exactly(size);

@@ -142,8 +142,7 @@ static void check_tables(const bpe_encoder *e)
         {few_mediums, sizeof(medium_entry) * FEW_MEDIUMS},
         {e->slots, sizeof(slot) * SLOTS},
         {e->shorts, sizeof(short_entry) * SHORTS},
-        {e->buckets, (size_t)BUCKET * (e->bucket_mask + 1 > UNASKED ? MOST_BUCKETS : UNASKED)},
-        {e->more_shorts, sizeof(short_entry) * MORE_SHORTS},
+        {e->buckets, (size_t)BUCKET * MOST_BUCKETS},
         {end - half, half}, /* the other half of the arena */
     };
     const size_t count = sizeof all / sizeof *all;
