@@ -161,7 +161,7 @@ Encoded bitlex_py_encode_pieces(Working *w, const Pieces *p, const uint8_t *text
     const size_t before = ids->used;
     size_t made;
     if (bitlex_py_reserve(ids, (size_t)(p->ends[p->count - 1] - p->starts[0]) + BPE_PADDING) < 0) return NO_ROOM;
-    bpe_encoder_make_room(w->caches);
+    bpe_encoder_make_room(w->caches); /* streams do not ask: how much they take is promised to be less */
     made = bpe_encode(w->caches, text + p->base, length - p->base + task->slack, p->starts, p->ends, p->count, ids->data + before);
     if (made == BPE_NO_MEMORY) return w->watch.stopped ? STOPPED : NO_ROOM;
     if (made == BPE_NO_TOKEN) {

@@ -171,7 +171,7 @@ static void put_elsewhere(bpe_encoder *e, const uint32_t *ids, size_t count, uin
 void bpe_remember(bpe_encoder *e, key k, uint32_t flags, const uint32_t *ids, size_t count)
 {
     entry *bucket;
-    if (UNLIKELY(e->room == 0) && e->bucket_mask + 1 < UNASKED) grow_buckets(e);
+    if (UNLIKELY(e->room == 0) && e->bucket_mask + 1 < UNASKED_BUCKETS) grow_buckets(e);
     e->room -= e->bucket_mask + 1 < BUCKETS;
     bucket = bucket_of(e, k);
     make_room(e, bucket, k);
@@ -214,10 +214,11 @@ static inline int is_medium(const medium_entry *m, uint32_t length, const uint64
     return m->length == length && same_bytes(m->bytes, bytes);
 }
 
-/* The two medium entries in which those of two others are guests, which are the two in which those of these are; or none. */
+/* The two medium entries in which those of two others are guests, which are the two in which those of these are; themselves, if there are no
+ * others. */
 static inline medium_entry *medium_guests_of(const bpe_encoder *e, const medium_entry *two)
 {
-    return e->medium_mask == 0 ? NULL : e->mediums + ((size_t)(two - e->mediums) ^ 2);
+    return e->mediums + (((size_t)(two - e->mediums) ^ 2) & e->medium_mask);
 }
 
 static size_t recall_medium(const bpe_encoder *e, const span *s, uint64_t hash, uint32_t *out)
@@ -275,7 +276,7 @@ static void move_medium_on(bpe_encoder *e, const medium_entry *two)
 {
     medium_entry *place = medium_guests_of(e, two);
     if (two[1].length == 0) return;
-    if (place != NULL && (two[1].length & GUEST) == 0) {
+    if (place != two && (two[1].length & GUEST) == 0) {
         if (place->length != 0 && (place[1].length == 0 || (place->length & GUEST) == 0)) place++;
         if (place->length == 0 || (place->length & GUEST) != 0) {
             const int was_free = place->length == 0;

@@ -35,12 +35,12 @@
 #error "the longest piece that is remembered must fit the arena"
 #endif
 #define BUCKETS (1u << BUCKET_BITS)
-#define FEW_BUCKETS (BUCKETS > 4 ? BUCKETS / 4 : 1) /* at first, for half as many entries */
-#define UNASKED (2 * BUCKETS)   /* and so many where some had to go; for who asks, so many of both: */
-#define MOST_BUCKETS (8 * BUCKETS)
+#define FEW_BUCKETS (BUCKETS > 4 ? BUCKETS / 4 : 1) /* at first, for half as many entries; then BUCKETS; */
+#define UNASKED_BUCKETS (2 * BUCKETS) /* where entries had to go; */
+#define MOST_BUCKETS (8 * BUCKETS)    /* and where more had to, for who asks */
+#define FEW_MEDIUMS (MEDIUMS > 16 ? MEDIUMS / 16 : 2) /* likewise; MEDIUMS are there for who does not ask */
 #define MOST_MEDIUMS (2 * MEDIUMS)
-#define FEW_MEDIUMS (MEDIUMS > 16 ? MEDIUMS / 16 : 2)
-#define LOST 16 /* after so many entries that had to go there are more: one for so many buckets or medium entries */
+#define LOST 16                 /* of so many buckets or medium entries, one entry had to go before there are more */
 #define SHORT 8                 /* longest piece in an entry of its own kind, of which there are so many: */
 #define SHORTS (1u << SHORT_BITS)
 #define CHARACTERS 0x10000      /* that have an entry of their own, at their number */

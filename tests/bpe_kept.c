@@ -159,7 +159,7 @@ static void check_kind(int are_medium)
 {
     static const bpe_vocabulary v;
     const uint32_t few = are_medium ? FEW_MEDIUMS : 2 * FEW_BUCKETS, many = are_medium ? MEDIUMS : 2 * BUCKETS;
-    const uint32_t most = are_medium ? MOST_MEDIUMS : 2 * MOST_BUCKETS, unasked = are_medium ? many : 2 * UNASKED;
+    const uint32_t most = are_medium ? MOST_MEDIUMS : 2 * MOST_BUCKETS, unasked = are_medium ? many : 2 * UNASKED_BUCKETS;
     bpe_encoder *e = bpe_encoder_new(&v);
     uint32_t kept = 0;
     if (e == NULL) exit(2);
