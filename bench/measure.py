@@ -3,8 +3,8 @@
     rows = list(measure(subject, text, engines(subject, absent), rounds=9, absent=absent))
 
 Every engine is run once to warm up, and what it then puts out is compared: the number of pieces, and a digest of their offsets. One
-that differs keeps its row, marked, with the first place where it does. Then engines take turns, round after round, each round
-beginning with another one, so that a change of the machine's mood hits all of them and none always follows the same neighbour.
+that differs keeps its row, marked, with the first place where it does. Then engines take turns, round after round, so that a change of
+the machine's mood hits all of them, and each follows every other one as often: what runs before leaves its own text in the caches.
 The garbage collector is off while the clock runs; results are let go of when it does not. Rejected: the minimum instead of the
 median (it hides what an allocation costs), and a process for each engine (they would not run under the same conditions).
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -96,19 +96,27 @@ def compare(engine: Engine, result: object, text: Text, expected: Expected) -> t
     return pieces, made, f"{pieces:,} pieces instead of {len(pairs):,}; first at byte {start:,}: {theirs!r}, not {ours!r}"
 
 
+def in_turn(count: int, rounds: int) -> Iterator[tuple[int, int]]:
+    """(round, who). In as many rounds as there are, or twice as many where these are odd, everyone is in every place, and directly behind every
+    other one, equally often (E. J. Williams, Experimental designs balanced for the estimation of residual effects of treatments, 1949)."""
+    order = [at // 2 if at % 2 == 0 else -(at + 1) // 2 for at in range(count)]  # 0, -1, 1, -2, 2, ...
+    for number in range(rounds):
+        backwards = count % 2 == 1 and number % 2 == 1
+        for step in reversed(order) if backwards else order:
+            yield number, (step + number) % count
+
+
 def take_turns(runs: Sequence[Callable[[], object]], rounds: int) -> list[list[float]]:
     """The times of each, in seconds."""
     taken: list[list[float]] = [[] for _ in runs]
     was_on = gc.isenabled()
     gc.disable()
     try:
-        for number in range(rounds):
-            for turn in range(len(runs)):
-                at = (turn + number) % len(runs)
-                start = time.perf_counter()
-                result = runs[at]()
-                taken[at].append(time.perf_counter() - start)
-                del result
+        for _, at in in_turn(len(runs), rounds):
+            start = time.perf_counter()
+            result = runs[at]()
+            taken[at].append(time.perf_counter() - start)
+            del result
     finally:
         if was_on:
             gc.enable()

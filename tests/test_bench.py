@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import base64
 import csv
+import itertools
 import json
 import os
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from bench import conduct
 from bench import engines as engines_module
 from bench.corpora import Text, corpora, hard, typographic
 from bench.engines import Engine, engines
-from bench.measure import measure, take_turns
+from bench.measure import in_turn, measure, take_turns
 from bench.native import TableDfa, Unavailable, clock, compiler, library
 from bench.offsets import digest, of_ends, of_pieces
 from bench.report import END, START, STREAMS, Result, by_threads, load, save, splice, streams_summary, summary
@@ -298,8 +300,21 @@ def test_a_flag_chooses_its_part(given: list[str], parts: list[str]) -> None:
 def test_engines_take_turns() -> None:
     order: list[str] = []
     taken = take_turns([lambda: order.append("a"), lambda: order.append("b"), lambda: order.append("c")], 3)
-    assert "".join(order) == "abcbcacab"
+    assert "".join(order) == "acbcabcba"
     assert [len(times) for times in taken] == [3, 3, 3]
+
+
+@pytest.mark.parametrize("count", range(1, 10))
+def test_everyone_is_behind_everyone_as_often(count: int) -> None:
+    rounds = count * (1 + count % 2)
+    turns = [list(group) for _, group in itertools.groupby(in_turn(count, rounds), key=lambda turn: turn[0])]
+    orders = [[who for _, who in turn] for turn in turns]
+    assert [turn[0][0] for turn in turns] == list(range(rounds))
+    assert all(sorted(order) == list(range(count)) for order in orders)
+    behind = Counter(pair for order in orders for pair in itertools.pairwise(order))
+    assert behind == dict.fromkeys(itertools.permutations(range(count), 2), rounds // count)
+    places = Counter(pair for order in orders for pair in enumerate(order))
+    assert places == dict.fromkeys(itertools.product(range(count), range(count)), rounds // count)
 
 
 def test_pieces_as_offsets() -> None:

@@ -2,8 +2,8 @@
 
     for rows in first(session, texts): ...
 
-Engines take turns, round after round, each round beginning with another one, and what one does in a turn counts once, whatever it had
-time for. A row of another's that differs from the reference is marked with the first place where it does; one of ours makes the run
+Engines take turns, round after round, in an order that puts none behind the same one always, and what one does in a turn counts once,
+whatever it had time for. A row of another's that differs from the reference is marked with the first place where it does; one of ours makes the run
 fail. What cannot be measured is in `session.absent`.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..corpora import Text
-from ..measure import Row, spread
+from ..measure import Row, in_turn, spread
 from .adapters import Unavailable
 from .processes import TIMEOUT, Engine, best_tier
 from .samples import Sample, pieces
@@ -30,11 +30,6 @@ __all__ = ["again", "decoding", "first", "golden", "hard", "loading", "memory", 
 TURN = 0.03  # seconds that an engine may go on for when it is its turn
 AGAIN = 5  # times that all short strings are gone through in a turn
 GOLDEN_CHARACTERS = 262_144  # of each file, of tokenizers
-
-
-def in_turn(count: int, rounds: int) -> Iterator[tuple[int, int]]:
-    """(round, who): each round begins with another one."""
-    return ((number, (turn + number) % count) for number in range(rounds) for turn in range(count))
 
 
 def taking_turns(asks: Sequence[Callable[[], dict[str, Any]]], rounds: int) -> list[list[float]]:
