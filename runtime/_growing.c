@@ -86,7 +86,8 @@ static int make(Growing *g, uint32_t widest, size_t room)
 {
     PyObject *before = g->made;
     const size_t used = before == NULL ? 0 : filled(g);
-    PyObject *made = g->errors == NULL ? PyBytes_FromStringAndSize(NULL, (Py_ssize_t)room) : PyUnicode_New((Py_ssize_t)room, bitlex_py_largest(widest));
+    PyObject *made = g->errors == NULL ? PyBytes_FromStringAndSize(NULL, (Py_ssize_t)room)
+                                       : PyUnicode_New((Py_ssize_t)room, bitlex_py_largest(widest));
     int failed = made == NULL;
     if (!failed && before != NULL) failed = PyUnicode_CopyCharacters(made, 0, before, 0, (Py_ssize_t)used) < 0;
     Py_XDECREF(before);

@@ -154,7 +154,8 @@ PyObject *bitlex_py_ids_as_numpy(PyObject *owner, Ids *ids)
 {
     void *data;
     PyObject *array;
-    if (ids->used > FEW_IDS && ids->room > ids->used + ids->used / 8 + 64 && ids->room * 4 < LARGE) { /* of large memory, the rest was never written */
+    const int roomy = ids->room > ids->used + ids->used / 8 + 64;
+    if (roomy && ids->used > FEW_IDS && ids->room * 4 < LARGE) { /* of large memory, the rest was never written */
         uint32_t *fitted = PyMem_RawRealloc(ids->data, (ids->used + 1) * sizeof *fitted);
         if (fitted != NULL) {
             ids->data = fitted;

@@ -46,7 +46,8 @@ PyObject *bitlex_py_merge(Encoder *self, PyObject *const *arguments, Py_ssize_t 
     }
     if (bitlex_py_utf8_hold(&u, arguments[0]) < 0) return NULL;
     if (method == BPE_SWEEP && u.length > SWEPT) {
-        PyErr_Format(PyExc_ValueError, "a piece of %zd bytes; 'sweep' takes quadratic time, and pieces of up to 65,536: take another method", u.length);
+        PyErr_Format(PyExc_ValueError,
+                     "a piece of %zd bytes; 'sweep' takes quadratic time, and pieces of up to 65,536: take another method", u.length);
     } else if (bitlex_py_reserve(&ids, (size_t)u.length + BPE_PADDING) < 0) {
         PyErr_NoMemory();
     } else if (method < BACKTRACK || (n = neighbours_of(self)) != NULL) {

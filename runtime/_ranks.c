@@ -4,8 +4,9 @@
  *     Ig== 1
  *
  * Only a file as it should be is read here: base64 that is padded, one space, a rank, the end of the line; ranks that rise, no token twice,
- * each byte of a token a token. What comes out is made in its place, which is shrunk in the end. For any other, None comes back, and vocabularies/tiktoken.py finds out what is wrong with it, or that it is
- * allowed after all. Rejected: messages here (they would have to be made twice, and what is wrong need not be found fast).
+ * each byte of a token a token. What comes out is made in its place, which is shrunk in the end. For any other, None comes back, and
+ * vocabularies/tiktoken.py finds out what is wrong with it, or that it is allowed after all. Rejected: messages here (they would have to be made
+ * twice, and what is wrong need not be found fast).
  */
 #include "_tokens.h"
 #include "bpe_hash.h"

@@ -238,7 +238,8 @@ static PyObject *stream_copy(TokenStream *self, PyObject *const *arguments, Py_s
         twin->text = PyMem_RawCalloc(self->length + SLACK, 1);
         memset(&twin->into, 0, sizeof twin->into);
         memset(&twin->waiting, 0, sizeof twin->waiting);
-        if (bitlex_py_copy_stream(&twin->lexer, &self->lexer) < 0 || bitlex_py_copy_waiting(&twin->waiting, &self->waiting) < 0 || twin->text == NULL) {
+        if (bitlex_py_copy_stream(&twin->lexer, &self->lexer) < 0 || bitlex_py_copy_waiting(&twin->waiting, &self->waiting) < 0 ||
+            twin->text == NULL) {
             Py_CLEAR(twin);
             PyErr_NoMemory();
         } else if (self->into.given != NULL && bitlex_py_destination_begin(&twin->into, self->into.given, self->encoder->highest) < 0) {
@@ -319,8 +320,8 @@ static PyType_Slot stream_slots[] = {
     {Py_tp_methods, stream_methods},
     {Py_tp_getset, stream_properties},
     {Py_tp_doc, "TokenStream(encoder, allowed, disallowed, hold, result, normalize=None, into=None): encodes a text in parts, and gives lists "
-                "(0), arrays (1), arrays of ids and of their places in bytes (2), or the number of those that it put in an array (3). normalize(bytes, where they are, whether they end there) -> bytes in NFC, "
-                "and of how many these are"},
+                "(0), arrays (1), arrays of ids and of their places in bytes (2), or the number of those that it put in an array (3). "
+                "normalize(bytes, where they are, whether they end there) -> bytes in NFC, and of how many these are"},
     {0, NULL},
 };
 PyType_Spec bitlex_py_token_stream_spec = {

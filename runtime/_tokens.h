@@ -398,11 +398,12 @@ extern PyType_Spec bitlex_py_counter_spec, bitlex_py_merger_spec;
 
 extern PyType_Spec bitlex_py_direct_spec;
 
-/* --- _encoder.c --- */
+/* --- _encode.c --- */
 
-/* Methods of an Encoder: (text, allowed, disallowed, threads=1, blocks=0) -> a list of ids, an array, or their number. */
+/* Methods of an Encoder: (text, allowed, disallowed, threads=1, blocks=0) -> a list of ids, an array, one with places, or their number. */
 PyObject *bitlex_py_encode_list(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_encode_numpy(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_encode_with_offsets(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_count_ids(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 
 /* The same with an array behind the text -> how many ids were written to it. */
@@ -414,6 +415,20 @@ int bitlex_py_encode_placed(Encoder *self, PyObject *text, Ids *ids);
 
 /* Raise that a text has a special token which must not be there. */
 void bitlex_py_raise_special(const uint8_t *bytes, size_t length, uint64_t at);
+
+/* --- _encode_batch.c: methods of an Encoder, with a sequence of texts --- */
+
+PyObject *bitlex_py_encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_encode_batch_to_numpy(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_encode_batch_flat(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_count_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+
+/* --- _checksum.c --- */
+
+/* checksum(buffer) -> int. */
+PyObject *bitlex_py_checksum(PyObject *module, PyObject *buffer);
+
+/* --- _encoder.c --- */
 
 int bitlex_py_add_encoder(PyObject *module);
 

@@ -187,15 +187,16 @@ static int count_between(train_counts *table, const Stretch *s, size_t count)
     int failed = 0;
     for (size_t i = 0; i < count && failed == 0; i++, s++) {
         if (!s->begins_inside || s->counted > last) last = s->counted;
-        if (s->begins_inside && s->last > 0 && s->first > last) failed = train_count_piece(table, s->text + last, s->first - last, s->place + last, 1);
+        if (s->begins_inside && s->last > 0 && s->first > last)
+            failed = train_count_piece(table, s->text + last, s->first - last, s->place + last, 1);
         if (s->last > 0) last = s->last;
     }
     return failed;
 }
 
 /* The parts of all texts. */
-static void cut_all(Counting *counting, const Utf8 *texts, Py_ssize_t count, size_t most, uint64_t part_blocks, const Window *window, bitlex_cursor *cursor,
-                    Py_ssize_t threads, Py_ssize_t blocks)
+static void cut_all(Counting *counting, const Utf8 *texts, Py_ssize_t count, size_t most, uint64_t part_blocks, const Window *window,
+                    bitlex_cursor *cursor, Py_ssize_t threads, Py_ssize_t blocks)
 {
     const Window all = {0, UINT64_MAX, 0}, *within = window != NULL ? window : &all;
     uint64_t place = counting->counter->place;

@@ -34,7 +34,8 @@ PyObject *bitlex_py_open_runs(Counter *self, PyObject *arguments)
     for (Py_ssize_t i = 0; !PyErr_Occurred() && failed == 0 && i < count; i++) {
         const uint64_t end = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(ends, i));
         if (PyErr_Occurred()) break;
-        failed = end < start || end > (uint64_t)self->view.len ? -3 : train_runs_add(self->runs, (const uint8_t *)self->view.buf + start, end - start);
+        failed = end < start || end > (uint64_t)self->view.len ? -3 : 0;
+        if (failed == 0) failed = train_runs_add(self->runs, (const uint8_t *)self->view.buf + start, end - start);
         start = end;
     }
     Py_DECREF(ends);
@@ -190,7 +191,8 @@ PyObject *bitlex_py_add_counted(Counter *self, PyObject *arguments)
     from.count = (size_t)from.lengths.len / sizeof(uint32_t);
     failed = bitlex_py_begin_call((PyObject *)self, &self->busy, "this counter is in use, or has ended") < 0;
     if (!failed) {
-        failed = from.lengths.len % 4 != 0 || (uint64_t)from.counts.len != (uint64_t)from.count * 8 || (from.count == 0 && from.pieces.len > 0) ? -3 : 0;
+        const int fit = from.lengths.len % 4 == 0 && (uint64_t)from.counts.len == (uint64_t)from.count * 8;
+        failed = !fit || (from.count == 0 && from.pieces.len > 0) ? -3 : 0;
         if (failed == 0) failed = bitlex_py_make_tables(self, 1);
         while (failed == 0 && from.added < from.count) {
             Py_BEGIN_ALLOW_THREADS

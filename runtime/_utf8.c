@@ -173,7 +173,9 @@ __attribute__((target("avx2"))) static inline uint8_t *squeeze(uint8_t *to, __m1
 /* As many units from `from` on as are ASCII, 32 at a time, up to `most`: how many. */
 __attribute__((target("avx2"))) static inline size_t store_32(uint8_t *to, const uint8_t *from, const size_t width, size_t most)
 {
-    const __m256i beyond = width == 1 ? _mm256_set1_epi8((char)0x80) : width == 2 ? _mm256_set1_epi16((short)0xFF80) : _mm256_set1_epi32((int)0xFFFFFF80);
+    const __m256i beyond = width == 1   ? _mm256_set1_epi8((char)0x80)
+                           : width == 2 ? _mm256_set1_epi16((short)0xFF80)
+                                        : _mm256_set1_epi32((int)0xFFFFFF80);
     size_t n, k;
     for (n = 0; most - n >= 32; n += 32, from += 32 * width) {
         __m256i parts[4], all = _mm256_setzero_si256();

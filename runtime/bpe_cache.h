@@ -152,7 +152,8 @@ static inline uint64_t span_hash(const span *s)
     uint32_t rest = s->length;
     if (s->length > MEDIUM || s->readable < MEDIUM + 16) return hash_bytes(s->bytes, s->length);
     for (; rest >= 16; p += 16, rest -= 16) state = fold(load_8(p) ^ state, load_8(p + 8) ^ UINT64_C(0xA0761D6478BD642F));
-    return fold((load_8(p) & load_8(FIRST_BYTES + 32 - rest)) ^ state, (load_8(p + 8) & load_8(FIRST_BYTES + 40 - rest)) ^ UINT64_C(0xE7037ED1A0B428DB));
+    return fold((load_8(p) & load_8(FIRST_BYTES + 32 - rest)) ^ state,
+                (load_8(p + 8) & load_8(FIRST_BYTES + 40 - rest)) ^ UINT64_C(0xE7037ED1A0B428DB));
 }
 
 /* The first of two where a longer piece is, if it is anywhere: by its hash_bytes. */

@@ -201,8 +201,8 @@ static inline size_t put_pieces(const bpe_encoder *e, region *r, const group *g,
 
 /* The ids of pieces from *i on, of which the first is cut and fits a region, and which are put into regions as long as one of sixteen is cut, and
  * up to one that does not fit: how many ids there are now, or an error. */
-NOT_INLINE static size_t encode_regions(bpe_encoder *e, group *g, misses *missed, const uint32_t *starts, const uint32_t *ends, size_t count, size_t *i,
-                             uint32_t *out, size_t done)
+NOT_INLINE static size_t encode_regions(bpe_encoder *e, group *g, misses *missed, const uint32_t *starts, const uint32_t *ends, size_t count,
+                                        size_t *i, uint32_t *out, size_t done)
 {
     region r;
     size_t pieces, places, characters, from, most = FEW_PIECES;

@@ -67,7 +67,8 @@ size_t bpe_final(const bpe_vocabulary *v, const uint8_t *piece, size_t length, c
     b.ids = malloc((length + 2 * longest + BPE_PADDING) * sizeof *b.ids);
     if (b.both == NULL || b.ids == NULL) *count = BPE_NO_MEMORY;
     for (back = longest; b.both != NULL && b.ids != NULL && found == 0 && back < length; back *= 2) {
-        for (n = q = 0; n < made && q + length_of(v, out[n]) <= length - back && q + length_of(v, out[n]) <= first_stop; n++) q += length_of(v, out[n]);
+        const size_t most = length - back < first_stop ? length - back : first_stop;
+        for (n = q = 0; n < made && q + length_of(v, out[n]) <= most; n++) q += length_of(v, out[n]);
         if (n == 0) break;
         b.before = out[n - 1];
         b.count = 0;

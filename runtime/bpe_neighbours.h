@@ -17,7 +17,8 @@
  *     backtrack    the longest token first; a shorter one where it may not stand behind the one before; where none may, back
  *     prefixes     for each beginning of the piece the token that its ids end with, from left to right
  *
- * Neither is the default, which is bpe_merge_windows.c (docs/tokens.md has its figures). MB/s by the length of pieces of English prose (one core, cl100k; 300 Z: 300 bytes of Chinese; 1 MB: of random letters):
+ * Neither is the default, which is bpe_merge_windows.c (docs/tokens.md has its figures). MB/s by the length of pieces of English prose (one
+ * core, cl100k; 300 Z: 300 bytes of Chinese; 1 MB: of random letters):
  *
  *                  9 (words)     16     30     60    100    300   1000  10000   300 Z   1 MB
  *     sweep               28     30     26     20     14      4      1              8

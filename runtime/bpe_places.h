@@ -186,8 +186,10 @@ WITH_VECTORS static inline __mmask16 are_joints(const bpe_vocabulary *v, __m512i
     __m512i bytes = _mm512_and_si512(_mm512_slli_epi32(before, 12), _mm512_set1_epi32(0x3F000)), either;
     bytes = _mm512_or_si512(bytes, _mm512_and_si512(_mm512_srli_epi32(first, 18), _mm512_set1_epi32(0xFC0)));
     bytes = _mm512_or_si512(bytes, _mm512_and_si512(_mm512_srli_epi32(first, 16), _mm512_set1_epi32(0x3F)));
-    either = _mm512_or_si512(_mm512_srlv_epi32(_mm512_i32gather_epi32(_mm512_srli_epi32(bytes, 5), v->byte_joints, 4), _mm512_and_si512(bytes, within)),
-                             _mm512_srlv_epi32(_mm512_i32gather_epi32(_mm512_srli_epi32(chars, 5), v->char_joints, 4), _mm512_and_si512(chars, within)));
+    const __m512i of_bytes = _mm512_i32gather_epi32(_mm512_srli_epi32(bytes, 5), v->byte_joints, 4);
+    const __m512i of_chars = _mm512_i32gather_epi32(_mm512_srli_epi32(chars, 5), v->char_joints, 4);
+    either = _mm512_or_si512(_mm512_srlv_epi32(of_bytes, _mm512_and_si512(bytes, within)),
+                             _mm512_srlv_epi32(of_chars, _mm512_and_si512(chars, within)));
     return _mm512_testn_epi32_mask(either, _mm512_set1_epi32(1));
 }
 

@@ -1,7 +1,7 @@
 /* bpe_regions.h - pieces in; out, the places of pieces and of the parts of those that are cut, which places are one character, and where the
  * ids of all are: with AVX2. For bpe_encode.c.
  *
- *     '我们', '去了', ...     eight characters of three bytes at once: a place begins where a piece does, or where there is a joint (bpe_joints.h)
+ *     '我们', '去了', ...     eight characters of three bytes at once: a place begins where a piece does, or at a joint (bpe_joints.h)
  *     '我' '们' '去了'        numbers of those that are one character of one byte or three: 6211, 4EEC, and 0 for the last
  *     a table by number      16 bytes each, as the ids of an entry (bpe_cache.h), where a character was met before
  *     others                 looked up by their keys, and the ids are in their buckets

@@ -41,8 +41,8 @@ WITH_AVX2 static inline uint64_t at_least(sixty_four v, uint8_t least)
     return bits_of(_mm256_cmpeq_epi8(_mm256_max_epu8(v.low, all), v.low), _mm256_cmpeq_epi8(_mm256_max_epu8(v.high, all), v.high));
 }
 
-/* Where bytes that go on are, if they are where they must be; bits are added to *wrongs if not, or if one of the first `used` bytes is none that UTF-8
- * has, or not of what fits the width. */
+/* Where bytes that go on are, if they are where they must be; bits are added to *wrongs if not, or if one of the first `used` bytes is none
+ * that UTF-8 has, or not of what fits the width. */
 WITH_AVX2 static inline uint64_t that_go_on(sixty_four v, uint64_t above, unsigned used, const int width, uint64_t *wrongs)
 {
     const uint64_t mask = _bzhi_u64(UINT64_MAX, used), from_c0 = at_least(v, 0xC0), go_on = above & ~from_c0 & mask;
@@ -85,7 +85,7 @@ WITH_AVX2 static inline __m256i eight_threes(const uint8_t *p)
 /* The numbers of eight characters, the first `count` of which there are. Bits are added to *wrongs if they are not those of so many bytes. */
 WITH_AVX2 static inline __m256i eight_points(__m256i bytes, unsigned count, const int width, __m256i *wrongs)
 {
-    const __m256i reversed = _mm256_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
+    const __m256i reversed = _mm256_broadcastsi128_si256(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
     const __m256i x = _mm256_shuffle_epi8(bytes, reversed), first = _mm256_srli_epi32(x, 28); /* its other three bytes are 0: those of ASCII */
     const __m256i shift = _mm256_shuffle_epi8(BY_FIRST(18, 12, 6, 0), first), bits = _mm256_shuffle_epi8(BY_FIRST(25, 21, 16, 11), first);
     const __m256i ones = _mm256_set1_epi32(0xFF);

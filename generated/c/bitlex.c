@@ -750,7 +750,7 @@ static int run_whole(bitlex_cursor *c, const uint8_t *units, bitlex_units kind, 
     const bitlex_lanes *lanes = c->machine->lanes;
     uint32_t forward = c->forward / c->stage->label_count, count;
     if (lanes == NULL || lanes->whole == NULL || n >= BITLEX_LANES_FROM) return 0;
-    if (n < (kind == BITLEX_COLUMNS ? 2 * BITLEX_WHOLE_FROM : BITLEX_WHOLE_FROM)) return 0; /* columns were stored one by one: vectors wait for them */
+    if (n < (kind == BITLEX_COLUMNS ? 2 * BITLEX_WHOLE_FROM : BITLEX_WHOLE_FROM)) return 0; /* columns were stored one by one: vectors would wait */
     count = lanes->whole(c, units, kind, n, backward / c->stage->column_count, &forward);
     if (count == BITLEX_NOT_DONE) return 0;
     c->forward = forward * c->stage->label_count;
