@@ -2,18 +2,21 @@
  *
  * Text between special tokens is encoded as if it were alone. So a text is divided where these are: several with what is between them are a
  * part, and a long text between two is cut where the lexer's state can be told (bitlex_find_cut). Each part of that is encoded from the first
- * piece that starts in it; the pieces that lie across cuts are encoded when all parts are. Then there is memory for all ids, and each thread
- * puts those of the next part where they belong.
+ * piece that starts in it; a piece that lies across a cut is encoded when the parts up to the one in which it ends are, and put before the ids
+ * of that (_joining.c).
  *
  * Invariants: a part begins where the text, a special token or what is behind one does, or at a cut; so no special token lies across two
  * parts, and searching a part finds those that searching the text does. Of parts that fail, the first is told of, as one thread would; and what
  * is disallowed before anything else.
  *
- * Rejected: the ids of all parts joined by one thread (sixteen waited for that longer than for all the rest).
+ * Rejected: the ids of all parts joined by one thread (sixteen waited for that longer than for all the rest); a part for each thread (the
+ * last one done has all others wait, and ids of many megabytes are written to new memory twice).
  */
 #include "_many.h"
 
 #define PART_BLOCKS 32    /* of a part, at least, unless the caller says otherwise */
+#define PART_BYTES (1u << 18) /* about, at most: their ids are found in memory that stays in the cache */
+#define SLOW (1u << 20)   /* bytes of a piece across a cut, for which nobody waits */
 #define LOOKED (1u << 20) /* bytes that a thread looks through at a time for what is disallowed */
 
 typedef struct {
@@ -24,6 +27,8 @@ typedef struct {
     bitlex_cut *cuts;    /* in the order of the parts */
     size_t count, room, cut_count, cut_room;
     uint64_t looked;     /* bytes in which nothing is disallowed, as far as was seen */
+    uint64_t last;       /* where, in the text of the part at hand, the last piece of those before it ended */
+    Task across;         /* pieces that lie across cuts */
 } Long;
 
 /* Memory with room for one more than `count` of `each` bytes: where it is now, or NULL, and what there was stays. */
@@ -48,7 +53,6 @@ static int add_part(Long *all, uint64_t from, uint64_t to)
     part->slack = all->text->slack;
     part->allowed = all->text->allowed;
     part->counting = all->text->counting;
-    part->ids.placed = all->text->ids.placed;
     return 0;
 }
 
@@ -99,7 +103,8 @@ static int divide(Long *all, Py_ssize_t threads, uint64_t part_blocks)
         end = more ? found.start : task->length;
         if (can_cut && end - at >= 2 * least && end - at < UINT32_MAX) {
             if (at > from && add_part(all, from, at) < 0) return -1;
-            if (cut(all, at, end, (uint64_t)((double)threads * 64 * ((double)(end - at) / (double)task->length)), part_blocks) < 0) return -1;
+            const uint64_t some = (uint64_t)((double)threads * 64 * ((double)(end - at) / (double)task->length)), many = (end - at) / PART_BYTES;
+            if (cut(all, at, end, some > many ? some : many, part_blocks) < 0) return -1;
             from = end;
         } else if (end - from >= least || !more) {
             if (end > from && add_part(all, from, end) < 0) return -1;
@@ -117,43 +122,66 @@ static int divide(Long *all, Py_ssize_t threads, uint64_t part_blocks)
 
 static uint64_t base_of(const Long *all, const Task *part) { return (uint64_t)(part->text - all->text->text); }
 
-/* Encode the pieces that lie across the cuts before so many parts, and make room for all ids. */
+/* Append the ids of the piece that lies across the cut before a part, if one does, and go behind the part. */
+static Encoded encode_before(Long *all, size_t number, Task *across)
+{
+    const Task *part = all->parts + number;
+    Encoded outcome = ENCODED;
+    if (part->from == NULL) all->last = 0;
+    across->text = part->text;
+    across->length = part->length;
+    if (part->from != NULL && part->last > 0 && part->first > all->last) outcome = bitlex_py_encode_piece(all->w, across, all->last, part->first);
+    if (outcome == NO_BYTE) across->at += base_of(all, part);
+    if (outcome == ENCODED && part->last > 0) all->last = part->last;
+    return outcome;
+}
+
+/* For _joining.c. What fails is told of when all are encoded, and so not here. */
+static int put_before(Many *many, size_t number)
+{
+    Long *all = (Long *)many;
+    Ids *ids = &all->across.ids;
+    const uint64_t last = all->last;
+    const Task *part = all->parts + number;
+    const int is_slow = part->from != NULL && part->last > 0 && part->first > last + SLOW;
+    ids->used = 0;
+    if (is_slow || encode_before(all, number, &all->across) != ENCODED ||
+        ids->used + many->units[number].ids.used > many->joined->room - many->joined->used) {
+        all->last = last;
+        return -1;
+    }
+    bitlex_py_put_ids(many->joined, many->joined->used, ids, 0, ids->used, base_of(all, part));
+    many->joined->used += ids->used;
+    return 0;
+}
+
+/* Encode the pieces that lie across the cuts before those of so many parts that are not put yet, and make room for all ids. */
 static Encoded encode_across(Long *all, size_t count)
 {
-    Task across = *all->text; /* whose ids are those of all these pieces */
-    const Task *parts = all->parts;
+    Many *many = &all->many;
+    Task *across = &all->across;
     Ids *ids = &all->text->ids;
-    uint64_t last = 0;
-    size_t total = 0, first = 0, i;
+    size_t total = ids->used, at = total, first = 0, i;
     Encoded outcome = ENCODED;
-    across.counted = 0;
-    memset(&across.ids, 0, sizeof across.ids);
-    across.ids.placed = ids->placed;
-    for (i = 0; outcome == ENCODED && i < count; i++) {
-        const size_t before = across.ids.used;
-        if (parts[i].from == NULL) last = 0;
-        across.text = parts[i].text;
-        across.length = parts[i].length;
-        if (parts[i].from != NULL && parts[i].last > 0 && parts[i].first > last) {
-            outcome = bitlex_py_encode_piece(all->w, &across, last, parts[i].first);
-            if (outcome == NO_BYTE) across.at += base_of(all, parts + i);
-        }
-        if (parts[i].last > 0) last = parts[i].last;
-        total += across.ids.used - before;
-        all->many.begins[i] = total;
-        total += parts[i].ids.used;
-        across.counted += parts[i].counted;
+    across->ids.used = 0;
+    for (i = many->put; outcome == ENCODED && i < count; i++) {
+        const size_t before = across->ids.used;
+        outcome = encode_before(all, i, across);
+        across->counted += all->parts[i].counted;
+        if (many->units == NULL) continue;
+        many->units[i].at = total + (across->ids.used - before);
+        total = many->units[i].at + many->units[i].ids.used;
     }
-    if (outcome == ENCODED && total > 0 && bitlex_py_reserve(ids, total) < 0) outcome = NO_ROOM;
-    for (i = 0, total = 0; outcome == ENCODED && i < count; i++) {
-        bitlex_py_put_ids(ids, total, &across.ids, first, all->many.begins[i] - total, base_of(all, parts + i));
-        first += all->many.begins[i] - total;
-        total = all->many.begins[i] + parts[i].ids.used;
+    if (outcome == ENCODED && total > at && bitlex_py_reserve(ids, total - at) < 0) outcome = NO_ROOM;
+    for (i = many->put; outcome == ENCODED && many->units != NULL && i < count; i++) {
+        const size_t made = many->units[i].at - at;
+        bitlex_py_put_ids(ids, at, &across->ids, first, made, base_of(all, all->parts + i));
+        first += made;
+        at = many->units[i].at + many->units[i].ids.used;
     }
     ids->used = outcome == ENCODED ? total : 0;
-    all->text->counted = across.counted;
-    all->text->at = across.at;
-    bitlex_py_free_ids(&across.ids);
+    all->text->counted = across->counted;
+    all->text->at = across->at;
     return outcome;
 }
 
@@ -164,7 +192,6 @@ static int prepare_to_join(void *job)
     if (all->many.outcome != ENCODED) return 0;
     all->many.outcome = encode_across(all, all->many.count);
     all->many.joins = all->many.outcome == ENCODED;
-    if (all->many.joins) all->many.next = 0; /* else all would be encoded again, and the ids that there are be lost */
     return 0;
 }
 
@@ -196,32 +223,37 @@ static void work_on_long(Worker *w)
 
 int bitlex_py_encode_long(Encoder *self, Task *task, Py_ssize_t threads, size_t blocks, Encoded *outcome)
 {
-    Long all = {.w = bitlex_py_begin_work(self), .text = task};
+    Long all = {.w = bitlex_py_begin_work(self), .text = task, .across = {.counting = task->counting, .ids = {.placed = task->ids.placed}}};
     uint64_t *begins = NULL;
-    size_t i, failed = 0;
+    size_t failed = 0;
     int done = -1;
     *outcome = NO_ROOM;
+    all.across.slack = task->slack;
     all.many.encoder = self;
     if (all.w != NULL && divide(&all, threads, blocks > 0 ? blocks : PART_BLOCKS) == 0) begins = PyMem_RawMalloc((all.count + 1) * sizeof *begins);
     if (begins != NULL) {
         all.many = bitlex_py_many_of(self, all.parts, all.count, 1);
         all.many.text = task->text;
-        all.many.joined = &task->ids;
+        all.many.joined = task->counting ? NULL : &task->ids;
         all.many.begins = begins;
         all.many.job.work = work_on_long;
         all.many.job.between = prepare_to_join;
-        done = bitlex_py_share_many(&all.many, threads, &failed, outcome);
+        all.many.put_before = put_before;
+        if (task->counting || bitlex_py_begin_joining(&all.many, bitlex_py_likely_ids(task, 1)) == 0) {
+            done = bitlex_py_share_many(&all.many, threads, &failed, outcome);
+        }
         if (*outcome == NO_BYTE && failed < all.count) { /* what lies across a cut may fail, and before a part that did */
             const Encoded across = encode_across(&all, failed + 1);
             if (across == ENCODED) task->at = base_of(&all, all.parts + failed) + all.parts[failed].at;
             else *outcome = across;
         }
+        bitlex_py_end_joining(&all.many);
     }
     if (*outcome != ENCODED && task->disallowed != NULL) { /* which not all were done with looking for, maybe */
         special_match found;
         if (specials_find(task->disallowed, task->text, task->length, 0, &found)) *outcome = REFUSED;
     }
-    for (i = 0; i < all.count; i++) bitlex_py_free_ids(&all.parts[i].ids);
+    bitlex_py_free_ids(&all.across.ids);
     PyMem_RawFree(begins);
     PyMem_RawFree(all.cuts);
     PyMem_RawFree(all.parts);

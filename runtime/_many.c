@@ -1,5 +1,5 @@
-/* _many.c - many texts by several threads: tasks in, the ids of each out, or of all, side by side. Whole texts are handed out a few at a
- * time; _long.c divides one.
+/* _many.c - many texts by several threads: tasks in, the ids of each out, or of all, side by side (_joining.c). Whole texts are handed out a
+ * few at a time; _long.c divides one.
  *
  * Invariants: no two threads have the same task, so its ids need no lock; caches change no ids, so it makes no difference who encodes what.
  * Of tasks that fail, the first is told of, as one thread would: those before it are still finished.
@@ -46,17 +46,16 @@ static int surround(Ids *ids, size_t first, const Joined *with)
     return 0;
 }
 
-/* Ids are found in the memory of the thread; few are copied to as much as they need, which later ones do not find taken. Or they are found where
- * they belong, behind others. */
-static Encoded find_ids(const Many *many, Working *working, Task *task)
+/* Ids that are joined are found behind others, in `joined`. Of others, few are found in the memory of the thread, and copied to as much as they
+ * need, which later ones do not find taken. */
+static Encoded find_ids(const Many *many, Working *working, Task *task, Ids *joined)
 {
-    Ids *ids = many->appends ? many->joined : &working->ids;
-    const size_t first = many->appends ? ids->used : 0;
+    Ids *ids = joined != NULL ? joined : &working->ids;
+    const size_t first = joined != NULL ? ids->used : 0;
     Encoded outcome;
-    if (!many->appends && !task->counting && (task->ids.placed || task->length > COPIED)) {
-        outcome = bitlex_py_encode(working, task);
-        if (outcome == ENCODED && many->around != NULL && surround(&task->ids, 0, many->around) < 0) return NO_ROOM;
-        return outcome;
+    if (joined == NULL && !task->counting && (task->ids.placed || task->length > COPIED)) {
+        if (bitlex_py_reserve_likely(&task->ids, bitlex_py_likely_ids(task, 1)) < 0) return NO_ROOM;
+        return bitlex_py_encode(working, task);
     }
     ids->used = first;
     task->ids = *ids;
@@ -65,7 +64,7 @@ static Encoded find_ids(const Many *many, Working *working, Task *task)
     memset(&task->ids, 0, sizeof task->ids);
     if (outcome != ENCODED) return outcome;
     if (many->around != NULL && surround(ids, first, many->around) < 0) return NO_ROOM;
-    if (many->appends || ids->used == 0) return ENCODED;
+    if (joined != NULL || ids->used == 0) return ENCODED;
     if (bitlex_py_reserve(&task->ids, ids->used) < 0) return NO_ROOM;
     memcpy(task->ids.data, ids->data, ids->used * sizeof *ids->data);
     task->ids.used = ids->used;
@@ -73,7 +72,7 @@ static Encoded find_ids(const Many *many, Working *working, Task *task)
 }
 
 /* Encode a task. A text that has to be made is made for as long, by the thread that needs it, and if it failed it stays. */
-static Encoded encode_task(const Many *many, Working *working, Task *task)
+static Encoded encode_task(const Many *many, Working *working, Task *task, Ids *joined)
 {
     special_match found;
     Encoded outcome;
@@ -83,59 +82,39 @@ static Encoded encode_task(const Many *many, Working *working, Task *task)
         task->length = task->source->length;
     }
     if (task->disallowed != NULL && specials_find(task->disallowed, task->text, task->length, 0, &found)) return REFUSED;
-    outcome = find_ids(many, working, task);
+    outcome = find_ids(many, working, task, joined);
     if (task->source != NULL && outcome == ENCODED) bitlex_py_utf8_unmake(task->source);
     return outcome;
-}
-
-void bitlex_py_put_ids(Ids *to, size_t at, const Ids *from, size_t first, size_t count, uint64_t base)
-{
-    if (count == 0) return;
-    memcpy(to->data + at, from->data + first, count * sizeof *to->data);
-    for (size_t i = 0; to->placed && i < 2 * count; i++) to->places[2 * at + i] = from->places[2 * first + i] + base;
-}
-
-static void join_next(Many *many)
-{
-    size_t from, to;
-    while (bitlex_py_take_tasks(many, &from, &to)) {
-        for (; from < to; from++) {
-            Task *task = many->tasks + from;
-            const uint64_t base = many->text != NULL ? (uint64_t)(task->text - many->text) : 0;
-            bitlex_py_put_ids(many->joined, many->begins[from], &task->ids, 0, task->ids.used, base);
-            bitlex_py_free_ids(&task->ids);
-        }
-    }
 }
 
 /* When all texts are encoded. */
 static int prepare_to_join(void *job)
 {
     Many *many = job;
-    uint64_t total = 0;
+    size_t total = many->joined->used;
     if (many->outcome != ENCODED || many->appends) return 0;
-    for (size_t i = 0; i < many->count; i++) {
-        many->begins[i] = total;
-        total += many->tasks[i].ids.used;
+    for (size_t i = many->put; i < many->unit_count; i++) {
+        many->units[i].at = total;
+        total += many->units[i].ids.used;
     }
-    if (total > 0 && bitlex_py_reserve(many->joined, total) < 0) {
+    if (total > many->joined->used && bitlex_py_reserve(many->joined, total - many->joined->used) < 0) {
         many->outcome = NO_ROOM;
         return 0;
     }
     many->joined->used = total;
     many->joins = 1;
-    many->next = 0;
     return 0;
 }
 
 void bitlex_py_encode_next(Worker *w)
 {
     Many *many = (Many *)w->job;
+    Ids own = {.placed = many->joined != NULL && many->joined->placed}, *joined = many->units != NULL ? &own : many->joined;
     Working *working;
     uint64_t units = 0;
     Encoded outcome = ENCODED;
     if (many->joins) {
-        join_next(many);
+        bitlex_py_join_next(many);
         return;
     }
     working = bitlex_py_begin_work_apart(many->encoder);
@@ -144,18 +123,22 @@ void bitlex_py_encode_next(Worker *w)
         return;
     }
     while (outcome == ENCODED && bitlex_py_may_go_on(w, units)) {
-        size_t from, to;
+        size_t from, to, i;
         if (!bitlex_py_take_tasks(many, &from, &to)) break;
-        for (units = 0; outcome == ENCODED && from < to; from++) {
-            Task *task = many->tasks + from;
+        if (joined == &own && bitlex_py_reserve_likely(&own, many->likely) < 0) outcome = NO_ROOM;
+        if (outcome != ENCODED) bitlex_py_note(many, from, outcome);
+        for (units = 0, i = from; outcome == ENCODED && i < to; i++) {
+            Task *task = many->tasks + i;
             task->may_go_on = task->length > SLICE / 4 ? may_go_on : NULL;
             task->context = w;
-            if (many->appends) many->begins[from] = many->joined->used;
-            outcome = encode_task(many, working, task);
-            if (outcome != ENCODED && outcome != STOPPED) bitlex_py_note(many, from, outcome);
+            if (joined != NULL) many->begins[i] = joined->used;
+            outcome = encode_task(many, working, task, joined);
+            if (outcome != ENCODED && outcome != STOPPED) bitlex_py_note(many, i, outcome);
             units += task->length;
         }
+        if (joined == &own && outcome == ENCODED) bitlex_py_hand_over(many, from / many->at_once, &own);
     }
+    bitlex_py_free_ids(&own);
     bitlex_py_end_work_apart(working, many->encoder);
 }
 
@@ -176,11 +159,19 @@ int bitlex_py_share_many(Many *many, Py_ssize_t threads, size_t *failed, Encoded
     return done < 0 || many->outcome != ENCODED ? -1 : 0;
 }
 
+/* Half as many as they have bytes, or as many as characters of what is made UTF-8 later. */
+size_t bitlex_py_likely_ids(const Task *tasks, size_t count)
+{
+    size_t likely = 0;
+    for (size_t i = 0; i < count; i++) likely += (size_t)(tasks[i].source != NULL ? tasks[i].length : tasks[i].length / 2);
+    return likely;
+}
+
 int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t blocks, Joined *joined, size_t *failed,
                           Encoded *outcome)
 {
     uint64_t bytes = 0;
-    size_t i, at_once;
+    size_t i, at_once, likely;
     Many many;
     int done;
     *failed = 0;
@@ -216,8 +207,15 @@ int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t t
             many.around = joined;
             many.appends = threads == 1;
             many.job.between = prepare_to_join;
+            likely = bitlex_py_likely_ids(tasks, count) + count * (joined->before + joined->behind);
+            if ((many.appends ? bitlex_py_reserve_likely(&joined->ids, likely) : bitlex_py_begin_joining(&many, likely)) < 0) {
+                bitlex_py_end_joining(&many);
+                *outcome = NO_ROOM;
+                return -1;
+            }
         }
         done = bitlex_py_share_many(&many, threads, failed, outcome);
+        bitlex_py_end_joining(&many);
     }
     if (joined != NULL) joined->begins[count] = joined->ids.used;
     return done;

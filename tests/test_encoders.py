@@ -844,6 +844,36 @@ def test_a_random_long_text_cut_everywhere(tokenizer: Tokenizer) -> None:
         assert encoder.encode(text, None, None, threads, blocks) == expected
 
 
+@pytest.mark.parametrize("tokens", [BYTES, TRAINED], ids=["bytes", "merges"])
+def test_ids_are_put_where_they_belong_while_others_are_found(tokens: Vocabulary | list[bytes]) -> None:
+    """Where there are about as many as room was asked for, and where there are far more; and pieces across cuts that others do not wait for."""
+    encoder: Any = Tokenizer(describe(tokens if isinstance(tokens, Vocabulary) else Vocabulary.from_ranks(tokens)))._encoder
+    rng = random.Random(11)
+    words = [b"the ", b"ing", b" and", "中".encode(), b"1", b"\n", b"'s"]
+    few, many = b"the thing and " * 30_000, "中,é;".encode() * 50_000
+    texts = [few, many, few + many + few, many + few, few + b"x" * 1_200_000 + many, b"".join(rng.choices(words, k=300_000))]
+    for text in texts:
+        ids, places = encoder.encode_with_offsets(text, None, None, 1)
+        for threads, blocks in ((2, 0), (3, 1), (5, 7)):
+            found, where = encoder.encode_with_offsets(text, None, None, threads, blocks)
+            assert np.array_equal(found, ids) and np.array_equal(where, places)
+            assert np.array_equal(encoder.encode_to_numpy(text, None, None, threads, blocks), ids)
+            for room in (len(ids), len(ids) + 5, len(text)):
+                out = np.zeros(room, np.uint32)
+                assert encoder.encode_into(text, out, None, None, threads, blocks) == len(ids)
+                assert np.array_equal(out[: len(ids)], ids)
+            with pytest.raises(ValueError, match=f"^the text has {len(ids)} token ids, and the array room for {len(ids) - 1}$"):
+                encoder.encode_into(text, np.zeros(len(ids) - 1, np.uint32), None, None, threads, blocks)
+    documents: list[Any] = []
+    for text in (*texts, *reversed(texts)):
+        size = rng.choice((700, 3000, 90_000))
+        documents += [text[at : at + size] if rng.random() < 0.5 else text[at : at + size].decode("utf-8", "replace") for at in range(0, len(text), size)]
+    each = [encoder.encode(text, None, None, 1) for text in documents]
+    for threads in (1, 2, 5):
+        ids, begins = encoder.encode_batch_flat(documents, None, None, threads)
+        assert apart(ids, begins) == each
+
+
 def test_many_threads_at_once(tokenizer: Tokenizer) -> None:
     rng = random.Random(2)
     texts = ["".join(rng.choices(["the ", "wing ", "123", "中", "é", " and"], k=20_000)) for _ in range(6)]

@@ -35,6 +35,13 @@ def main(folder: Path) -> None:
     encoder: Any = expected._encoder
     special = encoder.specials({b"the ": 900})
     assert encoder.encode(whole, special, encoder.specials({b"\xff": 901}), 4, 1) == encoder.encode(whole, special, None, 1)
+    for tokenizer in (expected, bitlex.train(TEXTS, 256)):  # and where there are more ids than room was asked for
+        encoder = tokenizer._encoder
+        alone, places = encoder.encode_with_offsets(whole, None, None, 1)
+        for found, wanted in zip(encoder.encode_with_offsets(whole, None, None, 4, 1), (alone, places), strict=True):
+            assert found.tolist() == wanted.tolist()
+        side_by_side, begins = encoder.encode_batch_flat(TEXTS * 20, None, None, 4)
+        assert side_by_side.tolist() == [id for text in TEXTS * 20 for id in encoder.encode(text, None, None, 1)] and len(begins) == 20 * len(TEXTS) + 1
     assert expected.decode_batch(ids, threads=4) == TEXTS
     assert expected.count_batch(TEXTS, threads=4) == list(map(len, ids))
     lexer = bitlex.lexer("o200k")
