@@ -273,8 +273,14 @@ uint8_t *bitlex_py_utf8_put(uint8_t *to, const void *from, size_t width, size_t 
     return to;
 }
 
-/* As one loop without a branch, of units of one width; how many are surrogates is counted, too. */
-static inline uint64_t size_of(const void *from, const size_t width, size_t length, uint64_t *surrogates)
+#if defined(__GNUC__)
+#define ALWAYS __attribute__((always_inline))
+#else
+#define ALWAYS
+#endif
+
+/* As one loop without a branch, of units of one width, which compilers make one of vectors; how many are surrogates is counted, too. */
+static inline ALWAYS uint64_t size_of(const void *from, const size_t width, size_t length, uint64_t *surrogates)
 {
     uint64_t more = 0, halves = 0;
     for (size_t i = 0; i < length;) {
@@ -292,11 +298,24 @@ static inline uint64_t size_of(const void *from, const size_t width, size_t leng
     return length + more;
 }
 
+static inline ALWAYS uint64_t size_of_any(const void *from, size_t width, size_t length, uint64_t *surrogates)
+{
+    if (width == 1) return size_of(from, 1, length, surrogates);
+    return width == 2 ? size_of(from, 2, length, surrogates) : size_of(from, 4, length, surrogates);
+}
+
+#if defined(__GNUC__) && defined(__x86_64__)
+__attribute__((target("avx2"))) static uint64_t size_avx2(const void *from, size_t width, size_t length, uint64_t *surrogates)
+{
+    return size_of_any(from, width, length, surrogates);
+}
+#else
+#define size_avx2 size_of_any
+#endif
+
 uint64_t bitlex_py_utf8_size(const void *from, size_t width, size_t length)
 {
-    uint64_t surrogates, size = width == 1   ? size_of(from, 1, length, &surrogates)
-                                : width == 2 ? size_of(from, 2, length, &surrogates)
-                                             : size_of(from, 4, length, &surrogates);
+    uint64_t surrogates, size = vectors > 0 ? size_avx2(from, width, length, &surrogates) : size_of_any(from, width, length, &surrogates);
     size_t used, i;
     for (i = 0; surrogates > 0 && i < length; i += used) {
         character(from, width, i, length, &used);
