@@ -16,7 +16,7 @@
 
 #define PART_BLOCKS 32    /* of a part, at least, unless the caller says otherwise */
 #define PART_BYTES (1u << 18) /* about, at most: their ids are found in memory that stays in the cache */
-#define SLOW (1u << 20)   /* bytes of a piece across a cut, for which nobody waits */
+#define SLOW (1u << 22)   /* bytes of a piece across a cut, for which nobody waits */
 #define LOOKED (1u << 20) /* bytes that a thread looks through at a time for what is disallowed */
 
 typedef struct {

@@ -851,7 +851,7 @@ def test_ids_are_put_where_they_belong_while_others_are_found(tokens: Vocabulary
     rng = random.Random(11)
     words = [b"the ", b"ing", b" and", "中".encode(), b"1", b"\n", b"'s"]
     few, many = b"the thing and " * 30_000, "中,é;".encode() * 50_000
-    texts = [few, many, few + many + few, many + few, few + b"x" * 1_200_000 + many, b"".join(rng.choices(words, k=300_000))]
+    texts = [few, many, few + many + few, many + few, few + b"x" * 4_300_000 + many, b"".join(rng.choices(words, k=300_000))]
     for text in texts:
         ids, places = encoder.encode_with_offsets(text, None, None, 1)
         for threads, blocks in ((2, 0), (3, 1), (5, 7)):
