@@ -325,7 +325,7 @@ static int begin_round(Batch *b, PyObject *tuple, Py_ssize_t from, uint64_t thre
 /* Some texts, from one on, become items of the list; each thread takes a few at a time. How many they are: -1 with an exception set. */
 static Py_ssize_t decode_round(const How *how, PyObject *tuple, Py_ssize_t from, uint64_t threads, PyObject *list)
 {
-    Batch b = {.job = {.machine = &how->encoder->machine->machine, .work = work, .between = make_all, .buffer_size = 1}, .how = *how, .first = from};
+    Batch b = {.job = {.machine = &how->encoder->machine->machine, .work = work, .between = make_all}, .how = *how, .first = from};
     int failed = begin_round(&b, tuple, from, threads);
     b.at_once = b.count / (size_t)threads / 16 + 1;
     if (!failed) failed = bitlex_py_share(&b.job, threads);

@@ -132,21 +132,49 @@ PyType_Spec bitlex_py_array_spec = {
     "bitlex._native.Array", sizeof(Array), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, array_slots};
 
-/* An array of numpy over memory of so much room, which it takes; what was so far in `taken` is then NULL. Of few ids, it is a copy. */
-static PyObject *as_numpy(PyObject *owner, void **taken, size_t size, size_t room, Numbers numbers)
+/* Give back what is too much. Of large memory, that was never written. */
+static void fit(Ids *ids)
+{
+    const int roomy = ids->room > ids->used + ids->used / 8 + 64;
+    uint32_t *fitted = roomy && ids->room * 4 < LARGE ? PyMem_RawRealloc(ids->data, (ids->used + 1) * sizeof *fitted) : NULL;
+    if (fitted == NULL) return;
+    ids->data = fitted;
+    ids->room = ids->used + 1;
+}
+
+/* A buffer over memory of so much room, which it takes; what was so far in `taken` is then NULL. */
+static PyObject *as_buffer(PyObject *owner, void **taken, size_t size, size_t room)
 {
     State *state = PyType_GetModuleState(Py_TYPE(owner));
-    PyObject *array;
-    Array *made;
-    if (size <= FEW_IDS * 4) return bitlex_py_numpy_copy(PyType_GetModule(Py_TYPE(owner)), *taken, size, numbers);
-    made = PyObject_New(Array, state->array);
+    Array *made = PyObject_New(Array, state->array);
     if (made == NULL) return NULL;
     made->data = *taken;
     made->size = (Py_ssize_t)size;
     made->room = room;
     *taken = NULL;
-    array = bitlex_py_numpy(PyType_GetModule(Py_TYPE(owner)), (PyObject *)made, numbers);
-    Py_DECREF(made);
+    return (PyObject *)made;
+}
+
+PyObject *bitlex_py_ids_as_buffer(PyObject *owner, Ids *ids)
+{
+    void *data;
+    PyObject *buffer;
+    fit(ids);
+    data = ids->data;
+    buffer = as_buffer(owner, &data, ids->used * sizeof *ids->data, ids->room * sizeof *ids->data);
+    if (buffer != NULL) memset(ids, 0, sizeof *ids);
+    return buffer;
+}
+
+/* The same as an array of numpy. Of few ids, it is a copy. */
+static PyObject *as_numpy(PyObject *owner, void **taken, size_t size, size_t room, Numbers numbers)
+{
+    PyObject *array, *buffer;
+    if (size <= FEW_IDS * 4) return bitlex_py_numpy_copy(PyType_GetModule(Py_TYPE(owner)), *taken, size, numbers);
+    buffer = as_buffer(owner, taken, size, room);
+    if (buffer == NULL) return NULL;
+    array = bitlex_py_numpy(PyType_GetModule(Py_TYPE(owner)), buffer, numbers);
+    Py_DECREF(buffer);
     return array;
 }
 
@@ -154,14 +182,7 @@ PyObject *bitlex_py_ids_as_numpy(PyObject *owner, Ids *ids)
 {
     void *data;
     PyObject *array;
-    const int roomy = ids->room > ids->used + ids->used / 8 + 64;
-    if (roomy && ids->used > FEW_IDS && ids->room * 4 < LARGE) { /* of large memory, the rest was never written */
-        uint32_t *fitted = PyMem_RawRealloc(ids->data, (ids->used + 1) * sizeof *fitted);
-        if (fitted != NULL) {
-            ids->data = fitted;
-            ids->room = ids->used + 1;
-        }
-    }
+    if (ids->used > FEW_IDS) fit(ids);
     data = ids->data;
     array = as_numpy(owner, &data, ids->used * 4, ids->room * 4, IDS);
     ids->data = data;

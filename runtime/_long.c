@@ -137,47 +137,49 @@ static Encoded encode_before(Long *all, size_t number, Task *across)
 }
 
 /* For _joining.c. What fails is told of when all are encoded, and so not here. */
-static int put_before(Many *many, size_t number)
+static int put_before(Job *job, size_t number)
 {
-    Long *all = (Long *)many;
+    Long *all = (Long *)job;
+    Ids *joined = all->many.joined;
     Ids *ids = &all->across.ids;
     const uint64_t last = all->last;
     const Task *part = all->parts + number;
     const int is_slow = part->from != NULL && part->last > 0 && part->first > last + SLOW;
     ids->used = 0;
     if (is_slow || encode_before(all, number, &all->across) != ENCODED ||
-        ids->used + many->units[number].ids.used > many->joined->room - many->joined->used) {
+        ids->used + all->many.joining.units[number].ids.used > joined->room - joined->used) {
         all->last = last;
         return -1;
     }
-    bitlex_py_put_ids(many->joined, many->joined->used, ids, 0, ids->used, base_of(all, part));
-    many->joined->used += ids->used;
+    bitlex_py_put_ids(joined, joined->used, ids, 0, ids->used, base_of(all, part));
+    joined->used += ids->used;
     return 0;
 }
 
 /* Encode the pieces that lie across the cuts before those of so many parts that are not put yet, and make room for all ids. */
 static Encoded encode_across(Long *all, size_t count)
 {
-    Many *many = &all->many;
+    const size_t put = all->many.joining.put;
+    Unit *units = all->many.joining.units;
     Task *across = &all->across;
     Ids *ids = &all->text->ids;
     size_t total = ids->used, at = total, first = 0, i;
     Encoded outcome = ENCODED;
     across->ids.used = 0;
-    for (i = many->put; outcome == ENCODED && i < count; i++) {
+    for (i = put; outcome == ENCODED && i < count; i++) {
         const size_t before = across->ids.used;
         outcome = encode_before(all, i, across);
         across->counted += all->parts[i].counted;
-        if (many->units == NULL) continue;
-        many->units[i].at = total + (across->ids.used - before);
-        total = many->units[i].at + many->units[i].ids.used;
+        if (units == NULL) continue;
+        units[i].at = total + (across->ids.used - before);
+        total = units[i].at + units[i].ids.used;
     }
     if (outcome == ENCODED && total > at && bitlex_py_reserve(ids, total - at) < 0) outcome = NO_ROOM;
-    for (i = many->put; outcome == ENCODED && many->units != NULL && i < count; i++) {
-        const size_t made = many->units[i].at - at;
+    for (i = put; outcome == ENCODED && units != NULL && i < count; i++) {
+        const size_t made = units[i].at - at;
         bitlex_py_put_ids(ids, at, &across->ids, first, made, base_of(all, all->parts + i));
         first += made;
-        at = many->units[i].at + many->units[i].ids.used;
+        at = units[i].at + units[i].ids.used;
     }
     ids->used = outcome == ENCODED ? total : 0;
     all->text->counted = across->counted;
@@ -238,8 +240,8 @@ int bitlex_py_encode_long(Encoder *self, Task *task, Py_ssize_t threads, size_t 
         all.many.begins = begins;
         all.many.job.work = work_on_long;
         all.many.job.between = prepare_to_join;
-        all.many.put_before = put_before;
-        if (task->counting || bitlex_py_begin_joining(&all.many, bitlex_py_likely_ids(task, 1)) == 0) {
+        all.many.joining.put_before = put_before;
+        if (task->counting || bitlex_py_begin_joining_tasks(&all.many, bitlex_py_likely_ids(task, 1)) == 0) {
             done = bitlex_py_share_many(&all.many, threads, &failed, outcome);
         }
         if (*outcome == NO_BYTE && failed < all.count) { /* what lies across a cut may fail, and before a part that did */
@@ -247,7 +249,7 @@ int bitlex_py_encode_long(Encoder *self, Task *task, Py_ssize_t threads, size_t 
             if (across == ENCODED) task->at = base_of(&all, all.parts + failed) + all.parts[failed].at;
             else *outcome = across;
         }
-        bitlex_py_end_joining(&all.many);
+        bitlex_py_end_joining(&all.many.joining);
     }
     if (*outcome != ENCODED && task->disallowed != NULL) { /* which not all were done with looking for, maybe */
         special_match found;

@@ -87,34 +87,42 @@ static Encoded encode_task(const Many *many, Working *working, Task *task, Ids *
     return outcome;
 }
 
+/* For _joining.c. */
+static uint64_t placed(Job *job, size_t unit)
+{
+    Many *many = (Many *)job;
+    const size_t first = unit * many->at_once, behind = many->count - first < many->at_once ? many->count : first + many->at_once;
+    for (size_t i = first; i < behind; i++) many->begins[i] += many->joining.units[unit].at;
+    return many->text != NULL ? (uint64_t)(many->tasks[first].text - many->text) : 0;
+}
+
+int bitlex_py_begin_joining_tasks(Many *many, size_t likely)
+{
+    many->joining.job = &many->job;
+    many->joining.joined = many->joined;
+    many->joining.placed = placed;
+    return bitlex_py_begin_joining(&many->joining, (many->count + many->at_once - 1) / many->at_once, likely);
+}
+
 /* When all texts are encoded. */
 static int prepare_to_join(void *job)
 {
     Many *many = job;
-    size_t total = many->joined->used;
     if (many->outcome != ENCODED || many->appends) return 0;
-    for (size_t i = many->put; i < many->unit_count; i++) {
-        many->units[i].at = total;
-        total += many->units[i].ids.used;
-    }
-    if (total > many->joined->used && bitlex_py_reserve(many->joined, total - many->joined->used) < 0) {
-        many->outcome = NO_ROOM;
-        return 0;
-    }
-    many->joined->used = total;
-    many->joins = 1;
+    many->joins = bitlex_py_place_rest(&many->joining) == 0;
+    if (!many->joins) many->outcome = NO_ROOM;
     return 0;
 }
 
 void bitlex_py_encode_next(Worker *w)
 {
     Many *many = (Many *)w->job;
-    Ids own = {.placed = many->joined != NULL && many->joined->placed}, *joined = many->units != NULL ? &own : many->joined;
+    Ids own = {.placed = many->joined != NULL && many->joined->placed}, *joined = many->joining.units != NULL ? &own : many->joined;
     Working *working;
     uint64_t units = 0;
     Encoded outcome = ENCODED;
     if (many->joins) {
-        bitlex_py_join_next(many);
+        bitlex_py_put_rest(&many->joining);
         return;
     }
     working = bitlex_py_begin_work_apart(many->encoder);
@@ -125,7 +133,7 @@ void bitlex_py_encode_next(Worker *w)
     while (outcome == ENCODED && bitlex_py_may_go_on(w, units)) {
         size_t from, to, i;
         if (!bitlex_py_take_tasks(many, &from, &to)) break;
-        if (joined == &own && bitlex_py_reserve_likely(&own, many->likely) < 0) outcome = NO_ROOM;
+        if (joined == &own && bitlex_py_reserve_likely(&own, many->joining.likely) < 0) outcome = NO_ROOM;
         if (outcome != ENCODED) bitlex_py_note(many, from, outcome);
         for (units = 0, i = from; outcome == ENCODED && i < to; i++) {
             Task *task = many->tasks + i;
@@ -136,7 +144,7 @@ void bitlex_py_encode_next(Worker *w)
             if (outcome != ENCODED && outcome != STOPPED) bitlex_py_note(many, i, outcome);
             units += task->length;
         }
-        if (joined == &own && outcome == ENCODED) bitlex_py_hand_over(many, from / many->at_once, &own);
+        if (joined == &own && outcome == ENCODED) bitlex_py_hand_over(&many->joining, from / many->at_once, &own);
     }
     bitlex_py_free_ids(&own);
     bitlex_py_end_work_apart(working, many->encoder);
@@ -144,7 +152,7 @@ void bitlex_py_encode_next(Worker *w)
 
 Many bitlex_py_many_of(Encoder *self, Task *tasks, size_t count, size_t at_once)
 {
-    const Many many = {.job = {.machine = &self->machine->machine, .work = bitlex_py_encode_next, .buffer_size = 1},
+    const Many many = {.job = {.machine = &self->machine->machine, .work = bitlex_py_encode_next},
                        .encoder = self, .tasks = tasks, .count = count, .at_once = at_once, .failed = count, .outcome = ENCODED};
     return many;
 }
@@ -208,14 +216,14 @@ int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t t
             many.appends = threads == 1;
             many.job.between = prepare_to_join;
             likely = bitlex_py_likely_ids(tasks, count) + count * (joined->before + joined->behind);
-            if ((many.appends ? bitlex_py_reserve_likely(&joined->ids, likely) : bitlex_py_begin_joining(&many, likely)) < 0) {
-                bitlex_py_end_joining(&many);
+            if ((many.appends ? bitlex_py_reserve_likely(&joined->ids, likely) : bitlex_py_begin_joining_tasks(&many, likely)) < 0) {
+                bitlex_py_end_joining(&many.joining);
                 *outcome = NO_ROOM;
                 return -1;
             }
         }
         done = bitlex_py_share_many(&many, threads, failed, outcome);
-        bitlex_py_end_joining(&many);
+        bitlex_py_end_joining(&many.joining);
     }
     if (joined != NULL) joined->begins[count] = joined->ids.used;
     return done;

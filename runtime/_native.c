@@ -289,8 +289,8 @@ static PyMethodDef machine_methods[] = {
     METHOD(spans, "spans(text, threads=1) -> the same as a numpy array: of ends, or of pairs if the machine drops code points"),
     METHOD(count_batch, "count_batch(texts, threads=1) -> the number of pieces of each text"),
     METHOD(split_batch, "split_batch(texts, threads=1) -> the pieces of each text"),
-    METHOD(ends_batch, "ends_batch(texts, threads=1) -> (bytearray of the ends of all texts, their numbers, whether they are int64)"),
-    METHOD(pairs_batch, "pairs_batch(texts, threads=1) -> (bytearray of the pairs of all texts, their numbers, whether they are int64)"),
+    METHOD(ends_batch, "ends_batch(texts, threads=1) -> (buffer of the ends of all texts, their numbers, whether they are int64)"),
+    METHOD(pairs_batch, "pairs_batch(texts, threads=1) -> (buffer of the pairs of all texts, their numbers, whether they are int64)"),
     {"iterate", (PyCFunction)(void (*)(void))machine_iterate, METH_O, "iterate(text) -> iterator of (start, end)"},
     {NULL, NULL, 0, NULL},
 };

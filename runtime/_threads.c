@@ -84,8 +84,7 @@ static int prepare(Worker *w, Job *job, int calling)
 {
     w->job = job;
     w->cursor = bitlex_py_new_cursor(job->machine);
-    w->buffer = PyMem_RawMalloc(job->buffer_size);
-    if (w->cursor == NULL || w->buffer == NULL) return 0;
+    if (w->cursor == NULL) return 0;
     if (calling) return 1;
     if ((w->done = PyThread_allocate_lock()) == NULL) return 0;
     PyThread_acquire_lock(w->done, WAIT_LOCK);
@@ -138,7 +137,6 @@ int bitlex_py_share(Job *job, uint64_t count)
     PyEval_RestoreThread(job->released);
     for (i = 0; workers != NULL && i < count; i++) {
         PyMem_RawFree(workers[i].cursor);
-        PyMem_RawFree(workers[i].buffer);
         if (workers[i].done != NULL) PyThread_free_lock(workers[i].done);
         if (workers[i].again != NULL) PyThread_free_lock(workers[i].again);
     }

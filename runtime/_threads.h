@@ -21,7 +21,6 @@ typedef struct {
     void (*work)(Worker *worker);
     int (*between)(void *job); /* NULL; or what the calling thread does, with the GIL, when all work is done and before other work is:
                                   it sets that, or returns -1 with an exception set */
-    size_t buffer_size; /* bytes that each thread is given */
     PyThread_type_lock lock; /* set by bitlex_py_share, as what follows; guards everything that changes */
     PyThreadState *released; /* the state of the calling thread, while it has not got the GIL */
     int listens;             /* whether that looks at signals meanwhile */
@@ -31,7 +30,6 @@ typedef struct {
 struct Worker {
     Job *job;
     bitlex_cursor *cursor;
-    char *buffer;              /* of the job's buffer_size */
     PyThread_type_lock done;   /* released when the thread has done the work; NULL for the calling thread */
     PyThread_type_lock again;  /* released when there is other work; NULL where there will be none */
     uint64_t units;            /* lexed since signals were looked at */

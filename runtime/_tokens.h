@@ -195,6 +195,7 @@ PyObject *bitlex_py_number(Encoder *self, uint64_t number);
  * of this module. */
 extern PyType_Spec bitlex_py_array_spec;
 PyObject *bitlex_py_ids_as_numpy(PyObject *owner, Ids *ids);
+PyObject *bitlex_py_ids_as_buffer(PyObject *owner, Ids *ids); /* without numpy */
 PyObject *bitlex_py_ids_and_places(PyObject *owner, Ids *ids);
 
 /* The same of `count` numbers of 64 bits, of memory from PyMem_RawMalloc, which they take: *taken is then NULL. */

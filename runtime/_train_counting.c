@@ -229,7 +229,7 @@ static uint64_t reached(const Counting *counting, const Window *window)
 
 int bitlex_py_count_texts(Counter *self, const Utf8 *texts, Py_ssize_t count, Py_ssize_t threads, Py_ssize_t blocks, Window *window)
 {
-    Counting counting = {.job = {.machine = &self->machine->machine, .work = work_on_stretches, .buffer_size = 1}, .counter = self};
+    Counting counting = {.job = {.machine = &self->machine->machine, .work = work_on_stretches}, .counter = self};
     bitlex_cursor *cursor = bitlex_py_new_cursor(&self->machine->machine);
     const size_t most = PARTS * (size_t)threads;
     size_t room = (size_t)count;

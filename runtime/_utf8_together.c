@@ -80,7 +80,7 @@ static int make_room(void *job)
 
 int bitlex_py_utf8_make_together(Utf8 *u, const bitlex_machine *machine, Py_ssize_t threads)
 {
-    Making m = {.job = {.machine = machine, .work = make_next, .between = make_room, .buffer_size = 1}, .u = u};
+    Making m = {.job = {.machine = machine, .work = make_next, .between = make_room}, .u = u};
     int failed;
     m.length = (size_t)u->text.length;
     m.width = u->text.encoding == BITLEX_LATIN1 ? 1 : u->text.encoding == BITLEX_UCS2 ? 2 : 4;

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from compilers import ADDRESS, ROOT, THREAD, C, build, compiler, run
@@ -374,13 +375,32 @@ def test_a_batch_is_the_texts_one_by_one(drops: bool, kind: str) -> None:
             assert machine.count_batch(texts, threads) == [machine.count(text) for text in texts]
             assert machine.split_batch(texts, threads) == [machine.split(text) for text in texts]
             counts = [machine.count(text) for text in texts]
-            assert machine.pairs_batch(iter(texts), threads) == (b"".join(machine.pairs(text) for text in texts), counts, False)
+            pairs, numbers, wide = machine.pairs_batch(iter(texts), threads)
+            assert (bytes(pairs), numbers, wide) == (b"".join(machine.pairs(text) for text in texts), counts, False)
             if not drops:
-                assert machine.ends_batch(tuple(texts), threads) == (b"".join(machine.ends(text) for text in texts), counts, False)
+                ends, numbers, wide = machine.ends_batch(tuple(texts), threads)
+                assert (bytes(ends), numbers, wide) == (b"".join(machine.ends(text) for text in texts), counts, False)
         assert machine.split_batch([], 2) == []
+        assert bytes(machine.pairs_batch([], 2)[0]) == bytes(machine.pairs_batch(["", ""], 2)[0]) == b""
     if drops:
         with pytest.raises(ValueError, match="use pairs"):
             machine.ends_batch(texts)
+
+
+def test_more_offsets_in_a_batch_than_there_is_room_for() -> None:
+    """Each unit is a piece: what is left is put when all are found; and the batch may be written to, and outlives its machine."""
+    machine = every_unit_a_piece().machine()
+    rng = random.Random("more offsets")
+    texts = ["x" * rng.choice([0, 1, 500, 70_000, 300_000]) for _ in range(40)]
+    expected = np.concatenate([np.arange(1, len(text) + 1, dtype=np.int32) for text in texts])
+    for threads in (1, 2, 5):
+        ends, counts, wide = machine.ends_batch(texts, threads)
+        assert counts == list(map(len, texts)) and not wide
+        assert np.array_equal(np.frombuffer(ends, np.int32), expected)
+        assert machine.split_batch(texts, threads) == [list(text) for text in texts]
+    array = np.frombuffer(ends, np.int32)
+    del machine, ends
+    array[:] = 7
 
 
 @pytest.mark.parametrize("method", ["count_batch", "split_batch", "ends_batch", "pairs_batch"])
@@ -417,7 +437,10 @@ def test_numbers_of_threads_that_make_no_sense(method: str) -> None:
         with pytest.raises(TypeError, match="arguments"):
             run(*wrong_count)
     once, shared = run(text), run(text, 1024)
-    assert (bytes(shared) == bytes(once)) if method in ("ends", "pairs") else (shared == once)
+    if method in ("ends_batch", "pairs_batch"):
+        assert once[1:] == shared[1:]
+        once, shared = once[0], shared[0]
+    assert (bytes(shared) == bytes(once)) if method.startswith(("ends", "pairs")) else (shared == once)
 
 
 @pytest.mark.parametrize("tier", ["portable", "neon", "avx2", "avx512"])
