@@ -185,7 +185,7 @@ static int encode_text(Encoder *self, PyObject *const *arguments, Py_ssize_t cou
         failed = bitlex_py_refuse(&call->text, arguments[2]) < 0 || encode_here(self, call) < 0;
     } else {
         call->task.disallowed = bitlex_py_specials_of(arguments[2]);
-        failed = bitlex_py_encode_many(self, &call->task, 1, threads, (size_t)blocks, NULL, &which, &outcome) < 0;
+        failed = bitlex_py_encode_many(self, &call->task, 1, threads, (size_t)blocks, NULL, NULL, &which, &outcome) < 0;
         if (failed && outcome == REFUSED) bitlex_py_refuse(&call->text, arguments[2]);
         else if (failed) bitlex_py_raise_outcome(outcome, &call->task);
     }

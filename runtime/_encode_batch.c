@@ -75,8 +75,8 @@ static int read_around(PyObject *const *tuples, Joined *joined)
     return -1;
 }
 
-/* The ids of all texts: -1 with an exception set, and nothing to end. */
-static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Kept kept, Batch *b)
+/* The ids of all texts; of those apart, what `made` says in its list, as far as it goes: -1 with an exception set, and nothing to end. */
+static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Kept kept, Made *made, Batch *b)
 {
     Py_ssize_t threads, blocks;
     Encoded outcome;
@@ -103,16 +103,19 @@ static int encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t co
         task->disallowed = bitlex_py_specials_of(arguments[2]);
         task->source = u->bytes == NULL ? u : NULL;
     }
-    if (bitlex_py_encode_many(self, b->tasks, (size_t)b->count, threads, (size_t)blocks, kept == JOINED ? &b->joined : NULL, &which,
-                              &outcome) == 0) {
+    if (made != NULL) {
+        made->list = PyList_New(b->count);
+        if (made->list == NULL) return batch_fails(b, -1);
+        PyObject_GC_UnTrack(made->list); /* until there is something in each place, it is found by no one */
+    }
+    if (bitlex_py_encode_many(self, b->tasks, (size_t)b->count, threads, (size_t)blocks, kept == JOINED ? &b->joined : NULL,
+                              kept == APART ? made : NULL, &which, &outcome) == 0) {
         return 0;
     }
     if (outcome == REFUSED) bitlex_py_refuse(b->texts + which, arguments[2]);
     else bitlex_py_raise_outcome(outcome, b->tasks + which);
     return batch_fails(b, outcome == NO_BYTE || outcome == TOO_LONG || outcome == REFUSED ? (Py_ssize_t)which : -1);
 }
-
-typedef PyObject *(*Maker)(Encoder *self, Task *task);
 
 static PyObject *make_list(Encoder *self, Task *task) { return bitlex_py_ids_as_list(self, task->ids.data, task->ids.used); }
 
@@ -128,29 +131,30 @@ static PyObject *make_number(Encoder *self, Task *task)
 }
 
 /* A list of what is made of the ids of each text. */
-static PyObject *batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Maker make)
+static PyObject *batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count, Kept kept, PyObject *(*make)(Encoder *self, Task *task))
 {
-    PyObject *list;
+    Made made = {.make = make};
     Batch b;
-    if (encode_batch(self, arguments, count, make == make_number ? COUNTED : APART, &b) < 0) return NULL;
-    list = PyList_New(b.count);
-    for (Py_ssize_t i = 0; list != NULL && i < b.count; i++) {
-        PyObject *made = make(self, b.tasks + i);
-        if (made == NULL) Py_CLEAR(list);
-        else PyList_SET_ITEM(list, i, made);
+    int failed;
+    if (encode_batch(self, arguments, count, kept, &made, &b) < 0) {
+        Py_XDECREF(made.list);
+        return NULL;
     }
+    failed = bitlex_py_make_some(self, b.tasks, (size_t)b.count, &made) < 0;
+    PyObject_GC_Track(made.list);
+    if (failed) Py_CLEAR(made.list);
     batch_end(&b);
-    return list;
+    return made.list;
 }
 
 PyObject *bitlex_py_encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    return batch(self, arguments, count, make_list);
+    return batch(self, arguments, count, APART, make_list);
 }
 
 PyObject *bitlex_py_encode_batch_to_numpy(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    return batch(self, arguments, count, make_array);
+    return batch(self, arguments, count, APART, make_array);
 }
 
 PyObject *bitlex_py_encode_batch_flat(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
@@ -161,7 +165,7 @@ PyObject *bitlex_py_encode_batch_flat(Encoder *self, PyObject *const *arguments,
         PyErr_SetString(PyExc_TypeError, "expected the ids before texts and those behind, or neither");
         return NULL;
     }
-    if (encode_batch(self, arguments, count, JOINED, &b) < 0) return NULL;
+    if (encode_batch(self, arguments, count, JOINED, NULL, &b) < 0) return NULL;
     ids = bitlex_py_ids_as_numpy((PyObject *)self, &b.joined.ids);
     begins = ids == NULL ? NULL : bitlex_py_wide_as_numpy((PyObject *)self, &b.joined.begins, (size_t)b.count + 1);
     both = begins == NULL ? NULL : PyTuple_Pack(2, ids, begins);
@@ -173,5 +177,5 @@ PyObject *bitlex_py_encode_batch_flat(Encoder *self, PyObject *const *arguments,
 
 PyObject *bitlex_py_count_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    return batch(self, arguments, count, make_number);
+    return batch(self, arguments, count, COUNTED, make_number);
 }

@@ -7,6 +7,7 @@
 #include "_many.h"
 
 #define AT_ONCE 64          /* texts that a thread takes at a time, at most */
+#define TURNS 16            /* in which something is made of the ids of texts */
 #define LONG (1u << 20)     /* bytes from which on a text is divided */
 #define COPIED (1u << 16)   /* bytes of a text up to which its ids are copied */
 
@@ -114,8 +115,42 @@ static int prepare_to_join(void *job)
     return 0;
 }
 
+int bitlex_py_make_some(Encoder *self, Task *tasks, size_t to, Made *made)
+{
+    const int collects = PyGC_Disable();
+    PyObject *one = made->list;
+    while (one != NULL && made->count < to) {
+        Task *task = tasks + made->count;
+        one = made->make(self, task);
+        if (one != NULL) PyList_SET_ITEM(made->list, (Py_ssize_t)made->count++, one);
+        bitlex_py_free_ids(&task->ids);
+    }
+    if (collects) PyGC_Enable();
+    return one == NULL ? -1 : 0;
+}
+
+/* In the calling thread: make something of the ids that there are, if these are those of many texts: each time, it may have to wait for the GIL. */
+static void make_of_finished(Worker *w)
+{
+    Many *many = (Many *)w->job;
+    const size_t made = many->made->count, least = many->count / TURNS;
+    size_t to = made;
+    int failed;
+    PyThread_acquire_lock(w->job->lock, WAIT_LOCK);
+    while (w->job->outcome == GOES_ON && to < many->count && many->finished[to / many->at_once]) {
+        to = many->count - to < many->at_once ? many->count : to + many->at_once;
+    }
+    PyThread_release_lock(w->job->lock);
+    if (to == made || to - made < least) return;
+    PyEval_RestoreThread(w->job->released);
+    failed = bitlex_py_make_some(many->encoder, many->tasks, to, many->made) < 0;
+    w->job->released = PyEval_SaveThread();
+    if (failed) bitlex_py_stop(w->job, INTERRUPTED);
+}
+
 void bitlex_py_encode_next(Worker *w)
 {
+    const int makes = w->done == NULL && w->job->listens; /* others, and who may be ended when it asks for the GIL, do not */
     Many *many = (Many *)w->job;
     Ids own = {.placed = many->joined != NULL && many->joined->placed}, *joined = many->joining.units != NULL ? &own : many->joined;
     Working *working;
@@ -145,6 +180,11 @@ void bitlex_py_encode_next(Worker *w)
             units += task->length;
         }
         if (joined == &own && outcome == ENCODED) bitlex_py_hand_over(&many->joining, from / many->at_once, &own);
+        if (many->finished == NULL || outcome != ENCODED) continue;
+        PyThread_acquire_lock(w->job->lock, WAIT_LOCK);
+        many->finished[from / many->at_once] = 1;
+        PyThread_release_lock(w->job->lock);
+        if (makes) make_of_finished(w);
     }
     bitlex_py_free_ids(&own);
     bitlex_py_end_work_apart(working, many->encoder);
@@ -175,8 +215,8 @@ size_t bitlex_py_likely_ids(const Task *tasks, size_t count)
     return likely;
 }
 
-int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t blocks, Joined *joined, size_t *failed,
-                          Encoded *outcome)
+int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t blocks, Joined *joined, Made *made,
+                          size_t *failed, Encoded *outcome)
 {
     uint64_t bytes = 0;
     size_t i, at_once, likely;
@@ -222,8 +262,11 @@ int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t t
                 return -1;
             }
         }
+        many.made = made;
+        if (made != NULL) many.finished = PyMem_RawCalloc(count / many.at_once + 1, 1); /* or else it is made when all are done */
         done = bitlex_py_share_many(&many, threads, failed, outcome);
         bitlex_py_end_joining(&many.joining);
+        PyMem_RawFree(many.finished);
     }
     if (joined != NULL) joined->begins[count] = joined->ids.used;
     return done;

@@ -18,6 +18,8 @@ typedef struct {
     int appends;          /* one thread does all, and puts them there as it finds them */
     Joining joining;      /* or else these are the units of what a thread takes at a time */
     int joins;            /* all are encoded, and there is memory for all ids */
+    Made *made;           /* NULL; or what the calling thread makes of the ids of tasks, */
+    uint8_t *finished;    /* if those that were taken together are finished */
 } Many;
 
 #if defined(__GNUC__)

@@ -319,10 +319,22 @@ typedef struct {
     size_t before, behind;
 } Joined;
 
+/* What is made of the ids of each text, for a list that is seen by nobody else. */
+typedef struct {
+    PyObject *(*make)(Encoder *self, Task *task);
+    PyObject *list;
+    size_t count; /* so many texts have theirs; the calling thread makes them while others find ids, as far as it may */
+} Made;
+
+/* Make it of the tasks up to `to`, whose ids are gone then: 0, or -1 with an exception set. Garbage is not collected meanwhile: before Python 3.12,
+ * making lists has it looked for again and again, in all of their items, which takes longer than making them. */
+int bitlex_py_make_some(Encoder *self, Task *tasks, size_t to, Made *made);
+
 /* The ids of texts, each of which goes in tasks[i]: -1, with an exception set if the outcome is ENCODED, or else that of tasks[*failed].
- * One text is cut into parts of so many blocks and more, however short it is; 0: as it is worth it. Unless `joined` is NULL, all go there. */
-int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t blocks, Joined *joined, size_t *failed,
-                          Encoded *outcome);
+ * One text is cut into parts of so many blocks and more, however short it is; 0: as it is worth it. Unless `joined` is NULL, all go there;
+ * unless `made` is NULL, ids of texts of which something was made are gone. */
+int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t threads, size_t blocks, Joined *joined, Made *made,
+                          size_t *failed, Encoded *outcome);
 
 /* --- _ranks.c --- */
 

@@ -84,7 +84,9 @@ def asks(method: str, *arguments: Any) -> Step:
 
 
 def plain(found: Any) -> Any:
-    return tuple(map(plain, found)) if isinstance(found, tuple) else found.tolist() if isinstance(found, np.ndarray) else found
+    if isinstance(found, (tuple, list)):
+        return tuple(map(plain, found))
+    return found.tolist() if isinstance(found, np.ndarray) else found
 
 
 # --- streams -----------------------------------------------------------------------------------------------------------------------------
@@ -209,6 +211,7 @@ def whole(make: Callable[[], Any], texts: list[Any], threads: int) -> int:
     ids += [np.tile(np.array(TOKENIZER.encode("the thing"), np.uint32), 20_000)]
     out = np.zeros(ids[2].size + 64, np.uint32)
     steps = [asks("encode_batch_flat", texts, allowed, None, threads), asks("decode_batch", ids[:3], "replace", threads, False)]
+    steps += [asks(name, [*texts, *texts], allowed, None, threads) for name in ("encode_batch", "encode_batch_to_numpy")]
     for text in texts:
         steps += [asks(name, text, allowed, None, threads, threads) for name in ("encode_to_numpy", "count")]
         steps += [asks("encode_into", text, out, allowed, None, threads, threads), asks("encode_with_offsets", text, allowed, None)]

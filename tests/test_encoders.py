@@ -689,6 +689,35 @@ def test_batches(tokenizer: Tokenizer) -> None:
                 encoder.encode_batch(one, None, None, 1)
 
 
+def test_lists_are_made_while_ids_are_found(tokenizer: Tokenizer) -> None:
+    """By the thread that may wait for the GIL: the main one, also where another one is busy; no other. Who looks at all lists, and so would crash at
+    one that is not full, finds none."""
+    encoder: Any = tokenizer._encoder
+    rng = random.Random(9)
+    texts = ["".join(rng.choices("the and wing 中é", k=rng.choice((0, 30, 3000)))) for _ in range(1000)]
+    expected = [encoder.encode(text, None, None, 1) for text in texts]
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            for one in gc.get_objects():
+                if type(one) is list:
+                    one.copy()
+
+    def check() -> None:
+        for threads in (1, 2, 5):
+            for made in (encoder.encode_batch(texts, None, None, threads), encoder.encode_batch_to_numpy(texts, None, None, threads)):
+                assert gc.is_tracked(made) and [list(one) for one in made] == expected
+
+    others = [threading.Thread(target=look), threading.Thread(target=check)]
+    for other in others:
+        other.start()
+    check()
+    others[1].join()
+    stop.set()
+    others[0].join()
+
+
 @pytest.mark.parametrize("around", [((), ()), ((7,), ()), ((), (8, 9)), ((300, 1, 2), (301,))])
 def test_batches_side_by_side(tokenizer: Tokenizer, around: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     """As one by one: by one thread, which puts ids where they belong as it finds them, and by several, which copy them there."""
