@@ -125,10 +125,10 @@ void bitlex_py_name_index(const char *batch, Py_ssize_t i)
     Py_XDECREF(traceback);
 }
 
-/* What was found in the texts of a batch, as a list. Garbage is not collected meanwhile, as in bitlex_py_make_some. */
+/* What was found in the texts of a batch, as a list. */
 static PyObject *list_of_results(const Batch *batch, Wanted wanted)
 {
-    const int collects = PyGC_Disable();
+    const int collects = bitlex_py_stop_collecting();
     const size_t each = form_size(batch->form) / sizeof *batch->joined.data;
     const uint32_t *offsets = batch->joined.data;
     PyObject *list = PyList_New((Py_ssize_t)batch->count);
@@ -141,7 +141,7 @@ static PyObject *list_of_results(const Batch *batch, Wanted wanted)
         else PyList_SET_ITEM(list, (Py_ssize_t)i, made);
         if (wanted == PIECES) offsets += count * each;
     }
-    if (collects) PyGC_Enable();
+    bitlex_py_go_on_collecting(collects);
     return list;
 }
 

@@ -117,7 +117,7 @@ static int prepare_to_join(void *job)
 
 int bitlex_py_make_some(Encoder *self, Task *tasks, size_t to, Made *made)
 {
-    const int collects = PyGC_Disable();
+    const int collects = bitlex_py_stop_collecting();
     PyObject *one = made->list;
     while (one != NULL && made->count < to) {
         Task *task = tasks + made->count;
@@ -125,7 +125,7 @@ int bitlex_py_make_some(Encoder *self, Task *tasks, size_t to, Made *made)
         if (one != NULL) PyList_SET_ITEM(made->list, (Py_ssize_t)made->count++, one);
         bitlex_py_free_ids(&task->ids);
     }
-    if (collects) PyGC_Enable();
+    bitlex_py_go_on_collecting(collects);
     return one == NULL ? -1 : 0;
 }
 

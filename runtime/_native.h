@@ -178,9 +178,25 @@ uint64_t bitlex_py_useful_threads(const Machine *self, const Text *t, Py_ssize_t
 int bitlex_py_share_count(const Reading *r, uint64_t threads, uint64_t part_blocks, uint64_t *pieces);
 Offsets *bitlex_py_share_offsets(const Reading *r, PyTypeObject *type, Form form, uint64_t threads, uint64_t part_blocks);
 
+/* --- lists --- */
+
+/* Before Python 3.12, making lists has garbage looked for again and again, in all of their items, which takes longer than making them: not
+ * meanwhile. Later ones look for it when the call is over. Both with the GIL. */
+#if PY_VERSION_HEX < 0x030C0000
+static inline int bitlex_py_stop_collecting(void) { return PyGC_Disable(); }
+
+static inline void bitlex_py_go_on_collecting(int collected)
+{
+    if (collected) PyGC_Enable();
+}
+#else
+static inline int bitlex_py_stop_collecting(void) { return 0; }
+static inline void bitlex_py_go_on_collecting(int collected) { (void)collected; }
+#endif
+
 /* --- _batches.c --- */
 
-/* A list of counts or of lists of pieces; or (the offsets of all texts in one bytearray, the list of their numbers, is_wide). */
+/* A list of counts or of lists of pieces; or (a buffer of the offsets of all texts, the list of their numbers, is_wide). */
 PyObject *bitlex_py_batch(Machine *self, PyObject *texts, Py_ssize_t threads, Wanted wanted);
 
 /* Say which text of a batch the exception is about. */

@@ -326,8 +326,7 @@ typedef struct {
     size_t count; /* so many texts have theirs; the calling thread makes them while others find ids, as far as it may */
 } Made;
 
-/* Make it of the tasks up to `to`, whose ids are gone then: 0, or -1 with an exception set. Garbage is not collected meanwhile: before Python 3.12,
- * making lists has it looked for again and again, in all of their items, which takes longer than making them. */
+/* Make it of the tasks up to `to`, whose ids are gone then: 0, or -1 with an exception set. */
 int bitlex_py_make_some(Encoder *self, Task *tasks, size_t to, Made *made);
 
 /* The ids of texts, each of which goes in tasks[i]: -1, with an exception set if the outcome is ENCODED, or else that of tasks[*failed].

@@ -112,6 +112,13 @@ def test_tables_holds_no_code() -> None:
     assert {path.suffix for path in (ROOT / "tables").rglob("*") if path.is_file()} <= {".txt", ".toml", ".md", ""}
 
 
+def test_lines_of_c_are_as_short_as_those_of_python() -> None:
+    """A directive for compilers cannot be broken, and what a template writes is data."""
+    sources = [path for folder in ("runtime", "generator/templates") for ext in ("*.c", "*.h") for path in (ROOT / folder).glob(ext)]
+    lines = [(path.name, number, line) for path in sources for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)]
+    assert len(sources) > 100 and not [(name, number) for name, number, line in lines if len(line) > 150 and not line.startswith("#pragma")]
+
+
 def test_every_file_for_the_wheel_is_installed() -> None:
     package = files("bitlex")
     for name in ("py.typed", "_native.pyi", "generated/c/bitlex.c", "generated/c/bitlex.h", "generator/templates/scan.py",
