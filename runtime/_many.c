@@ -54,7 +54,7 @@ static Encoded find_ids(const Many *many, Working *working, Task *task, Ids *joi
     Ids *ids = joined != NULL ? joined : &working->ids;
     const size_t first = joined != NULL ? ids->used : 0;
     Encoded outcome;
-    if (joined == NULL && !task->counting && (task->ids.placed || task->length > COPIED)) {
+    if (joined == NULL && !task->counting && task->length > COPIED) {
         if (bitlex_py_reserve_likely(&task->ids, bitlex_py_likely_ids(task, 1)) < 0) return NO_ROOM;
         return bitlex_py_encode(working, task);
     }
@@ -122,7 +122,10 @@ int bitlex_py_make_some(Encoder *self, Task *tasks, size_t to, Made *made)
     while (one != NULL && made->count < to) {
         Task *task = tasks + made->count;
         one = made->make(self, task);
-        if (one != NULL) PyList_SET_ITEM(made->list, (Py_ssize_t)made->count++, one);
+        if (one != NULL) {
+            PyList_SET_ITEM(made->list, (Py_ssize_t)made->count, one);
+            made->count++;
+        }
         bitlex_py_free_ids(&task->ids);
     }
     bitlex_py_go_on_collecting(collects);

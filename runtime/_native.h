@@ -3,6 +3,7 @@
  *     _machine.c    tables as bytes -> a Machine, checked and on the best instructions there are
  *     _text.c       a str or buffer -> a Reading of it; a Reading -> its offsets
  *     _parts.c      one long text by several threads; _batches.c many texts; both by _threads.c, and both with _threads.h
+ *     _joining.c    what several threads find, offsets or ids -> one array; with _joining.h
  *     _offsets.c    memory for offsets, as an object
  *     _pieces.c     a text and its offsets -> the list of its pieces
  *     _iterator.c   a text -> an iterator of its offsets

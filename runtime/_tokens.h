@@ -1,6 +1,7 @@
 /* _tokens.h - what the files of the extension share that make token ids: texts in, ids out, and back.
  *
- *     _encoder.c     a vocabulary and a Machine -> an Encoder; its methods that encode
+ *     _encoder.c     a vocabulary and a Machine -> an Encoder, and the list of its methods
+ *     _encode.c      those that encode one text; _encode_batch.c: many; both with _encode.h
  *     _calling.c     those that short texts go to, without a Python function between
  *     _decoding.c    those that decode
  *     _growing.c     many ids of one text -> a str or bytes, without being measured
@@ -10,10 +11,11 @@
  *     _ranks.c       a rank file -> the tables of its vocabulary
  *     _merges.c      the merges of a tokenizer.json -> their ids
  *     _token_stream.c  an Encoder and the parts of a text -> ids; _token_reading.c reads them, and both have _token_stream.h
- *     _many.c        texts -> ids, by several threads; _long.c: one long text, in parts; both with _many.h
+ *     _many.c        texts -> ids, by several threads; _long.c: one long text, in parts; both with _many.h; ids side by side by _joining.c
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _strings.c     a long str that is not ASCII -> its ids, without a copy of the whole
  *     _utf8.c        a str -> its UTF-8; _utf8_together.c: by several threads
+ *     _checksum.c    bytes -> a sum, by which is noticed that a file of tables is not as it was written
  *     _large.c       memory for one call, and of the one before
  *     _train_counter.c  texts -> their distinct pieces; _train_merger.c: these -> the merges to learn; see _training.h
  *     _ids.c         ids -> a list or an array
