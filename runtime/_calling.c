@@ -1,22 +1,35 @@
-/* _calling.c - a method of a Python class in, one that calls the C of an Encoder without it out, where a call has a text, and an array if it needs
- * one, and nothing else.
+/* _calling.c - a method of a Python class in, one that calls the C of an Encoder out, where a call has a text, an array if it needs one, and
+ * what most calls say of special tokens.
  *
  *     class Tokenizer:
- *         __slots__ = ("_direct",)       # (Encoder, Specials or None, Specials or None) of each object, or None; with a fourth, a text
- *                                        # goes there only if it is in NFC
+ *         __slots__ = ("_direct",)       # a Direct for each object, or None
  *         @DirectMethod
- *         def encode(self, text, *, threads=1): ...
+ *         def encode(self, text, *, allowed_special=None, disallowed_special=None, threads=1): ...
  *
- * Reading what a short text is called with, and what is not given, takes a Python function a sixth of the time that its ids take. Any call that
- * has more than that, and any of an object that has no encoder in its slot, goes to the function, which also has the name, the
- * documentation and the signature. Invariant: what comes out is what the function gives. Rejected: an attribute of each object that hides
- * the method of its class (help and subclasses would not see it); methods in C alone (what special tokens mean is told in Python).
+ * To read what a short text is called with, and what is not given, takes a Python function a sixth of the time that its ids take; to find out
+ * what its special tokens mean, three times as long as these. So which of them are allowed or not is looked up here in the dict in which the
+ * function writes it down when it is first asked. Any call that has more than that, and any of an object that has no Direct in its slot, goes
+ * to the function, which also has the name, the documentation and the signature. Invariant: what comes out is what the function gives.
+ * Rejected: an attribute of each object that hides the method of its class (help and subclasses would not see it); methods in C alone (what
+ * special tokens mean is told in Python).
  */
 #include "_tokens.h"
 
 #include <structmember.h>
 
 typedef PyObject *(*Called)(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
+
+/* What calls of one object go to. */
+typedef struct {
+    PyObject_HEAD
+    Encoder *encoder;
+    PyObject *allowed, *disallowed;                   /* Specials or None, where a call says nothing of special tokens */
+    PyObject *policies;                               /* {what it says of both: (Specials or None, Specials or None)} */
+    PyObject *allowed_special, *disallowed_special;   /* what is meant where it says something of the other */
+    PyObject *before, *behind;                        /* tuples of ids, for add_special_tokens=True */
+    int nfc;                                          /* only a text in NFC */
+    int strict;                                       /* only a str; whatever is wrong with it, the function says */
+} Direct;
 
 typedef struct {
     PyObject_HEAD
@@ -26,78 +39,235 @@ typedef struct {
     Py_ssize_t offset; /* of the slot in its objects */
     Called called;
     Py_ssize_t given; /* how many arguments it needs, the object not counted: 1 or 2 */
+    int ordinary;     /* no token is special */
+    int takes;        /* bits of OPTIONS */
 } DirectMethod;
 
 static const struct {
     const char *name;
     Called called;
     Py_ssize_t given;
+    int ordinary;
 } METHODS[] = {
-    {"encode", bitlex_py_encode_list, 1},
-    {"encode_to_numpy", bitlex_py_encode_numpy, 1},
-    {"encode_into", bitlex_py_encode_into, 2},
-    {"count", bitlex_py_count_ids, 1},
+    {"encode", bitlex_py_encode_list, 1, 0},
+    {"encode_ordinary", bitlex_py_encode_list, 1, 1},
+    {"encode_to_numpy", bitlex_py_encode_numpy, 1, 0},
+    {"encode_into", bitlex_py_encode_into, 2, 0},
+    {"encode_with_offsets", bitlex_py_encode_with_offsets, 1, 0},
+    {"count", bitlex_py_count_ids, 1, 0},
 };
 
-/* What a call of an object goes to, a new reference; NULL, without an exception, if it has nothing. */
-static PyObject *direct_of(const DirectMethod *self, PyObject *object, PyObject *text)
+static const char *const OPTIONS[] = {"allowed_special", "disallowed_special", "add_special_tokens", "threads"};
+
+/* A call, as far as it is read. */
+typedef struct {
+    PyObject *special[2]; /* what it says of special tokens that are allowed, and of others; NULL: nothing */
+    int around;
+} Said;
+
+/* What calls of an object go to, a new reference; NULL, without an exception, if there is nothing. */
+static Direct *direct_of(const DirectMethod *self, PyObject *object, PyObject *text)
 {
-    PyObject *direct;
+    const State *state = PyType_GetModuleState(Py_TYPE(self));
+    PyObject *found;
     if (self->owner == NULL || !PyObject_TypeCheck(object, (PyTypeObject *)self->owner)) return NULL;
-    direct = *(PyObject **)(void *)((char *)object + self->offset);
-    if (direct == NULL || !PyTuple_CheckExact(direct) || PyTuple_GET_SIZE(direct) < 3) return NULL;
-    if (!Py_IS_TYPE(PyTuple_GET_ITEM(direct, 0), ((State *)PyType_GetModuleState(Py_TYPE(self)))->encoder)) return NULL;
-    if (PyTuple_GET_SIZE(direct) > 3 && !bitlex_py_in_nfc(text)) return NULL;
-    return Py_NewRef(direct);
+    found = *(PyObject **)(void *)((char *)object + self->offset);
+    if (found == NULL || !Py_IS_TYPE(found, state->direct)) return NULL;
+    if (((Direct *)found)->nfc && !bitlex_py_in_nfc(text)) return NULL;
+    /* numpy's function asks whether the str is UTF-8, which ASCII is */
+    if (((Direct *)found)->strict && (!PyUnicode_Check(text) || (self->called == bitlex_py_encode_numpy && !PyUnicode_IS_ASCII(text)))) return NULL;
+    return (Direct *)Py_NewRef(found);
+}
+
+/* Whether all that is given by name is known, and is what most calls give. Names in the code of a call are the very objects that are asked
+ * for here; others go to the function. */
+static int read_names(const DirectMethod *self, PyObject *const *values, PyObject *names, Said *said)
+{
+    const State *state = PyType_GetModuleState(Py_TYPE(self));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        int which = 0;
+        while (which < DIRECT_OPTIONS && PyTuple_GET_ITEM(names, i) != state->options[which]) which++;
+        if (which == DIRECT_OPTIONS || !(self->takes >> which & 1)) return 0;
+        if (which < 2) said->special[which] = values[i];
+        else if (which == 2 && !PyBool_Check(values[i])) return 0;
+        else if (which == 2) said->around = values[i] == Py_True;
+        else if (!PyLong_CheckExact(values[i]) || PyLong_AsLong(values[i]) != 1) return PyErr_Clear(), 0;
+    }
+    return 1;
+}
+
+/* What tells a choice of special tokens from another, as as_key of calling.py does, a new reference; NULL: the function knows. */
+static PyObject *key_of(PyObject *special)
+{
+    if (special == Py_None || PyUnicode_CheckExact(special) || PyTuple_CheckExact(special) || PyFrozenSet_CheckExact(special))
+        return Py_NewRef(special);
+    return PyAnySet_CheckExact(special) ? PyFrozenSet_New(special) : NULL;
+}
+
+/* (Specials or None, Specials or None) of what a call says, a new reference; NULL, without an exception: the function knows. */
+static PyObject *policy_of(const Direct *direct, const Said *said)
+{
+    PyObject *allowed = key_of(said->special[0] == NULL ? direct->allowed_special : said->special[0]);
+    PyObject *disallowed = key_of(said->special[1] == NULL ? direct->disallowed_special : said->special[1]);
+    PyObject *key = allowed != NULL && disallowed != NULL ? PyTuple_Pack(2, allowed, disallowed) : NULL;
+    PyObject *found = key != NULL ? PyDict_GetItemWithError(direct->policies, key) : NULL;
+    Py_XINCREF(found);
+    Py_XDECREF(key);
+    Py_XDECREF(allowed);
+    Py_XDECREF(disallowed);
+    if (found == NULL) PyErr_Clear(); /* the function meets it again */
+    else if (!PyTuple_CheckExact(found) || PyTuple_GET_SIZE(found) != 2) Py_CLEAR(found);
+    return found;
+}
+
+/* A list with ids before and behind it. */
+static PyObject *with_ids_around(const Direct *direct, PyObject *list)
+{
+    const Py_ssize_t length = PyList_GET_SIZE(list);
+    if ((PyTuple_GET_SIZE(direct->behind) > 0 && PyList_SetSlice(list, length, length, direct->behind) < 0) ||
+        (PyTuple_GET_SIZE(direct->before) > 0 && PyList_SetSlice(list, 0, 0, direct->before) < 0))
+        Py_CLEAR(list);
+    return list;
+}
+
+/* What the C gives; NULL, without an exception, where the function is to be called. */
+static PyObject *call_directly(const DirectMethod *self, const Direct *direct, PyObject *const *arguments, const Said *said)
+{
+    PyObject *all[4] = {arguments[1], arguments[self->given], Py_None, Py_None}, *policy = NULL, *found;
+    if (self->ordinary) {
+        all[1] = Py_None;
+    } else if (said->special[0] == NULL && said->special[1] == NULL) {
+        all[self->given] = direct->allowed;
+        all[self->given + 1] = direct->disallowed;
+    } else if ((policy = policy_of(direct, said)) != NULL) {
+        all[self->given] = PyTuple_GET_ITEM(policy, 0);
+        all[self->given + 1] = PyTuple_GET_ITEM(policy, 1);
+    } else {
+        return NULL;
+    }
+    found = self->called(direct->encoder, all, self->given + 2);
+    Py_XDECREF(policy);
+    if (found != NULL && said->around) found = with_ids_around(direct, found);
+    if (found == NULL && direct->strict && PyErr_ExceptionMatches(PyExc_ValueError)) PyErr_Clear();
+    return found;
 }
 
 static PyObject *call(PyObject *callable, PyObject *const *arguments, size_t flags, PyObject *names)
 {
     const DirectMethod *self = (const DirectMethod *)(void *)callable;
-    if (PyVectorcall_NARGS(flags) == 1 + self->given && (names == NULL || PyTuple_GET_SIZE(names) == 0)) {
-        PyObject *direct = direct_of(self, arguments[0], arguments[1]), *found;
-        if (direct != NULL) {
-            PyObject *all[4] = {arguments[1], arguments[self->given]};
-            all[self->given] = PyTuple_GET_ITEM(direct, 1);
-            all[self->given + 1] = PyTuple_GET_ITEM(direct, 2);
-            found = self->called((Encoder *)PyTuple_GET_ITEM(direct, 0), all, self->given + 2);
-            Py_DECREF(direct);
-            return found;
-        }
+    const Py_ssize_t count = PyVectorcall_NARGS(flags);
+    Said said = {{NULL, NULL}, 0};
+    if (count == 1 + self->given && (names == NULL || read_names(self, arguments + count, names, &said))) {
+        Direct *direct = direct_of(self, arguments[0], arguments[1]);
+        PyObject *found = direct != NULL ? call_directly(self, direct, arguments, &said) : NULL;
+        Py_XDECREF(direct);
+        if (found != NULL || PyErr_Occurred()) return found;
     }
     return PyObject_Vectorcall(self->function, arguments, flags, names);
 }
 
+/* --- Direct ------------------------------------------------------------------------------------------------------------ */
+
 static PyObject *direct_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
 {
+    static char *names[] = {"encoder", "allowed", "disallowed", "policies", "unsaid", "around", "nfc", "strict", NULL};
+    State *state = PyType_GetModuleState(type);
+    PyObject *encoder, *allowed, *disallowed, *policies, *said[2] = {Py_None, Py_None}, *around[2] = {NULL, NULL};
+    int nfc = 0, strict = 0;
+    Direct *self;
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O!OOO!|(OO)(O!O!)pp:Direct", names, state->encoder, &encoder, &allowed, &disallowed,
+                                     &PyDict_Type, &policies, said, said + 1, &PyTuple_Type, around, &PyTuple_Type, around + 1, &nfc, &strict))
+        return NULL;
+    if ((self = (Direct *)type->tp_alloc(type, 0)) == NULL) return NULL;
+    self->encoder = (Encoder *)Py_NewRef(encoder);
+    self->allowed = Py_NewRef(allowed);
+    self->disallowed = Py_NewRef(disallowed);
+    self->policies = Py_NewRef(policies);
+    self->allowed_special = Py_NewRef(said[0]);
+    self->disallowed_special = Py_NewRef(said[1]);
+    self->before = around[0] == NULL ? PyTuple_New(0) : Py_NewRef(around[0]);
+    self->behind = around[1] == NULL ? PyTuple_New(0) : Py_NewRef(around[1]);
+    self->nfc = nfc;
+    self->strict = strict;
+    if (self->before == NULL || self->behind == NULL) Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static void direct_dealloc(Direct *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(self->encoder);
+    Py_XDECREF(self->allowed);
+    Py_XDECREF(self->disallowed);
+    Py_XDECREF(self->policies);
+    Py_XDECREF(self->allowed_special);
+    Py_XDECREF(self->disallowed_special);
+    Py_XDECREF(self->before);
+    Py_XDECREF(self->behind);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot direct_slots[] = {
+    {Py_tp_new, direct_new},
+    {Py_tp_dealloc, direct_dealloc},
+    {Py_tp_doc, "Direct(encoder, allowed, disallowed, policies, unsaid=(None, None), around=((), ()), nfc=False, strict=False): what calls of "
+                "DirectMethods of an object go to"},
+    {0, NULL},
+};
+static PyType_Spec direct_spec = {
+    "bitlex._native.Direct", sizeof(Direct), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, direct_slots};
+
+/* --- DirectMethod ------------------------------------------------------------------------------------------------------ */
+
+/* Bits of those options that a function takes by name; -1 with an exception set. */
+static int options_in(PyObject *defaults)
+{
+    int takes = 0;
+    for (int which = 0; which < DIRECT_OPTIONS && PyDict_Check(defaults); which++) {
+        PyObject *name = PyUnicode_FromString(OPTIONS[which]);
+        const int is_there = name != NULL ? PyDict_Contains(defaults, name) : -1;
+        Py_XDECREF(name);
+        if (is_there < 0) return -1;
+        takes |= is_there << which;
+    }
+    return takes;
+}
+
+static PyObject *method_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
+{
     static char *names[] = {"function", NULL};
-    PyObject *function, *name;
+    PyObject *function, *name, *defaults;
     DirectMethod *self;
-    Called called = NULL;
-    Py_ssize_t given = 0;
+    size_t which = sizeof METHODS / sizeof *METHODS;
+    int takes;
     if (!PyArg_ParseTupleAndKeywords(arguments, named, "O:DirectMethod", names, &function)) return NULL;
     if ((name = PyObject_GetAttrString(function, "__name__")) == NULL) return NULL;
-    for (size_t i = 0; i < sizeof METHODS / sizeof *METHODS; i++) {
-        if (!PyUnicode_Check(name) || PyUnicode_CompareWithASCIIString(name, METHODS[i].name) != 0) continue;
-        called = METHODS[i].called;
-        given = METHODS[i].given;
+    for (size_t i = 0; i < sizeof METHODS / sizeof *METHODS && PyUnicode_Check(name); i++) {
+        if (PyUnicode_CompareWithASCIIString(name, METHODS[i].name) == 0) which = i;
     }
     Py_DECREF(name);
-    if (called == NULL) {
+    if (which == sizeof METHODS / sizeof *METHODS) {
         PyErr_SetString(PyExc_ValueError, "expected a method that is called as one of an Encoder");
         return NULL;
     }
+    if ((defaults = PyObject_GetAttrString(function, "__kwdefaults__")) == NULL) return NULL;
+    takes = options_in(defaults);
+    Py_DECREF(defaults);
+    if (takes < 0) return NULL;
     self = (DirectMethod *)type->tp_alloc(type, 0);
     if (self == NULL) return NULL;
     self->vectorcall = call;
     self->function = Py_NewRef(function);
-    self->called = called;
-    self->given = given;
+    self->called = METHODS[which].called;
+    self->given = METHODS[which].given;
+    self->ordinary = METHODS[which].ordinary;
+    self->takes = takes;
     return (PyObject *)self;
 }
 
 /* The class is made: its slot is where its member says. */
-static PyObject *direct_set_name(DirectMethod *self, PyObject *const *arguments, Py_ssize_t count)
+static PyObject *method_set_name(DirectMethod *self, PyObject *const *arguments, Py_ssize_t count)
 {
     PyObject *slot;
     if (count != 2 || !PyType_Check(arguments[0])) {
@@ -116,7 +286,7 @@ static PyObject *direct_set_name(DirectMethod *self, PyObject *const *arguments,
     Py_RETURN_NONE;
 }
 
-static PyObject *direct_get(PyObject *self, PyObject *object, PyObject *type)
+static PyObject *method_get(PyObject *self, PyObject *object, PyObject *type)
 {
     (void)type;
     return object == NULL || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
@@ -125,13 +295,13 @@ static PyObject *direct_get(PyObject *self, PyObject *object, PyObject *type)
 static PyObject *of_function(DirectMethod *self, void *name) { return PyObject_GetAttrString(self->function, name); }
 
 /* Pickled by its name, as a function is. */
-static PyObject *direct_reduce(DirectMethod *self, PyObject *unused)
+static PyObject *method_reduce(DirectMethod *self, PyObject *unused)
 {
     (void)unused;
     return of_function(self, "__qualname__");
 }
 
-static int direct_traverse(DirectMethod *self, visitproc visit, void *arg)
+static int method_traverse(DirectMethod *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->function);
@@ -139,13 +309,13 @@ static int direct_traverse(DirectMethod *self, visitproc visit, void *arg)
     return 0;
 }
 
-static int direct_clear(DirectMethod *self)
+static int method_clear(DirectMethod *self)
 {
     Py_CLEAR(self->owner); /* the function stays: what it is in a cycle with is cleared there */
     return 0;
 }
 
-static void direct_dealloc(DirectMethod *self)
+static void method_dealloc(DirectMethod *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
@@ -157,28 +327,44 @@ static void direct_dealloc(DirectMethod *self)
 
 #define OF_FUNCTION(name) {name, (getter)of_function, NULL, NULL, name}
 
-static PyGetSetDef direct_attributes[] = {
+static PyGetSetDef method_attributes[] = {
     OF_FUNCTION("__name__"), OF_FUNCTION("__qualname__"), OF_FUNCTION("__module__"), OF_FUNCTION("__doc__"), {NULL, NULL, NULL, NULL, NULL}};
-static PyMemberDef direct_members[] = {
+static PyMemberDef method_members[] = {
     {"__wrapped__", T_OBJECT_EX, offsetof(DirectMethod, function), READONLY, NULL},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(DirectMethod, vectorcall), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
-static PyMethodDef direct_methods[] = {
-    {"__set_name__", (PyCFunction)(void (*)(void))direct_set_name, METH_FASTCALL, "__set_name__(class, name): called when the class is made"},
-    {"__reduce__", (PyCFunction)(void (*)(void))direct_reduce, METH_NOARGS, "__reduce__(): its name"},
+static PyMethodDef method_methods[] = {
+    {"__set_name__", (PyCFunction)(void (*)(void))method_set_name, METH_FASTCALL, "__set_name__(class, name): called when the class is made"},
+    {"__reduce__", (PyCFunction)(void (*)(void))method_reduce, METH_NOARGS, "__reduce__(): its name"},
     {NULL, NULL, 0, NULL}};
-static PyType_Slot direct_slots[] = {
-    {Py_tp_new, direct_new},
-    {Py_tp_dealloc, direct_dealloc},
-    {Py_tp_traverse, direct_traverse},
-    {Py_tp_clear, direct_clear},
+static PyType_Slot method_slots[] = {
+    {Py_tp_new, method_new},
+    {Py_tp_dealloc, method_dealloc},
+    {Py_tp_traverse, method_traverse},
+    {Py_tp_clear, method_clear},
     {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_descr_get, direct_get},
-    {Py_tp_getset, direct_attributes},
-    {Py_tp_members, direct_members},
-    {Py_tp_methods, direct_methods},
+    {Py_tp_descr_get, method_get},
+    {Py_tp_getset, method_attributes},
+    {Py_tp_members, method_members},
+    {Py_tp_methods, method_methods},
     {0, NULL},
 };
-PyType_Spec bitlex_py_direct_spec = {
+static PyType_Spec method_spec = {
     "bitlex._native.DirectMethod", sizeof(DirectMethod), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, direct_slots};
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, method_slots};
+
+int bitlex_py_add_direct(PyObject *module)
+{
+    State *state = PyModule_GetState(module);
+    PyObject *method;
+    int failed;
+    for (int which = 0; which < DIRECT_OPTIONS; which++) {
+        if ((state->options[which] = PyUnicode_InternFromString(OPTIONS[which])) == NULL) return -1;
+    }
+    state->direct = (PyTypeObject *)PyType_FromModuleAndSpec(module, &direct_spec, NULL);
+    if (state->direct == NULL || PyModule_AddType(module, state->direct) < 0) return -1;
+    if ((method = PyType_FromModuleAndSpec(module, &method_spec, NULL)) == NULL) return -1;
+    failed = PyModule_AddType(module, (PyTypeObject *)method);
+    Py_DECREF(method);
+    return failed;
+}

@@ -265,30 +265,14 @@ PyObject *bitlex_py_count_ids(Encoder *self, PyObject *const *arguments, Py_ssiz
     return number;
 }
 
-static inline int starts_character(uint8_t byte) { return (byte & 0xC0) != 0x80; }
-
-/* How many characters of a str became this one, that starts with this byte: two if they are surrogates, which only spell what has four. */
-static inline uint64_t units(const Utf8 *u, uint64_t at, uint8_t byte)
+/* The same two arrays, the second with a row for each id. */
+static PyObject *with_rows(PyObject *both)
 {
-    return byte >= 0xF0 && (PyUnicode_READ_CHAR(u->text.string, (Py_ssize_t)at) & 0xFFFFF800) == 0xD800 ? 2 : 1;
-}
-
-/* Places in bytes -> in characters of the str: a token that has only some bytes of a character has all of it. */
-static void count_characters(const Utf8 *u, Ids *ids)
-{
-    uint64_t at = 0, last = 0, past = 0; /* a place; where the character that has the byte before it starts and ends in the str */
-    for (size_t i = 0; i < ids->used; i++) {
-        for (int side = 0; side < 2; side++) {
-            uint64_t *place = ids->places + 2 * i + side;
-            const uint64_t to = *place < u->length ? *place : u->length; /* none is beyond, but by tables that somebody forged */
-            for (; at < to; at++) {
-                if (!starts_character(u->bytes[at])) continue;
-                last = past;
-                past += units(u, past, u->bytes[at]);
-            }
-            *place = side == 0 && to < u->length && !starts_character(u->bytes[to]) ? last : past;
-        }
-    }
+    PyObject *rows = PyObject_CallMethod(PyTuple_GET_ITEM(both, 1), "reshape", "ii", -1, 2);
+    PyObject *made = rows == NULL ? NULL : PyTuple_Pack(2, PyTuple_GET_ITEM(both, 0), rows);
+    Py_XDECREF(rows);
+    Py_DECREF(both);
+    return made;
 }
 
 PyObject *bitlex_py_encode_with_offsets(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
@@ -297,12 +281,12 @@ PyObject *bitlex_py_encode_with_offsets(Encoder *self, PyObject *const *argument
     PyObject *result = NULL;
     Call call;
     if (encode_text(self, arguments, count, &task, &call) == 0) {
-        if (call.text.text.string != NULL) count_characters(&call.text, &call.task.ids);
+        if (call.text.text.string != NULL) bitlex_py_count_characters(&call.text, &call.task.ids);
         bitlex_py_utf8_end(&call.text);
         result = bitlex_py_ids_and_places((PyObject *)self, &call.task.ids);
     }
     bitlex_py_free_ids(&call.task.ids);
-    return result;
+    return result == NULL ? NULL : with_rows(result);
 }
 
 int bitlex_py_encode_placed(Encoder *self, PyObject *text, Ids *ids)
@@ -313,7 +297,7 @@ int bitlex_py_encode_placed(Encoder *self, PyObject *text, Ids *ids)
     const int failed = encode_text(self, arguments, 3, &task, &call);
     *ids = call.task.ids;
     if (failed) return -1;
-    if (call.text.text.string != NULL) count_characters(&call.text, ids);
+    if (call.text.text.string != NULL) bitlex_py_count_characters(&call.text, ids);
     bitlex_py_utf8_end(&call.text);
     return 0;
 }

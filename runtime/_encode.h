@@ -23,6 +23,9 @@ int bitlex_py_read_arguments(Encoder *self, PyObject *const *arguments, Py_ssize
 /* Set the exception of what is not ENCODED, unless there is one. */
 void bitlex_py_raise_outcome(Encoded outcome, const Task *task);
 
+/* Places of ids in the UTF-8 of a str become places in the str. */
+void bitlex_py_count_characters(const Utf8 *u, Ids *ids);
+
 /* A special token that must not be there: -1 with an exception set. `disallowed`: Specials or None. */
 int bitlex_py_refuse(const Utf8 *u, PyObject *disallowed);
 

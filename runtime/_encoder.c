@@ -228,7 +228,7 @@ static PyMethodDef encoder_methods[] = {
     METHOD("encode", bitlex_py_encode_list, "encode" SIGNATURE "list of ids"),
     METHOD("encode_to_numpy", bitlex_py_encode_numpy, "encode_to_numpy" SIGNATURE "array of uint32"),
     METHOD("encode_with_offsets", bitlex_py_encode_with_offsets,
-           "encode_with_offsets" SIGNATURE "(array of uint32, array of the start and end of each in turn, int64)"),
+           "encode_with_offsets" SIGNATURE "(array of uint32, array of int64 with the start and end of each, of shape (n, 2))"),
     OF_ONE("encode_words", bitlex_py_encode_words,
            "encode_words(text) -> (list of ids, list of the start and end of each, list of the piece that each is of, how many pieces there "
            "are). Of a list or tuple of words, the places are those in each word, and a piece is a word"),
@@ -281,18 +281,12 @@ static PyMethodDef functions[] = {
 int bitlex_py_add_encoder(PyObject *module)
 {
     State *state = PyModule_GetState(module);
-    PyObject *direct;
-    int failed;
     bitlex_py_utf8_prepare();
     state->encoder = (PyTypeObject *)PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
     state->specials = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_specials_spec, NULL);
     state->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_array_spec, NULL);
     if (state->encoder == NULL || state->specials == NULL || state->array == NULL) return -1;
     if (PyModule_AddType(module, state->encoder) < 0 || PyModule_AddType(module, state->specials) < 0) return -1;
-    direct = PyType_FromModuleAndSpec(module, &bitlex_py_direct_spec, NULL);
-    if (direct == NULL) return -1;
-    failed = PyModule_AddType(module, (PyTypeObject *)direct);
-    Py_DECREF(direct);
-    if (failed < 0) return -1;
+    if (bitlex_py_add_direct(module) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

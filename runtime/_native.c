@@ -333,7 +333,9 @@ static int module_exec(PyObject *module)
     state->machine = (PyTypeObject *)machine;
     if (machine == NULL || PyModule_AddType(module, state->machine) < 0 || bitlex_py_add_encoder(module) < 0) return -1;
     if (add_type(module, &bitlex_py_counter_spec) < 0 || add_type(module, &bitlex_py_merger_spec) < 0) return -1;
-    if (add_type(module, &bitlex_py_stream_spec) < 0 || add_type(module, &bitlex_py_token_stream_spec) < 0) return -1;
+    if (add_type(module, &bitlex_py_stream_spec) < 0 || add_type(module, &bitlex_py_token_stream_spec) < 0 ||
+        add_type(module, &bitlex_py_decode_stream_spec) < 0)
+        return -1;
     if (PyModule_AddFunctions(module, nfc_functions) < 0) return -1;
     state->iterator = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_iterator_spec, NULL);
     state->offsets = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_offsets_spec, NULL);
@@ -354,6 +356,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->encoder);
     Py_VISIT(state->specials);
     Py_VISIT(state->array);
+    Py_VISIT(state->direct);
+    for (int i = 0; i < DIRECT_OPTIONS; i++) Py_VISIT(state->options[i]);
     return 0;
 }
 
@@ -370,6 +374,8 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->encoder);
     Py_CLEAR(state->specials);
     Py_CLEAR(state->array);
+    Py_CLEAR(state->direct);
+    for (int i = 0; i < DIRECT_OPTIONS; i++) Py_CLEAR(state->options[i]);
     return 0;
 }
 

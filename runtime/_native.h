@@ -88,8 +88,11 @@ typedef struct {
     uint64_t own[];
 } Offsets;
 
+#define DIRECT_OPTIONS 4
+
 typedef struct {
-    PyTypeObject *iterator, *offsets, *machine, *encoder, *specials, *array;
+    PyTypeObject *iterator, *offsets, *machine, *encoder, *specials, *array, *direct;
+    PyObject *options[DIRECT_OPTIONS]; /* names of arguments, in the order of OPTIONS in _calling.c */
     PyObject *from_buffer, *narrow, *wide, *ids; /* numpy.frombuffer and the types of offsets and ids, once they were needed */
     void **numpy;                                 /* numpy's table of functions in C, if it is one that is known */
 } State;

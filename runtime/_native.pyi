@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias, final, overload
+from typing import Any, SupportsIndex, TypeAlias, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -183,9 +183,28 @@ class TokenStream:
         """The bytes of memory that it takes."""
 
 @final
+class DecodeStream:
+    """Ids in parts: their text, up to the last character that is complete. `skip`: without special tokens."""
+
+    def __new__(cls, encoder: Encoder, errors: str, skip: bool) -> DecodeStream: ...
+    def feed(self, ids: SupportsIndex | Sequence[int] | Buffer, /) -> str: ...
+    def finish(self) -> str: ...
+    def reset(self) -> None: ...
+    def copy(self) -> DecodeStream: ...
+
+@final
+class Direct:
+    """What DirectMethods of an object go to: runtime/calling.py says what it is made of."""
+
+    def __new__(
+        cls, encoder: Encoder, allowed: Specials | None, disallowed: Specials | None, policies: dict[Any, tuple[Specials | None, Specials | None]],
+        unsaid: tuple[Any, Any] = (None, None), around: tuple[tuple[int, ...], tuple[int, ...]] = ((), ()), nfc: bool = False, strict: bool = False,
+    ) -> Direct: ...  # fmt: skip
+
+@final
 class DirectMethod:
-    """A method, encode, encode_to_numpy, encode_into or count, that goes to the encoder in `_direct` of its object where it is given nothing
-    but what it needs."""
+    """A method, encode, encode_ordinary, encode_to_numpy, encode_into, encode_with_offsets or count, that goes to the Direct in `_direct` of its
+    object where it is given what it needs and nothing unusual."""
 
     def __new__(cls, function: Callable[..., Any]) -> DirectMethod: ...
     def __call__(self, *arguments: Any, **named: Any) -> Any: ...

@@ -1,5 +1,5 @@
 /* _streams.h - what the files of the extension share that read texts in parts: _stream.c, pieces; _token_stream.c and
- * _token_reading.c, ids; _destination.c, where both may be put. */
+ * _token_reading.c, ids; _destination.c, where both may be put; and ids in parts: _decode_stream.c. */
 #ifndef BITLEX_STREAMS_H
 #define BITLEX_STREAMS_H
 
@@ -10,7 +10,7 @@
 #pragma GCC visibility push(hidden)
 #endif
 
-extern PyType_Spec bitlex_py_stream_spec, bitlex_py_token_stream_spec;
+extern PyType_Spec bitlex_py_stream_spec, bitlex_py_token_stream_spec, bitlex_py_decode_stream_spec;
 
 /* Begin a text, with the memory and the table that the stream has: -1 with an exception set where the machine has no stream. */
 int bitlex_py_begin_stream(bitlex_stream *s, Machine *machine);

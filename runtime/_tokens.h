@@ -3,6 +3,7 @@
  *     _encoder.c     a vocabulary and a Machine -> an Encoder, and the list of its methods
  *     _encode.c      those that encode one text; _encode_batch.c: many; both with _encode.h
  *     _calling.c     those that short texts go to, without a Python function between
+ *     _places.c      places in UTF-8 -> in characters of a str
  *     _decoding.c    those that decode
  *     _growing.c     many ids of one text -> a str or bytes, without being measured
  *     _decoded.c     the bytes of ids -> a str
@@ -410,7 +411,8 @@ extern PyType_Spec bitlex_py_counter_spec, bitlex_py_merger_spec;
 
 /* --- _calling.c --- */
 
-extern PyType_Spec bitlex_py_direct_spec;
+/* Add Direct and DirectMethod: -1 with an exception set. */
+int bitlex_py_add_direct(PyObject *module);
 
 /* --- _encode.c --- */
 

@@ -164,7 +164,7 @@ class Pure:
             starts, ends = in_characters(text, data)
             places = [(starts[start], ends[end]) for start, end in places]
         ids = numpy.array([number for number, _, _ in found], numpy.uint32)
-        return ids, numpy.array(places, numpy.int64).reshape(-1)
+        return ids, numpy.array(places, numpy.int64).reshape(-1, 2)
 
     def encode_words(self, text: Any, /) -> tuple[list[int], list[tuple[int, int]], list[int], int]:
         if isinstance(text, (list, tuple)):
@@ -176,7 +176,7 @@ class Pure:
         pieces = list(self.lexer._machine.iterate(as_bytes(text)))
         ends = [end for _, end in pieces]
         words = [bisect_right(ends, start) for _, start, _ in self.placed(text, None, None)[1]]
-        return numbers.tolist(), [(start, end) for start, end in starts_and_ends.reshape(-1, 2).tolist()], words, len(pieces)
+        return numbers.tolist(), [(start, end) for start, end in starts_and_ends.tolist()], words, len(pieces)
 
     def count(self, text: Any, allowed: Any, disallowed: Any, threads: int, /) -> int:
         return len(self.placed(text, allowed, disallowed)[1])

@@ -105,12 +105,12 @@ def pure_machine(lexer: Lexer) -> Any:
     return lexer._machine if lexer._native is None else Machine(**lexer._tables)
 
 
-class LexerStream(Fed["str | Bytes", Given]):
+class Relayed(Fed[Part, Given]):
     """Gives what its stream does, native or not."""
 
     __slots__ = {"_stream": None, "feed": "feed(part) -> what is settled now"}
 
-    feed: Callable[[str | Bytes], Given]  # the native method itself: for a short part, a call in between takes a tenth of the time
+    feed: Callable[[Part], Given]  # the native method itself: for a short part, a call in between takes a tenth of the time
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -129,14 +129,14 @@ class LexerStream(Fed["str | Bytes", Given]):
         return type(self)(self._stream.copy())
 
 
-class SpanStream(LexerStream["Offsets"]):
+class SpanStream(Relayed["str | Bytes", "Offsets"]):
     """Where the pieces of a text lie that comes in parts: the ends of those that are settled, or of a lexer that drops their starts and ends,
     as `lexer.spans`, always int64. Made by `lexer.stream(spans=True)`."""
 
     __slots__ = ()
 
 
-class PieceStream(LexerStream["list[Any]"]):
+class PieceStream(Relayed["str | Bytes", "list[Any]"]):
     """The pieces of a text that comes in parts, str of str and bytes of anything bytes-like. Made by `lexer.stream()`."""
 
     __slots__ = ()

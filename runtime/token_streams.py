@@ -17,19 +17,22 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING, Any
 
-from .encoders import mended
+from .encoders import Pure, mended
 from .lexers import readable
 from .pure_stream import Copyable, User
 from .pure_token_stream import PureTokenStream
-from .streams import Fed, Given, has_native_stream, pure_machine
+from .streams import Fed, Given, Relayed, has_native_stream, pure_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from .encoders import Encoder
     from .lexers import Bytes
     from .tokenizer import Ids, Tokenizer
 
-__all__ = ["INTO", "LISTS", "PLACED", "Adapted", "DecodeStream", "NativeTokenStream", "TokenStream", "joined", "make_token_stream"]
+__all__ = [
+    "INTO", "LISTS", "PLACED", "Adapted", "DecodeStream", "NativeTokenStream", "TokenStream", "joined", "make_decode_stream", "make_token_stream",
+]  # fmt: skip
 
 LISTS, ARRAYS, PLACED, INTO = range(4)  # what a stream gives, as in _token_stream.c
 
@@ -267,40 +270,53 @@ class NativeTokenStream(TokenStream[Given]):
         return NativeTokenStream(self._stream.copy(), self._result)
 
 
-class DecodeStream(Fed["int | Ids", str]):
-    """Decodes ids that come in parts. Made by `tokenizer.decode_stream()`. Its state: at most three bytes of a character."""
+class DecodeStream(Relayed["int | Ids", str]):
+    """Decodes ids that come in parts: `feed` gives the text of one id, or of several, up to the last character that is complete, and is a
+    KeyError for an id that is none; `finish`, what becomes of bytes that are no complete character. Made by `tokenizer.decode_stream()`. Its
+    state: at most three bytes of a character."""
 
-    __slots__ = ("_decoder", "_errors", "_skips", "_tokenizer", "_user")
+    __slots__ = ()
 
-    def __init__(self, tokenizer: Tokenizer, errors: str, skips: bool) -> None:
-        self._tokenizer, self._errors, self._skips, self._user = tokenizer, errors, skips, User()
-        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
+
+def make_decode_stream(encoder: Any, errors: str, skips: bool) -> DecodeStream:
+    """Native where the encoder is."""
+    if isinstance(encoder, Pure):
+        return DecodeStream(PureDecodeStream(encoder, errors, skips))
+    from ._native import DecodeStream as Native
+
+    return DecodeStream(Native(encoder, errors, skips))
+
+
+class PureDecodeStream(Copyable):
+    """The same in Python."""
+
+    __slots__ = ("decoder", "encoder", "errors", "skips", "user")
+
+    def __init__(self, encoder: Encoder, errors: str, skips: bool) -> None:
+        self.encoder, self.errors, self.skips, self.user = encoder, errors, skips, User()
+        self.decoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def feed(self, ids: int | Ids, /) -> str:
-        """The text of one id, or of several, up to the last character that is complete. KeyError for an id that is none."""
         wanted: Any = [ids] if hasattr(ids, "__index__") and not hasattr(ids, "__len__") else ids
-        data = self._tokenizer._encoder.decode(wanted, self._skips)
-        with self._user.turn(), self._user:
-            return self._decoder.decode(data)
+        data = self.encoder.decode(wanted, self.skips)
+        with self.user.turn(), self.user:
+            return self.decoder.decode(data)
 
     def finish(self) -> str:
-        """What becomes of bytes that are no complete character. The stream is then as new."""
-        with self._user.turn(), self._user:
-            rest, _ = self._decoder.getstate()
-            self._decoder.reset()
-        return rest.decode("utf-8", self._errors)
+        with self.user.turn(), self.user:
+            rest, _ = self.decoder.getstate()
+            self.decoder.reset()
+        return rest.decode("utf-8", self.errors)
 
     def reset(self) -> None:
-        """Begin another text."""
-        with self._user.turn():
-            self._user.failed = True
-            self._decoder.reset()
-            self._user.failed = False
+        with self.user.turn():
+            self.user.failed = True
+            self.decoder.reset()
+            self.user.failed = False
 
-    def copy(self) -> DecodeStream:
-        """Another stream of the same ids so far: for ids that may have to be taken back."""
-        twin = DecodeStream(self._tokenizer, self._errors, self._skips)
-        with self._user.turn():
-            twin._decoder.setstate(self._decoder.getstate())
-            twin._user.failed = self._user.failed
+    def copy(self) -> PureDecodeStream:
+        twin = PureDecodeStream(self.encoder, self.errors, self.skips)
+        with self.user.turn():
+            twin.decoder.setstate(self.decoder.getstate())
+            twin.user.failed = self.user.failed
         return twin

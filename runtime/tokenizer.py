@@ -19,6 +19,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from .calling import as_key, as_keys, calls_of, direct
 from .encoders import Encoder, Pure, as_text, ids_of, make_encoder, side_by_side, tokens_in_place
 from .lexers import texts_of, workers_of
 from .vocabulary import Description, VocabularyError
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
         pattern: str | None
         special: Mapping[str, int] | None
 
-    Method = TypeVar("Method", bound=Callable[..., Any])
     Number = TypeVar("Number", bound=np.integer[Any])
 
 __all__ = ["Tokenizer"]
@@ -57,15 +57,6 @@ __all__ = ["Tokenizer"]
 STREAMED_FROM = 512  # characters or bytes of a text that is not in NFC, for which making a stream pays,
 MOST_STREAMED = 1 << 26  # and of which a stream may hold all, whatever they become
 INSIDE = bytes(range(0x80, 0xC0))  # a character of UTF-8 starts with another byte
-
-
-def direct(method: Method) -> Method:
-    """A method that goes to the C of `_direct` where it is given nothing but a text; for short texts, the way is a sixth of the time."""
-    try:
-        from ._native import DirectMethod
-    except ImportError:
-        return method
-    return DirectMethod(method)  # type: ignore[return-value]
 
 
 class Tokenizer:
@@ -105,8 +96,9 @@ class Tokenizer:
         self._every = self._find("all")
         self._allowed = self._every if description.convention == "huggingface" else None
         self._disallowed = self._every if description.convention == "tiktoken" else None
-        direct = (self._encoder, self._allowed, self._disallowed)
-        self._direct = (*direct, "if in NFC") if self._normalizes else None if self._slow else direct
+        policy = (self._allowed, self._disallowed, self._specials)
+        around = (description.prefix, description.suffix)
+        self._direct = None if self._slow and not self._normalizes else calls_of(self._encoder, *policy, around=around, nfc=self._normalizes)
 
     # --- making one ---
 
@@ -239,6 +231,7 @@ class Tokenizer:
             found = self._encoder.encode(known, allowed, disallowed, workers_of(threads))
         return [*self._description.prefix, *found, *self._description.suffix] if add_special_tokens else found
 
+    @direct
     def encode_ordinary(self, text: str | Bytes, *, threads: int = 1) -> list[int]:
         """The ids of a text in which no token is special."""
         return self.encode(text, allowed_special=(), disallowed_special=(), threads=threads)
@@ -291,6 +284,7 @@ class Tokenizer:
         into = IdDestination(out, self._highest)
         return into.put_all(self._encode_slowly(text, allowed_special, disallowed_special, "numpy", threads))
 
+    @direct
     def encode_with_offsets(
         self, text: str | Bytes, *, allowed_special: Special | None = None, disallowed_special: Special | None = None
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
@@ -304,8 +298,7 @@ class Tokenizer:
             found: tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]] = self._stream_whole(text, allowed_special, disallowed_special, "offsets")
             return found
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
-        ids, offsets = self._encoder.encode_with_offsets(text, allowed, disallowed, 1)
-        return ids, offsets.reshape(-1, 2)
+        return self._encoder.encode_with_offsets(text, allowed, disallowed, 1)
 
     def encode_batch(
         self, texts: Iterable[str | Bytes], *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
@@ -454,9 +447,9 @@ class Tokenizer:
 
         `errors` as in `decode`. What is held are three bytes at most.
         """
-        from .token_streams import DecodeStream
+        from .token_streams import make_decode_stream
 
-        return DecodeStream(self, known_errors(errors), bool(skip_special_tokens))
+        return make_decode_stream(self._encoder, known_errors(errors), bool(skip_special_tokens))
 
     def encode_files(
         self, paths: Iterable[str | os.PathLike[str]], *, input: str | None = None, field: str = "text",
@@ -763,20 +756,3 @@ def refuse_name(path: Any) -> None:
         encoding = similar(os.fsdecode(path))
         if encoding is not None:
             raise FileNotFoundError(f"{path}: no such file; did you mean Tokenizer.from_tiktoken({encoding!r})?")
-
-
-def as_key(special: Special | None, what: str) -> Any:
-    """What tells a choice of special tokens from another."""
-    if special is None:
-        return None
-    try:
-        key = special if isinstance(special, (str, tuple, frozenset)) else frozenset(special)
-        hash(key)
-        return key
-    except TypeError:  # none, or one of things that cannot be looked up
-        raise TypeError(f"{what} is {special!r}; it may be 'all', or a collection of special tokens") from None
-
-
-def as_keys(allowed: Special | None, disallowed: Special | None) -> tuple[Any, Any]:
-    """Both choices of a call, for all that needs them: one may be an iterator, which can be asked but once."""
-    return as_key(allowed, "allowed_special"), as_key(disallowed, "disallowed_special")

@@ -128,6 +128,20 @@ def piece_stream(lexer: bitlex.Lexer, spans: bool, room: int) -> tuple[Any, Any]
     return native.Stream(lexer._machine, 1 << 20, not spans, out), out
 
 
+def decoding() -> tuple[Any, None]:
+    return native.DecodeStream(TOKENIZER._encoder, "replace", False), None
+
+
+def called(make: Callable[[], Any], text: Any) -> int:
+    """What a text is called with. Where there is no memory for C, a function may still find some."""
+    out = np.zeros(len(text) + 64, np.uint32)
+    said: list[dict[str, Any]] = [{"allowed_special": {"<|end|>"}}, {"allowed_special": "all", "disallowed_special": ()}, {"add_special_tokens": True}]
+    steps: list[Step] = [lambda made, some=some: made[0].encode(text, **some) for some in said]  # type: ignore[misc]
+    steps += [asks("encode_ordinary", text), lambda made: made[0].count(text, disallowed_special=())]
+    steps += [lambda made: made[0].encode_with_offsets(text, allowed_special=()), lambda made: made[0].encode_into(text, out, allowed_special="all")]
+    return tried(make, [*steps, *steps], lambda made, found: plain(found))
+
+
 # --- training ----------------------------------------------------------------------------------------------------------------------------
 
 KEY = bytes(range(16))
@@ -220,6 +234,10 @@ def whole(make: Callable[[], Any], texts: list[Any], threads: int) -> int:
     return sum(tried(make, [step, step], lambda made, found: plain(found)) for step in steps)
 
 
+def new_tokenizer() -> tuple[Tokenizer]:
+    return (Tokenizer(describe(TRAINED, TOKENS, convention="huggingface", single=((300, 0), ("A", 0), (300, 0)))),)
+
+
 def new_encoder() -> tuple[Any]:
     return (Tokenizer(describe(TRAINED, TOKENS))._encoder,)
 
@@ -253,6 +271,9 @@ for kind, of in AS.items():
     CASES[f"whole {kind}"] = partial(whole, new_encoder, [of(LINE), of(LONG + LINE)], 1 if kind == "str" else 3)
 for name, text in {"short": LINE, "long": LONG, "piece": "the" * 12_000, "marks": "a" + 130 * "\u0301" + LINE}.items():
     add_first_streams(name, text)
+CASES["decoded"] = partial(fed, decoding, [65, 0xF0, [0x9F, 0x99, 0x82] + [65] * 1000, [0xE4, 0xFF], np.array([0xE4, 0xB8], np.uint32), 0xAD, 300])
+for kind, of in AS.items():
+    CASES[f"called {kind}"] = partial(called, new_tokenizer, of(LINE))
 for lexer in (LEXER, DROPS):
     for threads, limit in ((1, 0), (3, 0), (1, 300_000), (3, 1)):
         CASES[f"counted {lexer.drops} {threads} {limit}"] = partial(counted, lexer, threads, limit)

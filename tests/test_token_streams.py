@@ -465,7 +465,7 @@ def define_places(tokenizer: Tokenizer, whole: bytes) -> list[list[int]]:
                 found.append([origin[base], origin[base + len(part)]])
                 continue
             space = int(description.prefix_space and not part.startswith(b" "))
-            ordinary = tokenizer._encoder.encode_with_offsets(b" " * space + part, None, None, 1)[1].reshape(-1, 2).tolist()
+            ordinary = tokenizer._encoder.encode_with_offsets(b" " * space + part, None, None, 1)[1].tolist()
             found += [[origin[base + max(place - space, 0)] for place in places] for places in ordinary]
     return [[start, min([end, *(after for after, _ in found[at + 1 : at + 2])])] for at, (start, end) in enumerate(found)]
 
@@ -820,7 +820,6 @@ def test_a_stream_that_another_thread_is_using(what: str, tier: str, tmp_path: P
     lexer = bitlex.lexer("cl100k")
     streams: list[tuple[Any, Any, str, Any]] = [
         (tokenizer.stream(result="offsets"), Characters, "feed", "hello"),
-        (tokenizer.decode_stream(), codecs.BufferedIncrementalDecoder, "decode", tokenizer.encode("hello world")),
     ]
     if tier == "pure":
         streams += [(one, Stream, "read", "hello") for one in (lexer.stream(), lexer.stream(spans=True), lexer.stream(spans=True, into=array))]
@@ -845,6 +844,28 @@ def test_a_stream_that_another_thread_is_using(what: str, tier: str, tmp_path: P
         first = stream.feed(part)
         assert told == ["another thread is using this stream: it has one user at a time"]
         assert repr([first, stream.finish()]) == wanted
+
+
+@pytest.mark.parametrize("what", ["feed", "finish", "reset", "copy"])
+def test_a_decode_stream_that_a_policy_uses(what: str, tier: str, tmp_path: Path) -> None:
+    """Nothing is done to it: what becomes of bytes that are no text is asked of a function, which may be anything."""
+    told: list[str] = []
+
+    def policy(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeDecodeError)
+        try:
+            getattr(stream, what)(*((65,) if what == "feed" else ()))
+        except RuntimeError as refused:
+            told.append(str(refused))
+        return "?", error.end
+
+    codecs.register_error("bitlex-tests-asks", policy)
+    stream = small(tmp_path).decode_stream(errors="bitlex-tests-asks")
+    parts: list[tuple[int | list[int], str]] = [(0xFF, "?"), ([0xE4, 0x41], "?A"), ([0x41, 0xFF, 0xE4], "A?")]
+    for part, text in parts:
+        assert stream.feed(part) == text
+    assert told == ["another thread is using this stream: it has one user at a time"] * 3
+    assert stream.finish() == "?" and len(told) == 3  # when the policy is asked, the stream is as new
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # where it comes as a generator is let go, Python only tells

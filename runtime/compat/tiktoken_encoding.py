@@ -14,6 +14,7 @@ from collections.abc import Collection, Sequence, Set
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..cached import cached_property
+from ..calling import as_keys, calls_of, direct
 from .arguments import listed, typed
 from .tiktoken_errors import checked, refuse, refuse_alike, refuse_numbers, refuse_parts, workers
 
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["Encoding"]
 
 NONE: Set[str] = frozenset()
+REMEMBERED = (str, tuple, set, frozenset, type(None))  # what says the same each time it is asked
 
 
 class Encoding:
     """A tokenizer as tiktoken has it. Its arguments are tiktoken's."""
+
+    __slots__ = ("__dict__", "__weakref__", "_direct")
 
     def __init__(
         self, name: str, *, pat_str: str, mergeable_ranks: dict[bytes, int], special_tokens: dict[str, int],
@@ -49,13 +53,20 @@ class Encoding:
         refuse_alike(special_tokens)
         from ..tokenizer import Tokenizer
 
-        self._tokenizer = Tokenizer.from_tiktoken(self)
+        self._use(Tokenizer.from_tiktoken(self))
+
+    def _use(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._policies: dict[Any, Any] = {}
+        policy = (tokenizer._allowed, tokenizer._disallowed, self._policies)
+        self._direct = calls_of(tokenizer._encoder, *policy, unsaid=(NONE, "all"), strict=True)
 
     @classmethod
     def _of_tokenizer(cls, name: str, tokenizer: Tokenizer) -> Encoding:
         """An encoding that is published; its ranks are a dict when somebody asks for them."""
         made = cls.__new__(cls)
-        made.name, made._tokenizer = name, tokenizer
+        made.name = name
+        made._use(tokenizer)
         made._special_tokens = dict(tokenizer.special_tokens)
         made.max_token_value = tokenizer.vocabulary_size - 1
         return made
@@ -87,10 +98,12 @@ class Encoding:
 
     # --- texts ---
 
+    @direct
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text in which no token is special."""
         return self._tokenizer.encode_ordinary(checked(text))
 
+    @direct
     def encode(
         self, text: str, *, allowed_special: Literal["all"] | Set[str] = NONE,
         disallowed_special: Literal["all"] | Collection[str] = "all",
@@ -99,6 +112,7 @@ class Encoding:
         ids: list[int] = self._encoded(self._tokenizer.encode, checked(text), allowed_special, disallowed_special)
         return ids
 
+    @direct
     def encode_to_numpy(
         self, text: str, *, allowed_special: Literal["all"] | Set[str] = NONE,
         disallowed_special: Literal["all"] | Collection[str] = "all",
@@ -275,6 +289,13 @@ class Encoding:
                     checked(one).encode()
         return self.special_tokens_set.intersection(allowed), refused
 
+    def _remember(self, allowed: Any, disallowed: Any, policy: tuple[Any, Any]) -> None:
+        """What a call says of special tokens, and what that means, for the next one that says so. Unknown tokens are looked into each time."""
+        if not isinstance(allowed, REMEMBERED) or not isinstance(disallowed, REMEMBERED) or len(self._policies) >= 64:
+            return
+        if isinstance(allowed, str) or (isinstance(allowed, Set) and allowed <= self.special_tokens_set):
+            self._policies[as_keys(allowed, disallowed)] = policy
+
     def _encoded(self, encode: Any, text: str, allowed_special: Any, disallowed_special: Any) -> Any:
         """What `encode` makes of a text, or the error that tiktoken raises."""
         if allowed_special is NONE and isinstance(disallowed_special, str) and disallowed_special == "all":
@@ -283,9 +304,13 @@ class Encoding:
             allowed, refused = self._special(allowed_special, disallowed_special, [text])
         if refused is None or refused <= self._special_tokens.keys():
             try:
-                return encode(text, allowed_special=allowed, disallowed_special=refused)
+                found = encode(text, allowed_special=allowed, disallowed_special=refused)
             except ValueError:
                 pass  # whether tiktoken would mind is found out below: it looks into surrogates as they are
+            else:
+                if refused is not None:
+                    self._remember(allowed_special, disallowed_special, self._tokenizer._policy(allowed, refused))
+                return found
         if refused is None:
             allowed, refused = self._special(allowed_special, disallowed_special, [text])
         refuse(text, refused)
