@@ -28,7 +28,8 @@ void bitlex_py_raise_outcome(Encoded outcome, const Task *task)
     switch (outcome) {
     case NO_ROOM: PyErr_NoMemory(); break;
     case NO_BYTE:
-        PyErr_Format(PyExc_ValueError, "byte 0x%02x at %llu is no token of this vocabulary", task->text[task->at], (unsigned long long)task->at);
+        PyErr_Format(PyExc_ValueError, "byte 0x%02x at %llu is no token of this vocabulary", task->text[task->at],
+                     (unsigned long long)(task->base + task->at));
         break;
     case TOO_LONG: PyErr_SetString(PyExc_OverflowError, "a piece of the text has 4 GiB or more"); break;
     default: break; /* an exception is set */
@@ -265,16 +266,6 @@ PyObject *bitlex_py_count_ids(Encoder *self, PyObject *const *arguments, Py_ssiz
     return number;
 }
 
-/* The same two arrays, the second with a row for each id. */
-static PyObject *with_rows(PyObject *both)
-{
-    PyObject *rows = PyObject_CallMethod(PyTuple_GET_ITEM(both, 1), "reshape", "ii", -1, 2);
-    PyObject *made = rows == NULL ? NULL : PyTuple_Pack(2, PyTuple_GET_ITEM(both, 0), rows);
-    Py_XDECREF(rows);
-    Py_DECREF(both);
-    return made;
-}
-
 PyObject *bitlex_py_encode_with_offsets(Encoder *self, PyObject *const *arguments, Py_ssize_t count)
 {
     const Task task = {.ids = {.placed = 1}};
@@ -283,10 +274,10 @@ PyObject *bitlex_py_encode_with_offsets(Encoder *self, PyObject *const *argument
     if (encode_text(self, arguments, count, &task, &call) == 0) {
         if (call.text.text.string != NULL) bitlex_py_count_characters(&call.text, &call.task.ids);
         bitlex_py_utf8_end(&call.text);
-        result = bitlex_py_ids_and_places((PyObject *)self, &call.task.ids);
+        result = bitlex_py_ids_and_places((PyObject *)self, &call.task.ids, WIDE_PAIRS);
     }
     bitlex_py_free_ids(&call.task.ids);
-    return result == NULL ? NULL : with_rows(result);
+    return result;
 }
 
 int bitlex_py_encode_placed(Encoder *self, PyObject *text, Ids *ids)

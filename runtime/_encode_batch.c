@@ -167,7 +167,7 @@ PyObject *bitlex_py_encode_batch_flat(Encoder *self, PyObject *const *arguments,
     }
     if (encode_batch(self, arguments, count, JOINED, NULL, &b) < 0) return NULL;
     ids = bitlex_py_ids_as_numpy((PyObject *)self, &b.joined.ids);
-    begins = ids == NULL ? NULL : bitlex_py_wide_as_numpy((PyObject *)self, &b.joined.begins, (size_t)b.count + 1);
+    begins = ids == NULL ? NULL : bitlex_py_wide_as_numpy((PyObject *)self, &b.joined.begins, (size_t)b.count + 1, WIDE_OFFSETS);
     both = begins == NULL ? NULL : PyTuple_Pack(2, ids, begins);
     Py_XDECREF(ids);
     Py_XDECREF(begins);

@@ -235,6 +235,9 @@ static PyMethodDef encoder_methods[] = {
     METHOD("encode_into", bitlex_py_encode_into,
            "encode_into(text, out, allowed, disallowed, threads=1, blocks=0) -> how many ids were written to this array"),
     METHOD("count", bitlex_py_count_ids, "count" SIGNATURE "the number of ids"),
+    METHOD("encode_window", bitlex_py_encode_next_window,
+           "encode_window(text, allowed, disallowed, threads, blocks, counting, base, goes_on, begun) -> (array of uint32, or the number of ids; "
+           "where in this the next window begins; what it begins with): a text in windows, the first of which begins with None"),
     METHOD("encode_batch", bitlex_py_encode_batch, "encode_batch" BATCH_SIGNATURE "list of lists"),
     METHOD("encode_batch_to_numpy", bitlex_py_encode_batch_to_numpy, "encode_batch_to_numpy" BATCH_SIGNATURE "list of arrays"),
     METHOD("encode_batch_flat", bitlex_py_encode_batch_flat,

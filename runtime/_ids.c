@@ -190,20 +190,20 @@ PyObject *bitlex_py_ids_as_numpy(PyObject *owner, Ids *ids)
     return array;
 }
 
-PyObject *bitlex_py_wide_as_numpy(PyObject *owner, uint64_t **taken, size_t count)
+PyObject *bitlex_py_wide_as_numpy(PyObject *owner, uint64_t **taken, size_t count, Numbers numbers)
 {
     void *data = *taken;
-    PyObject *array = as_numpy(owner, &data, count * sizeof **taken, 0, WIDE_OFFSETS);
+    PyObject *array = as_numpy(owner, &data, count * sizeof **taken, 0, numbers);
     *taken = data;
     return array;
 }
 
-PyObject *bitlex_py_ids_and_places(PyObject *owner, Ids *ids)
+PyObject *bitlex_py_ids_and_places(PyObject *owner, Ids *ids, Numbers numbers)
 {
-    PyObject *places = bitlex_py_wide_as_numpy(owner, &ids->places, 2 * ids->used), *numbers, *both;
-    numbers = places == NULL ? NULL : bitlex_py_ids_as_numpy(owner, ids);
-    both = numbers == NULL ? NULL : PyTuple_Pack(2, numbers, places);
-    Py_XDECREF(numbers);
+    PyObject *places = bitlex_py_wide_as_numpy(owner, &ids->places, 2 * ids->used, numbers), *found, *both;
+    found = places == NULL ? NULL : bitlex_py_ids_as_numpy(owner, ids);
+    both = found == NULL ? NULL : PyTuple_Pack(2, found, places);
+    Py_XDECREF(found);
     Py_XDECREF(places);
     return both;
 }

@@ -9,6 +9,11 @@
  * parts, and searching a part finds those that searching the text does. Of parts that fail, the first is told of, as one thread would; and what
  * is disallowed before anything else.
  *
+ * A window is a text that may go on. Nothing is encoded there behind the last cut that was found so far before its end that what follows cannot
+ * change what is known of it. The next window begins some blocks before that cut, or with the piece that lies across it if that is longer, so
+ * that cuts are in the same blocks, and those after it are found as if all of the text was there; a special token is looked at once all of the
+ * longest one is there.
+ *
  * Rejected: the ids of all parts joined by one thread (sixteen waited for that longer than for all the rest); a part for each thread (the
  * last one done has all others wait, and ids of many megabytes are written to new memory twice).
  */
@@ -17,6 +22,8 @@
 #define PART_BLOCKS 32    /* of a part, at least, unless the caller says otherwise */
 #define PART_BYTES (1u << 18) /* about, at most: their ids are found in memory that stays in the cache */
 #define SLOW (1u << 22)   /* bytes of a piece across a cut, for which nobody waits */
+#define UNKNOWN_BLOCKS 65 /* before the end of a window, in which there are no cuts: more than the lexer looks ahead for one, */
+#define KNOWN_BLOCKS 9    /* and before the first of the next, if it is not the start of a text: more than it looks back */
 #define LOOKED (1u << 20) /* bytes that a thread looks through at a time for what is disallowed */
 
 typedef struct {
@@ -29,6 +36,9 @@ typedef struct {
     uint64_t looked;     /* bytes in which nothing is disallowed, as far as was seen */
     uint64_t last;       /* where, in the text of the part at hand, the last piece of those before it ended */
     Task across;         /* pieces that lie across cuts */
+    Window *window;      /* or NULL */
+    uint64_t open;       /* of a window that goes on: where the text begins whose end is not known, */
+    uint64_t cut_in_it;  /* and how often that was cut */
 } Long;
 
 /* Memory with room for one more than `count` of `each` bytes: where it is now, or NULL, and what there was stays. */
@@ -58,19 +68,31 @@ static int add_part(Long *all, uint64_t from, uint64_t to)
 
 static const bitlex_cut some_cut; /* in place of one of those that may still move: divide says which, when they no longer do */
 
-/* Cut text without special tokens: so many times at most, with so many blocks from one to the next at least. */
-static int cut(Long *all, uint64_t from, uint64_t to, uint64_t most, uint64_t part_blocks)
+static int add_cut_room(Long *all)
 {
-    const uint64_t blocks = (to - from - 1) / BITLEX_BLOCK + 1;
+    bitlex_cut *cuts = one_more(all->cuts, all->cut_count, &all->cut_room, sizeof *cuts);
+    if (cuts == NULL) return -1;
+    all->cuts = cuts;
+    return 0;
+}
+
+/* Cut text without special tokens: so many times at most, with so many blocks from one to the next at least; from a cut on, if there is one; and
+ * if the text goes on, where that cannot matter, and without what is behind the last cut. */
+static int cut(Long *all, uint64_t from, uint64_t to, uint64_t most, uint64_t part_blocks, const bitlex_cut *first, int goes_on)
+{
+    const uint64_t blocks = to > from ? (to - from - 1) / BITLEX_BLOCK + 1 : 0;
+    const uint64_t end = !goes_on ? blocks : blocks > UNKNOWN_BLOCKS ? blocks - UNKNOWN_BLOCKS : 0;
     uint64_t step = blocks / (most + 1) + 1, block, made = 0;
     if (step < part_blocks) step = part_blocks;
     bitlex_restart(all->w->cursor, all->text->text + from, to - from, BITLEX_UTF8, scratch_behind(all->w->cursor));
-    if (add_part(all, from, to) < 0) return -1;
+    if (add_part(all, from, to) < 0 || (first != NULL && add_cut_room(all) < 0)) return -1;
     all->parts[all->count - 1].allowed = NULL;
-    for (block = step; block < blocks && made < most; block += step) {
-        bitlex_cut *cuts = one_more(all->cuts, all->cut_count, &all->cut_room, sizeof *cuts);
-        if (cuts == NULL) return -1;
-        all->cuts = cuts;
+    if (first != NULL) {
+        all->parts[all->count - 1].from = &some_cut;
+        all->cuts[all->cut_count++] = *first;
+    }
+    for (block = step + (first != NULL ? first->block : 0); block < end && made < most; block += step) {
+        if (add_cut_room(all) < 0) return -1;
         if (!bitlex_find_cut(all->w->cursor, block, all->cuts + all->cut_count)) {
             step *= 2; /* a text in which nothing tells: ever fewer tries */
             continue;
@@ -82,7 +104,19 @@ static int cut(Long *all, uint64_t from, uint64_t to, uint64_t most, uint64_t pa
         all->parts[all->count - 1].allowed = NULL;
         all->parts[all->count - 1].from = &some_cut;
     }
+    if (!goes_on) return 0;
+    all->count--;
+    all->open = from;
+    all->cut_in_it = made;
     return 0;
+}
+
+/* Bytes of the longest special token, of those that are allowed and of others. */
+static uint64_t longest_of(const Task *task)
+{
+    const uint64_t allowed = task->allowed != NULL ? task->allowed->longest : 0;
+    const uint64_t disallowed = task->disallowed != NULL ? task->disallowed->longest : 0;
+    return allowed > disallowed ? allowed : disallowed;
 }
 
 static int divide(Long *all, Py_ssize_t threads, uint64_t part_blocks)
@@ -91,20 +125,24 @@ static int divide(Long *all, Py_ssize_t threads, uint64_t part_blocks)
     const bitlex_machine *machine = &all->many.encoder->machine->machine;
     const int can_cut = machine->stage_count == 1 && !machine->drops;
     const uint64_t least = part_blocks * BITLEX_BLOCK;
-    uint64_t from = 0, at = 0; /* where the part begins, and the text behind the last special token */
+    const int goes_on = all->window != NULL && all->window->goes_on;
+    const bitlex_cut *first = all->window != NULL && all->window->begun ? &all->window->cut : NULL;
+    uint64_t from = 0, at = 0, known = task->length; /* where the part begins, and the text behind the last special token; what tokens are known */
     special_search search;
     special_match found = {0, 0, 0};
     int more = 1;
-    size_t i, cuts = 0;
+    size_t i, cuts = first != NULL;
+    if (goes_on) known -= known < longest_of(task) ? known : longest_of(task);
     if (task->allowed != NULL) specials_begin(&search, task->allowed, task->text, task->length, 0);
     while (more) {
         uint64_t end;
-        more = task->allowed != NULL && specials_next(&search, &found);
-        end = more ? found.start : task->length;
-        if (can_cut && end - at >= 2 * least && end - at < UINT32_MAX) {
+        more = task->allowed != NULL && specials_next(&search, &found) && found.start < known;
+        end = more ? found.start : known > at ? known : at;
+        if (first != NULL || (goes_on && !more) || (can_cut && end - at >= 2 * least && end - at < UINT32_MAX)) {
             if (at > from && add_part(all, from, at) < 0) return -1;
             const uint64_t some = (uint64_t)((double)threads * 64 * ((double)(end - at) / (double)task->length)), many = (end - at) / PART_BYTES;
-            if (cut(all, at, end, some > many ? some : many, part_blocks) < 0) return -1;
+            if (cut(all, at, end, some > many ? some : many, part_blocks, first, goes_on && !more) < 0) return -1;
+            first = NULL;
             from = end;
         } else if (end - from >= least || !more) {
             if (end > from && add_part(all, from, end) < 0) return -1;
@@ -223,9 +261,30 @@ static void work_on_long(Worker *w)
     if (((Many *)w->job)->joins || look(w)) bitlex_py_encode_next(w);
 }
 
-int bitlex_py_encode_long(Encoder *self, Task *task, Py_ssize_t threads, size_t blocks, Encoded *outcome)
+/* Say where the next window is to begin. */
+static void go_on(const Long *all, Window *window)
 {
-    Long all = {.w = bitlex_py_begin_work(self), .text = task, .across = {.counting = task->counting, .ids = {.placed = task->ids.placed}}};
+    uint64_t cut, last, before;
+    if (all->cut_in_it == 0) { /* behind the last special token, if there is one */
+        window->next = all->open;
+        if (all->open > 0) window->begun = 0;
+        return;
+    }
+    window->begun = 1;
+    window->cut = all->cuts[all->cut_count - 1];
+    cut = window->cut.block * BITLEX_BLOCK;
+    last = all->last;
+    before = (cut - last + BITLEX_BLOCK - 1) / BITLEX_BLOCK;
+    if (before < KNOWN_BLOCKS) before = KNOWN_BLOCKS < window->cut.block ? KNOWN_BLOCKS : window->cut.block;
+    window->next = all->open + (window->cut.block - before) * BITLEX_BLOCK;
+    window->last = all->open + last - window->next;
+    window->cut.block = before;
+}
+
+static int encode_long(Encoder *self, Task *task, Window *window, Py_ssize_t threads, size_t blocks, Encoded *outcome)
+{
+    Long all = {.w = bitlex_py_begin_work(self), .text = task, .across = {.counting = task->counting, .ids = {.placed = task->ids.placed}},
+                .window = window, .last = window != NULL && window->begun ? window->last : 0};
     uint64_t *begins = NULL;
     size_t failed = 0;
     int done = -1;
@@ -255,10 +314,21 @@ int bitlex_py_encode_long(Encoder *self, Task *task, Py_ssize_t threads, size_t 
         special_match found;
         if (specials_find(task->disallowed, task->text, task->length, 0, &found)) *outcome = REFUSED;
     }
+    if (done == 0 && window != NULL && window->goes_on) go_on(&all, window);
     bitlex_py_free_ids(&all.across.ids);
     PyMem_RawFree(begins);
     PyMem_RawFree(all.cuts);
     PyMem_RawFree(all.parts);
     if (all.w != NULL) bitlex_py_end_work(all.w, self);
     return done;
+}
+
+int bitlex_py_encode_long(Encoder *self, Task *task, Py_ssize_t threads, size_t blocks, Encoded *outcome)
+{
+    return encode_long(self, task, NULL, threads, blocks, outcome);
+}
+
+int bitlex_py_encode_window(Encoder *self, Task *task, Window *window, Py_ssize_t threads, size_t blocks, Encoded *outcome)
+{
+    return encode_long(self, task, window, threads, blocks, outcome);
 }

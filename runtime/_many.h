@@ -45,6 +45,18 @@ int bitlex_py_take_tasks(Many *many, size_t *from, size_t *to);
 /* That a task has failed. */
 void bitlex_py_note(Many *many, size_t task, Encoded outcome);
 
+/* A beginning of a text, or what follows one, of which only what no text behind it can change is encoded. Zeros where the text begins. */
+typedef struct {
+    int goes_on;      /* whether there is more text behind it */
+    int begun;        /* whether the lexer reads from a cut, at the start of this block: */
+    bitlex_cut cut;
+    uint64_t last;    /* where the piece begins that lies across it */
+    uint64_t next;    /* out: where the next is to begin, which goes on from there with the rest; it may be the same, if more text is needed */
+} Window;
+
+/* As the next function, for a machine of one stage that drops nothing. */
+int bitlex_py_encode_window(Encoder *self, Task *task, Window *window, Py_ssize_t threads, size_t blocks, Encoded *outcome);
+
 /* The ids of one text, divided into parts of so many blocks of the lexer and more; 0: as it is worth it. As bitlex_py_encode_many. */
 int bitlex_py_encode_long(Encoder *self, Task *task, Py_ssize_t threads, size_t blocks, Encoded *outcome);
 

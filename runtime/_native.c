@@ -155,16 +155,23 @@ static int load_numpy(State *state)
     return state->from_buffer == NULL ? -1 : 0;
 }
 
-/* numpy.frombuffer(buffer, dtype), of items of this size. */
-static PyObject *array_from(void **numpy, PyObject *buffer, PyObject *dtype, Py_ssize_t size)
+static Py_ssize_t size_of(Numbers numbers) { return numbers == WIDE_OFFSETS || numbers == WIDE_PAIRS ? 8 : 4; }
+
+/* An array of so many bytes, in this memory or in numpy's own. */
+static PyObject *new_array(void **numpy, PyObject *dtype, Numbers numbers, size_t size, void *memory)
+{
+    const int flags = memory != NULL ? NUMPY_CONTIGUOUS | NUMPY_ALIGNED | NUMPY_WRITEABLE : 0, dimensions = numbers >= NARROW_PAIRS ? 2 : 1;
+    const Py_ssize_t shape[] = {(Py_ssize_t)size / size_of(numbers) / dimensions, 2};
+    return ((NewFunction)(uintptr_t)numpy[NUMPY_NEW])(numpy[NUMPY_ARRAY_TYPE], Py_NewRef(dtype), dimensions, shape, NULL, memory, flags, NULL);
+}
+
+/* numpy.frombuffer(buffer, dtype). */
+static PyObject *array_from(void **numpy, PyObject *buffer, PyObject *dtype, Numbers numbers)
 {
     Py_buffer view;
     PyObject *array;
-    Py_ssize_t count;
     if (PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE) < 0) return NULL;
-    count = view.len / size;
-    array = ((NewFunction)(uintptr_t)numpy[NUMPY_NEW])(numpy[NUMPY_ARRAY_TYPE], Py_NewRef(dtype), 1, &count, NULL, view.buf,
-                                                       NUMPY_CONTIGUOUS | NUMPY_ALIGNED | NUMPY_WRITEABLE, NULL);
+    array = new_array(numpy, dtype, numbers, (size_t)view.len, view.buf);
     PyBuffer_Release(&view); /* it does not move; what follows holds it */
     if (array != NULL && ((SetBaseFunction)(uintptr_t)numpy[NUMPY_SET_BASE])(array, Py_NewRef(buffer)) < 0) Py_CLEAR(array);
     return array;
@@ -183,18 +190,20 @@ static PyObject *type_of(PyObject *module, Numbers numbers)
     Py_END_CRITICAL_SECTION();
 #endif
     if (failed) return NULL;
-    return numbers == IDS ? state->ids : numbers == NARROW ? state->narrow : state->wide;
+    return numbers == IDS ? state->ids : size_of(numbers) == 4 ? state->narrow : state->wide;
 }
-
-static Py_ssize_t size_of(Numbers numbers) { return numbers == WIDE_OFFSETS ? 8 : 4; }
 
 PyObject *bitlex_py_numpy(PyObject *module, PyObject *buffer, Numbers numbers)
 {
     State *state = PyModule_GetState(module);
-    PyObject *dtype = type_of(module, numbers);
+    PyObject *dtype = type_of(module, numbers), *array, *rows;
     if (dtype == NULL) return NULL;
-    if (state->numpy != NULL) return array_from(state->numpy, buffer, dtype, size_of(numbers));
-    return PyObject_Vectorcall(state->from_buffer, (PyObject *[]){buffer, dtype}, 2, NULL);
+    if (state->numpy != NULL) return array_from(state->numpy, buffer, dtype, numbers);
+    array = PyObject_Vectorcall(state->from_buffer, (PyObject *[]){buffer, dtype}, 2, NULL);
+    if (array == NULL || numbers < NARROW_PAIRS) return array;
+    rows = PyObject_CallMethod(array, "reshape", "ii", -1, 2);
+    Py_DECREF(array);
+    return rows;
 }
 
 /* Few numbers lie in memory of numpy's own, of which small pieces wait for the next array: no other object is made. */
@@ -204,9 +213,7 @@ PyObject *bitlex_py_numpy_copy(PyObject *module, const void *from, size_t size, 
     PyObject *dtype = type_of(module, numbers), *array = NULL;
     if (dtype == NULL) return NULL;
     if (state->numpy != NULL && size > 0 && size < NUMPY_KEEPS) { /* of no numbers, numpy would make strides of 0 */
-        const Py_ssize_t count = (Py_ssize_t)size / size_of(numbers);
-        array = ((NewFunction)(uintptr_t)state->numpy[NUMPY_NEW])(state->numpy[NUMPY_ARRAY_TYPE], Py_NewRef(dtype), 1, &count, NULL, NULL, 0,
-                                                                  NULL);
+        array = new_array(state->numpy, dtype, numbers, size, NULL);
         if (array != NULL) memcpy(((NumpyArray *)array)->data, from, size);
     } else {
         Offsets *copy = bitlex_py_offsets_new(state->offsets, size);
@@ -221,11 +228,8 @@ PyObject *bitlex_py_numpy_copy(PyObject *module, const void *from, size_t size, 
 /* The array that holds such offsets. */
 static PyObject *array_of(PyObject *module, PyObject *found, Form form)
 {
-    PyObject *array = bitlex_py_numpy(module, found, is_wide(form) ? WIDE_OFFSETS : NARROW), *rows;
-    if (array == NULL || !has_pairs(form)) return array;
-    rows = PyObject_CallMethod(array, "reshape", "ii", -1, 2);
-    Py_DECREF(array);
-    return rows;
+    if (has_pairs(form)) return bitlex_py_numpy(module, found, is_wide(form) ? WIDE_PAIRS : NARROW_PAIRS);
+    return bitlex_py_numpy(module, found, is_wide(form) ? WIDE_OFFSETS : NARROW);
 }
 
 static PyObject *machine_spans(Machine *self, PyObject *const *arguments, Py_ssize_t count)

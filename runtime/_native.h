@@ -248,7 +248,7 @@ int bitlex_py_may_change(const uint8_t *bytes, size_t length);
 extern struct PyModuleDef bitlex_py_module;
 
 /* The numpy array over a buffer: of offsets, int64 if they are wide, or of ids, uint32; or over a copy of so many bytes. */
-typedef enum { NARROW, WIDE_OFFSETS, IDS } Numbers;
+typedef enum { NARROW, WIDE_OFFSETS, IDS, NARROW_PAIRS, WIDE_PAIRS } Numbers; /* pairs: in rows of two */
 PyObject *bitlex_py_numpy(PyObject *module, PyObject *buffer, Numbers numbers);
 PyObject *bitlex_py_numpy_copy(PyObject *module, const void *from, size_t size, Numbers numbers);
 

@@ -109,6 +109,10 @@ class Encoder:
     def count(
         self, text: str | Buffer, allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
     ) -> int: ...
+    def encode_window(
+        self, text: Buffer, allowed: Specials | None, disallowed: Specials | None, threads: int, blocks: int, counting: bool, base: int,
+        goes_on: bool, begun: tuple[int, int, int] | None, /,
+    ) -> tuple[npt.NDArray[np.uint32] | int, int, tuple[int, int, int] | None]: ...  # fmt: skip
     def encode_batch(
         self, texts: Iterable[str | Buffer], allowed: Specials | None, disallowed: Specials | None, threads: int = 1, blocks: int = 0, /
     ) -> list[list[int]]: ...

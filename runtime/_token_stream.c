@@ -48,7 +48,7 @@ static PyObject *end_call(Call *c, int failed)
     else if (self->result == LISTS) result = bitlex_py_ids_as_list(self->encoder, c->ids->data, c->ids->used);
     else if (self->result == ARRAYS) result = bitlex_py_ids_as_numpy((PyObject *)self, c->ids);
     else if (self->result == INTO) result = put_ids(self, c->ids);
-    else result = bitlex_py_ids_and_places((PyObject *)self, c->ids);
+    else result = bitlex_py_ids_and_places((PyObject *)self, c->ids, WIDE_OFFSETS);
     if (result == NULL) self->broken = 1; /* ids are lost */
     if (c->work == NULL) return NULL;
     if (c->ids == &c->own || c->ids->room > KEPT) bitlex_py_free_ids(c->ids);

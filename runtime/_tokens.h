@@ -13,6 +13,7 @@
  *     _merges.c      the merges of a tokenizer.json -> their ids
  *     _token_stream.c  an Encoder and the parts of a text -> ids; _token_reading.c reads them, and both have _token_stream.h
  *     _many.c        texts -> ids, by several threads; _long.c: one long text, in parts; both with _many.h; ids side by side by _joining.c
+ *     _windows.c     a part of a long text that goes on -> ids, and where the next is to begin
  *     _encoding.c    a text -> its ids, in one thread; without any object, so that several threads may
  *     _strings.c     a long str that is not ASCII -> its ids, without a copy of the whole
  *     _utf8.c        a str -> its UTF-8; _utf8_together.c: by several threads
@@ -127,6 +128,7 @@ typedef struct {
     uint64_t counted;
     Ids ids;
     uint64_t at;                    /* of a byte that is no token */
+    uint64_t base;                  /* where it begins in the text that errors are told of */
     uint64_t first, last;           /* of a part: where the piece ends in whose midst it starts, and where its last ends */
 } Task;
 
@@ -194,15 +196,15 @@ PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count
 /* An int: one that is kept, if the vocabulary has as many tokens. */
 PyObject *bitlex_py_number(Encoder *self, uint64_t number);
 
-/* As an array of numpy, of uint32, and as two, the other one of the int64 of places. They take the memory. `owner`: an object of a type
- * of this module. */
+/* As an array of numpy, of uint32, and as two, the other one of the int64 of places, in rows of two or not. They take the memory. `owner`: an
+ * object of a type of this module. */
 extern PyType_Spec bitlex_py_array_spec;
 PyObject *bitlex_py_ids_as_numpy(PyObject *owner, Ids *ids);
 PyObject *bitlex_py_ids_as_buffer(PyObject *owner, Ids *ids); /* without numpy */
-PyObject *bitlex_py_ids_and_places(PyObject *owner, Ids *ids);
+PyObject *bitlex_py_ids_and_places(PyObject *owner, Ids *ids, Numbers numbers);
 
 /* The same of `count` numbers of 64 bits, of memory from PyMem_RawMalloc, which they take: *taken is then NULL. */
-PyObject *bitlex_py_wide_as_numpy(PyObject *owner, uint64_t **taken, size_t count);
+PyObject *bitlex_py_wide_as_numpy(PyObject *owner, uint64_t **taken, size_t count, Numbers numbers);
 
 /* --- _sources.c --- */
 
@@ -434,6 +436,7 @@ void bitlex_py_raise_special(const uint8_t *bytes, size_t length, uint64_t at);
 
 /* --- _encode_batch.c: methods of an Encoder, with a sequence of texts --- */
 
+PyObject *bitlex_py_encode_next_window(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_encode_batch(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_encode_batch_to_numpy(Encoder *self, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_encode_batch_flat(Encoder *self, PyObject *const *arguments, Py_ssize_t count);

@@ -6,18 +6,23 @@
         ids, begins = found                # the same of many documents, side by side
 
 While one batch of documents is encoded, which needs no Python, the next one is read. A document too large for a batch is one by
-itself, encoded by several threads; one text that comes in parts, from a pipe or compressed, is a stream (`encode_in_parts`), by one thread.
+itself, encoded by several threads. A large file that is one text is read in windows, by all threads (`windows.py`); one that comes in parts, from
+a pipe or compressed, is a stream, by one thread (`encode_in_parts`).
 Invariant: what comes out is what `tokenizer.encode_to_numpy` gives for each document, in the order of the source, and memory is that of
-two batches, or of the largest document. Where a source waits for more input, all that was read has come out before. Rejected: processes
-that share a file (they would each need the text, and send back the ids); a queue of many batches (encoding is faster than reading JSON).
+two batches, of two windows, or of the largest document that is part of a file. Where a source waits for more input, all that was read has come
+out before. Rejected: processes that share a file (they would each need the text, and send back the ids); a queue of many batches (encoding is
+faster than reading JSON).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .inputs import InputError
+from .lexers import workers_of
+from .windows import PART, encode_in_windows, has_windows
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
     Ids = npt.NDArray[np.uint32]
     Begins = npt.NDArray[np.int64]
 
-__all__ = ["Around", "count_batches", "encode_batches", "encode_documents", "encode_in_parts"]
+__all__ = ["Around", "count_batches", "count_in_parts", "encode_batches", "encode_documents", "encode_in_parts"]
 
 LARGE = 1 << 20  # characters or bytes of a document that is encoded by itself
 BATCH = 1 << 22  # of all documents of a batch
@@ -96,27 +101,55 @@ def encode_in_parts(
     tokenizer: Tokenizer, source: Source, *, around: Around = NOTHING, threads: int = 0,
     allowed_special: str | Collection[str] | None = None, disallowed_special: str | Collection[str] | None = None,
 ) -> Iterator[Ids | None] | None:  # fmt: skip
-    """The ids of a source that is one text, some at a time, in memory that does not grow with it: only where it comes in parts anyway.
-    By one thread."""
-    if threads < 0 or not source.comes_in_parts:
-        return None
-    stream = tokenizer.stream(result="numpy", hold=HOLD, allowed_special=allowed_special, disallowed_special=disallowed_special)
-    return parts_of(source, stream, around)
-
-
-def parts_of(source: Source, stream: TokenStream[Ids], around: Around) -> Iterator[Ids | None]:
+    """The ids of a source that is one text, some at a time, in memory that does not grow with it: where it comes in parts anyway, or is large.
+    None for others."""
     import numpy
 
-    yield numpy.array(around.before, numpy.uint32)
+    special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
+    found = in_parts(tokenizer, source, threads, False, special)
+    return None if found is None else chain([numpy.array(around.before, numpy.uint32)], found, [numpy.array(around.behind, numpy.uint32)])
+
+
+def count_in_parts(
+    tokenizer: Tokenizer, source: Source, *, around: Around = NOTHING, threads: int = 0,
+    allowed_special: str | Collection[str] | None = None, disallowed_special: str | Collection[str] | None = None,
+) -> Iterator[int | None] | None:  # fmt: skip
+    """How many these are."""
+    special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
+    found = in_parts(tokenizer, source, threads, True, special)
+    return None if found is None else chain([sum(map(len, around))], found)
+
+
+def in_parts(tokenizer: Tokenizer, source: Source, threads: int, counting: bool, special: Any) -> Iterator[Any] | None:
+    """What a stream of such a source gives, or its windows: ids, or how many they are."""
+    if threads < 0:
+        return None
+    if source.comes_in_parts:
+        stream = tokenizer.stream(result="numpy", hold=HOLD, **special)
+        ids = chain((part if part is None else stream.feed(part) for part in source.parts()), last(stream))
+        return told_of(source, (found if found is None else len(found) for found in ids) if counting else ids)
+    if has_windows(tokenizer) and source.is_long(PART):
+        return told_of(source, windows_of(tokenizer, source, workers_of(threads), counting, special))
+    return None
+
+
+def last(stream: TokenStream[Ids]) -> Iterator[Ids]:
+    yield stream.finish()
+
+
+def windows_of(tokenizer: Tokenizer, source: Source, threads: int, counting: bool, special: Any) -> Iterator[Any]:
+    with source.reader() as read:
+        yield from encode_in_windows(tokenizer, read, threads=threads, counting=counting, **special)
+
+
+def told_of(source: Source, parts: Iterator[Any]) -> Iterator[Any]:
+    """The same; what is wrong has the name of the source."""
     try:
-        for part in source.parts():
-            yield part if part is None else stream.feed(part)
-        yield stream.finish()
+        yield from parts
     except InputError:
         raise
     except ValueError as error:
         raise InputError(f"{source.place(0)}: {error}") from None
-    yield numpy.array(around.behind, numpy.uint32)
 
 
 def batches(source: Source) -> Iterator[list[Document]]:

@@ -4,7 +4,7 @@
         for document in Source(found.path, field="text").documents():
             ...                                    # Document(number=7, text="..."); None: no more input is waiting at the moment
 
-    text      the whole file is one document: mapped into memory where it can be, else read
+    text      the whole file is one document: mapped into memory where it can be, else read; a long one may be read some at a time
     lines     each line is one, without the line break at its end
     jsonl     each line is a JSON object, and the document is the string at `field`; a line that is a string is one itself
     parquet   each row is one: the column `field` (needs pyarrow)
@@ -19,6 +19,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -28,7 +29,7 @@ from .lexers import each_of
 from .opening import STANDARD_INPUT, mapped, may_wait, nothing_is_there, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["BYTE_ORDER_MARK", "FORMS", "STANDARD_INPUT", "Document", "Found", "InputError", "Source", "find", "form_of"]
 
@@ -180,6 +181,32 @@ class Source:
                 yield from self.chunks(file)
         except OSError as error:
             raise self.error(0, error.strerror or error) from None
+
+    def is_long(self, least: int) -> bool:
+        """Whether it is one text in a file, of which there are so many bytes, or more."""
+        if self.form != "text" or self.comes_in_parts:
+            return False
+        try:
+            with opened(self.path) as file:
+                return os.fstat(file.fileno()).st_size - file.tell() >= least
+        except (OSError, ValueError):
+            return False
+
+    @contextmanager
+    def reader(self) -> Iterator[Callable[[memoryview], int]]:
+        """What puts the next bytes of a file in memory: how many, and 0 at its end."""
+        with opened(self.path) as file:
+
+            def read(memory: memoryview) -> int:
+                try:
+                    count = file.readinto(memory)  # type: ignore[attr-defined]
+                except OSError as error:
+                    raise self.error(0, error.strerror or error) from None
+                self.position += count
+                self.length += count
+                return int(count)
+
+            yield read
 
     def whole(self) -> Iterator[list[Document]]:
         with opened(self.path) as file:

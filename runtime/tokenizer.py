@@ -76,7 +76,7 @@ class Tokenizer:
 
     __slots__ = (
         "__weakref__", "_added", "_allowed", "_description", "_direct", "_disallowed", "_encoder", "_every", "_lexer", "_normalizes",
-        "_searches", "_slow", "_specials", "_streamed",
+        "_searches", "_size", "_slow", "_specials", "_streamed",
     )  # fmt: skip
 
     def __init__(self, description: Description, *, encoder: Encoder | None = None, lexer: Lexer | None = None) -> None:
@@ -87,6 +87,7 @@ class Tokenizer:
         self._lexer = lexer if lexer is not None else description.lexer()
         self._encoder = encoder if encoder is not None else make_encoder(description, self._lexer)
         self._description = description if encoder is not None else tokens_in_place(description, self._encoder)
+        self._size = max([len(description.vocabulary) - 1, *description.decoded], default=-1) + 1
         self._added = {token.content: token for token in description.added}
         self._slow = needs_definition(description)
         self._normalizes = only_normalizes(description)
@@ -566,7 +567,7 @@ class Tokenizer:
     @property
     def vocabulary_size(self) -> int:
         """The highest id and one."""
-        return max([len(self._description.vocabulary) - 1, *self._description.decoded], default=-1) + 1
+        return self._size
 
     @property
     def _highest(self) -> int:
@@ -712,7 +713,7 @@ class Tokenizer:
         wanted = numpy.dtype(dtype)
         if wanted.kind not in "ui":
             raise ValueError(f"dtype is {wanted}; it may be one of integers")
-        if numpy.iinfo(wanted).max < self.vocabulary_size - 1:
+        if (1 << (8 * wanted.itemsize - (wanted.kind == "i"))) < self._size:
             raise ValueError(f"ids up to {self.vocabulary_size - 1} do not fit {wanted}")
         return ids.astype(wanted)
 

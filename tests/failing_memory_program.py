@@ -229,6 +229,8 @@ def whole(make: Callable[[], Any], texts: list[Any], threads: int) -> int:
     for text in texts:
         steps += [asks(name, text, allowed, None, threads, threads) for name in ("encode_to_numpy", "count")]
         steps += [asks("encode_into", text, out, allowed, None, threads, threads), asks("encode_with_offsets", text, allowed, None)]
+    begun = (9, 0, 0)  # of whatever, in some state
+    steps += [asks("encode_window", LONG.encode() * 20, allowed, None, threads, 1, False, 0, True, begun)]
     for some in ids:
         steps += [asks("decode", some), asks("decode_text", some, "replace", False)]
     return sum(tried(make, [step, step], lambda made, found: plain(found)) for step in steps)

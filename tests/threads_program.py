@@ -40,6 +40,7 @@ def main(folder: Path) -> None:
         alone, places = encoder.encode_with_offsets(whole, None, None, 1)
         for found, wanted in zip(encoder.encode_with_offsets(whole, None, None, 4, 1), (alone, places), strict=True):
             assert found.tolist() == wanted.tolist()
+        assert encoder.encode_window(whole.encode() * 9, None, None, 4, 1, True, 0, True, None)[0] > 0
         side_by_side, begins = encoder.encode_batch_flat(TEXTS * 20, None, None, 4)
         assert side_by_side.tolist() == [id for text in TEXTS * 20 for id in encoder.encode(text, None, None, 1)] and len(begins) == 20 * len(TEXTS) + 1
     assert expected.decode_batch(ids, threads=4) == TEXTS

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sized
 from typing import TYPE_CHECKING
 
-from ..documents import count_batches, encode_in_parts
+from ..documents import count_batches, count_in_parts
 from ..formats import printable
 from ..inputs import InputError, Source
 from ..terminal import Progress
@@ -79,15 +78,10 @@ def run_count(options: argparse.Namespace) -> int:
 def count_input(job: Job, source: Source, report: Report) -> Tally:
     """How many tokens an input has."""
     documents = tokens = 0
-    parts = encode_in_parts(job.tokenizer, source, **job.how)
-    for found in count_batches(job.tokenizer, source, **job.how) if parts is None else map(size_of, parts):
+    parts = count_in_parts(job.tokenizer, source, **job.how)
+    for found in count_batches(job.tokenizer, source, **job.how) if parts is None else ((0, ids or 0) for ids in parts):
         more, ids = found or (0, 0)
         documents += more
         tokens += ids
         report(Tally(source.position, source.length, documents, tokens))
     return Tally(source.size, source.length, documents + (parts is not None), tokens)
-
-
-def size_of(ids: Sized | None) -> tuple[int, int]:
-    """How many documents there are in a part, and ids; None: no more is there for the moment."""
-    return 0, 0 if ids is None else len(ids)

@@ -1,0 +1,162 @@
+"""Texts read a window at a time: the ids of the whole, whatever the text, the lexer, the cuts, the threads, and how much is read at a time."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bitlex
+from bitlex import windows
+from bitlex.documents import Around, count_in_parts, encode_documents, encode_in_parts
+from bitlex.inputs import InputError, Source
+from bitlex.tokenizer import Tokenizer
+from bitlex.vocabulary import AddedToken
+from bitlex.windows import BLOCK, encode_in_windows, has_windows
+from small_vocabularies import TRAINED, describe
+
+native: Any = pytest.importorskip("bitlex._native", reason="the C extension was not built")
+TOKENS = tuple(AddedToken(300 + at, content) for at, content in enumerate(("<s>", "<s><t>", "<t>", "\u4e2d\u6587", "<" + "longest" * 300 + ">")))
+WORDS = ["the ", "thing", " and", "  ", "\n", "\r\n", "12", "3", "'s", "\u00e9", "\u4e2d", "\U0001f600", "e\u0301", "\u3000", "x" * 20, "A", "Ab", "\u017f", "\0", "!", "\t"]
+RUNS = [" ", "\n", "1", "a", "A", "'", "\u0301", "\u4e2d", "!", "\r\n", " \n", "1a"]
+
+
+def families() -> list[str]:
+    return [name for name in bitlex.families() if has_windows(Tokenizer(describe(TRAINED, family=name)))]
+
+
+def text_of(rng: random.Random, size: int) -> bytes:
+    """Text of some kinds, one after the other: some that tells where pieces begin, some that does not, some that is none."""
+    found = b""
+    while len(found) < size:
+        kind, some = rng.randrange(6), rng.randrange(1, size)
+        if kind < 3:
+            words = rng.sample(WORDS, rng.randint(2, len(WORDS)))
+            found += "".join(rng.choices(words, k=some // 4)).encode()
+        elif kind == 3:
+            found += rng.choice(RUNS).encode() * (some // 2)
+        elif kind == 4:
+            found += rng.randbytes(some // 8)
+        else:
+            found += "".join(rng.choice(["<s>", "<t>", "<s><t>", "<s", "the ", "\u4e2d\u6587", TOKENS[-1].content]) for _ in range(rng.randint(1, 9))).encode()
+    return found[:size]
+
+
+def reading(data: bytes, rng: random.Random) -> Any:
+    """A file that gives less than it is asked for, now and then."""
+    file = io.BytesIO(data)
+    return lambda memory: file.readinto(memory if rng.random() < 0.7 else memory[: rng.randrange(1, len(memory) + 1)])
+
+
+@pytest.mark.parametrize("family", families())
+def test_windows_of_a_text(family: str, native_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = Tokenizer(describe(TRAINED, TOKENS, family=family, convention="huggingface"))
+    rng = random.Random(family + native_tier)
+    monkeypatch.setattr(windows, "BEFORE", 100 * BLOCK)
+    for number in range(5):
+        text = text_of(rng, rng.choice((0, 5000, 70 * BLOCK, 200 * BLOCK, 300 * BLOCK)))
+        for special in ({"allowed_special": ()}, {"allowed_special": "all"}, {"allowed_special": ["<s>", TOKENS[-1].content]}):
+            expected = tokenizer.encode_to_numpy(text, **special)  # type: ignore[arg-type]
+            threads, part, blocks = rng.choice((1, 2, 3)), rng.choice((50, 80, 110)) * BLOCK + rng.randrange(BLOCK), rng.choice((0, 1, 5))
+            options: Any = {"threads": threads, "part": part, "blocks": blocks, **special}
+            found = list(encode_in_windows(tokenizer, reading(text, rng), **options))
+            assert np.array_equal(np.concatenate(found), expected), (number, special, options)
+            assert sum(encode_in_windows(tokenizer, reading(text, rng), counting=True, **options)) == len(expected)
+            assert all(ids.dtype == np.uint32 for ids in found)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_stretch_that_cannot_be_cut(run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts are doubled, so that time is linear; what is behind it is read in short ones again."""
+    monkeypatch.setattr(windows, "BEFORE", 100 * BLOCK)
+    for family in ("cl100k", "o200k", "gpt2", "qwen2"):
+        tokenizer = Tokenizer(describe(TRAINED, family=family))
+        text = b"the thing " * 60_000 + run.encode() * (800 * BLOCK // len(run.encode())) + b" and the thing" * 40_000
+        found = list(encode_in_windows(tokenizer, reading(text, random.Random(run)), part=80 * BLOCK, threads=2))
+        assert np.array_equal(np.concatenate(found), tokenizer.encode_to_numpy(text))
+        assert len(found) <= 40
+
+
+def test_special_tokens_at_the_end_of_a_window() -> None:
+    """Those that begin alike, and one that is cut: each place of it at each place around the end."""
+    tokenizer = Tokenizer(describe(TRAINED, TOKENS, convention="huggingface"))
+    for token in ("<s><t>", "<s>", TOKENS[-1].content):
+        for back in (0, 1, len(token) // 2, len(token) - 1, len(token), len(token) + 1, 3 * BLOCK):
+            part = 120 * BLOCK
+            text = (b"the thing and " * part)[: part - back] + token.encode() + b" the thing" * 9000
+            found = list(encode_in_windows(tokenizer, io.BytesIO(text).readinto, part=part, threads=2))
+            assert len(found) > 1 and np.array_equal(np.concatenate(found), tokenizer.encode_to_numpy(text))
+
+
+def test_what_is_wrong_is_told_with_its_place() -> None:
+    """In the whole text; and what is disallowed, also where it lies across the end of a window."""
+    tokenizer = Tokenizer(describe(TRAINED, TOKENS))
+    part = 120 * BLOCK
+    for at in (10, part - 2, part + 5, 3 * part - 1):
+        text = (b"the thing and " * part)[:at] + b"<s>" + b" thing" * 9000
+        with pytest.raises(ValueError, match=f"special token '<s>', at byte {at}[.]"):
+            list(encode_in_windows(tokenizer, io.BytesIO(text).readinto, part=part))
+        assert sum(encode_in_windows(tokenizer, io.BytesIO(text).readinto, part=part, counting=True, disallowed_special=())) == tokenizer.count(
+            text, disallowed_special=()
+        )
+    letters = Tokenizer(describe(bitlex.vocabulary.Vocabulary.from_ranks([bytes([byte]) for byte in range(255)])))
+    for at in (10, part + 5, 3 * part):
+        text = (b"the thing and " * part)[:at] + b"\xff" + b" thing" * 9000
+        with pytest.raises(ValueError, match=f"byte 0xff at {at} is no token"):
+            list(encode_in_windows(letters, io.BytesIO(text).readinto, part=part, threads=2))
+
+
+def test_reading_that_fails() -> None:
+    tokenizer = Tokenizer(describe(TRAINED))
+    file = io.BytesIO(b"the thing " * 100_000)
+
+    def read(memory: memoryview) -> int:
+        if file.tell() > 900_000:
+            raise OSError(5, "the disk is gone")
+        return file.readinto(memory)
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        list(encode_in_windows(tokenizer, read, part=300_000))
+
+
+def test_what_has_no_windows() -> None:
+    for description in (
+        describe(TRAINED, family="clip"), describe(TRAINED, normalizer="NFC"), describe(TRAINED, prefix_space=True),
+        describe(TRAINED, (AddedToken(300, "<l>", lstrip=True),), convention="huggingface"),
+    ):  # fmt: skip
+        tokenizer = Tokenizer(description)
+        assert not has_windows(tokenizer)
+    for wrong in ((b"a",), ("a", None, None, 1, 0, False, 0, False, None), (b"a", None, None, 0, 0, False, 0, False, None)):
+        with pytest.raises((TypeError, ValueError)):
+            Tokenizer(describe(TRAINED))._encoder.encode_window(*wrong)  # type: ignore[attr-defined]
+    for begun in ((1, 0, 0), (0, 0, 1), (0, 10_000, 0), (0, 0), 5):
+        with pytest.raises((TypeError, ValueError)):
+            Tokenizer(describe(TRAINED))._encoder.encode_window(b"abc", None, None, 1, 0, False, 0, False, begun)  # type: ignore[attr-defined]
+
+
+def test_a_long_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is read so, with the ids around it, and what is wrong has its name; a short one is not."""
+    monkeypatch.setattr("bitlex.documents.PART", 200_000)
+    monkeypatch.setattr(windows, "PART", 150 * BLOCK)
+    monkeypatch.setattr(windows, "EACH", 0)
+    tokenizer = Tokenizer(describe(TRAINED, TOKENS))
+    path = tmp_path / "long.txt"
+    for size in (199_999, 200_000, 5_000_000):
+        path.write_bytes((b"the thing and 123\n" * 300_000)[:size])
+        (expected,) = (ids for ids in encode_documents(tokenizer, Source(str(path))) if ids is not None)
+        source = Source(str(path))
+        parts = encode_in_parts(tokenizer, source, around=Around((300,), (301, 302)), threads=2)
+        counts = count_in_parts(tokenizer, Source(str(path)), around=Around((300,), (301, 302)), threads=2)
+        assert (parts is None) == (counts is None) == (size < 200_000)
+        if parts is not None and counts is not None:
+            found = [part for part in parts if part is not None]
+            assert np.concatenate(found).tolist() == [300, *expected.tolist(), 301, 302] and len(found) > 2
+            assert sum(count or 0 for count in counts) == len(expected) + 3
+            assert source.position == source.length == size
+    path.write_bytes(b"the thing and 123\n" * 100_000 + b"<t>")
+    with pytest.raises(InputError, match=f"^{path}: the text has the special token '<t>', at byte 1800000[.]"):
+        list(encode_in_parts(tokenizer, Source(str(path))) or ())
