@@ -87,7 +87,7 @@ class Tokenizer:
         self._lexer = lexer if lexer is not None else description.lexer()
         self._encoder = encoder if encoder is not None else make_encoder(description, self._lexer)
         self._description = description if encoder is not None else tokens_in_place(description, self._encoder)
-        self._size = max([len(description.vocabulary) - 1, *description.decoded], default=-1) + 1
+        self._size: int | None = None  # nor are the tokens read before somebody asks for them
         self._added = {token.content: token for token in description.added}
         self._slow = needs_definition(description)
         self._normalizes = only_normalizes(description)
@@ -567,6 +567,8 @@ class Tokenizer:
     @property
     def vocabulary_size(self) -> int:
         """The highest id and one."""
+        if self._size is None:
+            self._size = max([len(self._description.vocabulary) - 1, *self._description.decoded], default=-1) + 1
         return self._size
 
     @property
@@ -713,7 +715,7 @@ class Tokenizer:
         wanted = numpy.dtype(dtype)
         if wanted.kind not in "ui":
             raise ValueError(f"dtype is {wanted}; it may be one of integers")
-        if (1 << (8 * wanted.itemsize - (wanted.kind == "i"))) < self._size:
+        if (1 << (8 * wanted.itemsize - (wanted.kind == "i"))) < self.vocabulary_size:
             raise ValueError(f"ids up to {self.vocabulary_size - 1} do not fit {wanted}")
         return ids.astype(wanted)
 
