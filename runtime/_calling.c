@@ -65,6 +65,17 @@ typedef struct {
     int around;
 } Said;
 
+#define LONG_BUFFER (32 << 20) /* bytes, LONG of windows.py */
+
+/* A text that others may write to, and that is too long to be copied, is counted in windows. */
+static int is_in_windows(const DirectMethod *self, PyObject *text)
+{
+    Py_ssize_t length;
+    if (self->called != bitlex_py_count_ids || PyUnicode_Check(text) || PyBytes_Check(text)) return 0;
+    if ((length = PyObject_Length(text)) < 0) PyErr_Clear();
+    return length >= LONG_BUFFER;
+}
+
 /* What calls of an object go to, a new reference; NULL, without an exception, if there is nothing. */
 static Direct *direct_of(const DirectMethod *self, PyObject *object, PyObject *text)
 {
@@ -76,6 +87,7 @@ static Direct *direct_of(const DirectMethod *self, PyObject *object, PyObject *t
     if (((Direct *)found)->nfc && !bitlex_py_in_nfc(text)) return NULL;
     /* numpy's function asks whether the str is UTF-8, which ASCII is */
     if (((Direct *)found)->strict && (!PyUnicode_Check(text) || (self->called == bitlex_py_encode_numpy && !PyUnicode_IS_ASCII(text)))) return NULL;
+    if (is_in_windows(self, text)) return NULL;
     return (Direct *)Py_NewRef(found);
 }
 

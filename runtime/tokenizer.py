@@ -357,7 +357,13 @@ class Tokenizer:
     def count(
         self, text: str | Bytes, *, allowed_special: Special | None = None, disallowed_special: Special | None = None, threads: int = 1
     ) -> int:
-        """How many ids a text has."""
+        """How many ids a text has. Of a long one that is not bytes, such as a file that is mapped into memory, a window at a time is copied."""
+        if not isinstance(text, (str, bytes)):
+            from .windows import encode_in_windows, has_windows, is_long_buffer, reading
+
+            if is_long_buffer(text) and has_windows(self):
+                special: Any = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
+                return sum(encode_in_windows(self, reading(text), threads=workers_of(threads), counting=True, **special))
         known = self._ready(text)
         if known is None:
             return len(self._encode_slowly(text, allowed_special, disallowed_special, "list", threads))

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from .tokenizer import Tokenizer
 
-__all__ = ["encode_in_windows", "has_windows"]
+__all__ = ["encode_in_windows", "has_windows", "is_long_buffer", "reading"]
 
 PART = 8 << 20  # bytes that are read at a time, at least, and
+LONG = 32 << 20  # bytes of a buffer, from which on windows are copied instead of all of it
 EACH = 2 << 20  # for each thread: what it has done before it waits for others
 BLOCK = 6144  # bytes, BITLEX_BLOCK
 BEFORE = 1 << 20  # for what is moved before a part; more of it takes other memory
@@ -77,6 +78,29 @@ def encode_in_windows(
             if length == len(other) - BEFORE:
                 end += filled(read, memoryview(joined)[end:])
             room = joined
+
+
+def is_long_buffer(text: Any) -> bool:
+    """Whether a text is bytes that others may write to, such as a file that is mapped into memory, and too many to be copied all at once."""
+    try:
+        with memoryview(text) as given:
+            return given.nbytes >= LONG and given.ndim == given.itemsize == 1 and given.c_contiguous and given.format in {"B", "b", "c"}
+    except (TypeError, ValueError, BufferError):  # none, or one that is no text: which it is told elsewhere
+        return False
+
+
+def reading(text: Any) -> Callable[[memoryview], int]:
+    """What reads such a buffer."""
+    data, done = memoryview(text).cast("B"), 0
+
+    def read(memory: memoryview) -> int:
+        nonlocal done
+        size = min(len(memory), len(data) - done)
+        memory[:size] = data[done : done + size]
+        done += size
+        return size
+
+    return read
 
 
 def filled(read: Callable[[memoryview], int], memory: memoryview) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import mmap
 import random
 from pathlib import Path
 from typing import Any
@@ -160,3 +161,22 @@ def test_a_long_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(b"the thing and 123\n" * 100_000 + b"<t>")
     with pytest.raises(InputError, match=f"^{path}: the text has the special token '<t>', at byte 1800000[.]"):
         list(encode_in_parts(tokenizer, Source(str(path))) or ())
+
+
+def test_counting_a_long_buffer(tmp_path: Path) -> None:
+    """One that others may write to, which is read in windows."""
+    tokenizer = Tokenizer(describe(TRAINED, TOKENS, convention="huggingface"))
+    text = b"the thing and 123 <s>\n" * ((48 << 20) // 22)
+    path = tmp_path / "long.txt"
+    path.write_bytes(text)
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        expected = tokenizer.count(text)
+        for given in (data, memoryview(data), bytearray(text), np.frombuffer(text, np.uint8)):
+            for special in ({}, {"allowed_special": iter([token.content for token in TOKENS])}, {"threads": 2}):
+                assert tokenizer.count(given, **special) == expected  # type: ignore[arg-type]
+        assert tokenizer.count(data, allowed_special=()) == tokenizer.count(text, allowed_special=())
+        with pytest.raises(ValueError, match="special token '<s>', at byte 18"):
+            tokenizer.count(data, allowed_special=(), disallowed_special=["<s>"])
+    for wrong in (np.zeros(40 << 20, np.int8)[::2], np.zeros((8 << 20), np.int64), np.zeros((2, 20 << 20), np.uint8)):
+        assert not windows.is_long_buffer(wrong)
+    assert not windows.is_long_buffer(5) and not windows.is_long_buffer(bytearray(1000))
