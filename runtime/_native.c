@@ -325,6 +325,8 @@ static int add_type(PyObject *module, PyType_Spec *spec)
 }
 
 static PyMethodDef nfc_functions[] = {
+    {"first_in_doubt", (PyCFunction)(void (*)(void))bitlex_py_first_in_doubt, METH_FASTCALL,
+     "first_in_doubt(list, at) -> of the texts from one on, the first for which in_nfc is not true, or how many there are"},
     {"in_nfc", bitlex_py_is_in_nfc, METH_O, "in_nfc(text) -> whether NFC changes nothing, as far as that is told without normalizing"},
     {"doubtful", bitlex_py_doubtful, METH_O, "doubtful(text) -> [(start, end)] of a str outside of which NFC changes nothing"},
     {NULL, NULL, 0, NULL},

@@ -234,6 +234,7 @@ void bitlex_py_forget_held(Held *p);
 /* Whether NFC changes nothing in a text; 0 also if that is in doubt, or where this is no text. Sets no exception. */
 int bitlex_py_in_nfc(PyObject *text);
 PyObject *bitlex_py_is_in_nfc(PyObject *module, PyObject *text);
+PyObject *bitlex_py_first_in_doubt(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *bitlex_py_doubtful(PyObject *module, PyObject *text);
 
 /* Where the last character of UTF-8, but the first one, begins before which a text can be cut, and each side be normalized by itself; what

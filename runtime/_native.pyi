@@ -216,6 +216,9 @@ class DirectMethod:
 def in_nfc(text: str | Buffer, /) -> bool:
     """Whether NFC, that of Unicode 9.0, changes nothing; False as well where that is in doubt, and of what is no text."""
 
+def first_in_doubt(texts: list[Any], at: int, /) -> int:
+    """Of the texts of a list, from one on, the first for which `in_nfc` is not true; how many there are, if it is of all."""
+
 def doubtful(text: str, /) -> list[tuple[int, int]]:
     """From where to where NFC may change something: each place can be normalized by itself, and nothing is changed elsewhere."""
 

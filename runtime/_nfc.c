@@ -22,7 +22,10 @@
 
 #define AT_ONCE 8 /* units that are passed over together */
 #define PLAIN 0x200 /* below it, all are borders */
+#define ROW 3 /* bits of a code point: what is known together of those that share the others */
+#define ROWS (BITLEX_NFC_LIMIT >> ROW)
 #define LOOK 16   /* that are looked at one by one where some may not be */
+#define LISTENS 1024 /* texts, after which it is asked for signals */
 #define NEAR 64   /* doubtful places so near to each other are one */
 
 typedef struct {
@@ -37,6 +40,40 @@ static inline uint32_t number_of(uint32_t point)
     const uint32_t low = point & ((1u << BITLEX_NFC_SHIFT) - 1);
     return point < BITLEX_NFC_LIMIT ? bitlex_nfc_stage2[(uint32_t)bitlex_nfc_stage1[point >> BITLEX_NFC_SHIFT] << BITLEX_NFC_SHIFT | low] : 0;
 }
+
+/* Of each row, whether any of its code points is no border. Found out when the first text asks that has other letters than those of Latin-1, by
+ * one thread, while others look at each character: to pack it would be more than all other tables. */
+static uint8_t rows[ROWS];
+static int rows_are_known, rows_are_made;
+
+static void make_rows(void)
+{
+#if defined(__GNUC__)
+    if (__atomic_exchange_n(&rows_are_made, 1, __ATOMIC_RELAXED)) return;
+#else
+    if (rows_are_made) return;
+    rows_are_made = 1;
+#endif
+    for (uint32_t point = 0; point < BITLEX_NFC_LIMIT; point++) {
+        if (number_of(point) > 1) rows[point >> ROW] = 1;
+    }
+#if defined(__GNUC__)
+    __atomic_store_n(&rows_are_known, 1, __ATOMIC_RELEASE);
+#else
+    rows_are_known = 1;
+#endif
+}
+
+static inline int has_rows(void)
+{
+#if defined(__GNUC__)
+    return __atomic_load_n(&rows_are_known, __ATOMIC_ACQUIRE);
+#else
+    return rows_are_known;
+#endif
+}
+
+static inline uint32_t row_of(uint32_t point) { return point < BITLEX_NFC_LIMIT ? rows[point >> ROW] : 0; }
 
 /* The code point at i, of which *used units are taken: 0 for a byte that begins none. What is overlong is not told from what it spells:
  * it is in doubt where that is, which is asked again. */
@@ -77,6 +114,7 @@ static inline uint32_t may_begin(uint8_t lead, uint8_t second)
 /* From i on, the first units that may begin anything but a border. */
 static inline size_t pass_over(const Units *u, size_t i)
 {
+    if (u->width > 0 && !has_rows()) return i;
     for (; u->length - i > AT_ONCE; i += AT_ONCE) {
         const uint8_t *p = u->data + i * (u->width == 0 ? 1 : u->width);
         uint32_t all = 0, k;
@@ -89,7 +127,10 @@ static inline size_t pass_over(const Units *u, size_t i)
         } else {
             for (k = 0; k < AT_ONCE && u->width == 2; k++) all |= ((const uint16_t *)(const void *)p)[k];
             for (k = 0; k < AT_ONCE && u->width == 4; k++) all |= ((const uint32_t *)(const void *)p)[k];
-            if (all >= PLAIN) break;
+            if (all < PLAIN) continue;
+            for (k = 0, all = 0; k < AT_ONCE && u->width == 2; k++) all |= row_of(((const uint16_t *)(const void *)p)[k]);
+            for (k = 0; k < AT_ONCE && u->width == 4; k++) all |= row_of(((const uint32_t *)(const void *)p)[k]);
+            if (all != 0) break;
         }
     }
     return i;
@@ -148,6 +189,7 @@ static inline int next_doubt(Units u, const size_t width, size_t *at, size_t *st
 
 static int find_doubt(const Units *u, size_t *at, size_t *start)
 {
+    if (u->width > 0 && !has_rows()) make_rows();
     return u->width == 0 ? next_doubt(*u, 0, at, start) : u->width == 2 ? next_doubt(*u, 2, at, start) : next_doubt(*u, 4, at, start);
 }
 
@@ -193,6 +235,30 @@ PyObject *bitlex_py_is_in_nfc(PyObject *module, PyObject *text)
 {
     (void)module;
     return PyBool_FromLong(bitlex_py_in_nfc(text));
+}
+
+/* first_in_doubt(list, at): of the texts of a list, from one on, the first that may not be in NFC, or how many there are. */
+PyObject *bitlex_py_first_in_doubt(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    Py_ssize_t at;
+    (void)module;
+    if (count != 2 || !PyList_CheckExact(arguments[0])) {
+        PyErr_SetString(PyExc_TypeError, "expected (list, at)");
+        return NULL;
+    }
+    at = PyNumber_AsSsize_t(arguments[1], PyExc_OverflowError);
+    if (at < 0) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "at must be 0 or more");
+        return NULL;
+    }
+    for (; at < PyList_GET_SIZE(arguments[0]); at++) { /* which may be another list of other texts once the GIL was released */
+        PyObject *text = Py_NewRef(PyList_GET_ITEM(arguments[0], at));
+        const int known = bitlex_py_in_nfc(text);
+        Py_DECREF(text);
+        if (!known) break;
+        if (at % LISTENS == 0 && PyErr_CheckSignals() < 0) return NULL;
+    }
+    return PyLong_FromSsize_t(at);
 }
 
 size_t bitlex_py_last_border(const uint8_t *bytes, size_t length, size_t *bare)

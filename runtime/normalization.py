@@ -31,7 +31,7 @@ except ImportError:  # installed where no C compiler was
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NEWER", "changes", "combining", "in_nfc", "last_border", "nfc", "parts"]
+__all__ = ["NEWER", "changes", "combining", "in_doubt", "in_nfc", "last_border", "nfc", "parts"]
 
 LISTED = (18, 0, 0)  # the Unicode version up to which NEWER is complete
 
@@ -56,6 +56,16 @@ def in_nfc(text: Any) -> bool:
     if native is not None:
         return native.in_nfc(text)
     return isinstance(text, (str, bytes, bytearray)) and text.isascii()
+
+
+def in_doubt(texts: list[Any]) -> Iterator[int]:
+    """Which texts of a list are not in NFC, or may not be."""
+    if native is None:
+        yield from (at for at, text in enumerate(texts) if not in_nfc(text))
+        return
+    at = -1
+    while (at := native.first_in_doubt(texts, at + 1)) < len(texts):
+        yield at
 
 
 def doubtful(text: str) -> list[tuple[int, int]]:

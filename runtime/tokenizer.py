@@ -671,12 +671,17 @@ class Tokenizer:
         if not self._normalizes:
             return given, False
         from .added_search import ready
+        from .normalization import in_doubt
 
+        known = given.copy()
         try:
-            known = [ready(text, self._refuse) for text in given]
+            for at in in_doubt(given):
+                known[at] = ready(given[at], self._refuse)
+                if known[at] is None:
+                    return given, False
         except (TypeError, ValueError, BufferError):  # the encoder says which
             return given, True
-        return (given, False) if any(one is None for one in known) else (known, True)
+        return known, True
 
     def _stream_whole(self, text: Any, allowed: Special | None, disallowed: Special | None, result: Any) -> Any:
         from .token_streams import joined

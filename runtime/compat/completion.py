@@ -77,6 +77,9 @@ class Steps:
 
     def encode(self, texts: Texts, around: bool) -> Encoding:
         """The encoding of one text or two; `around`: with special tokens around."""
+        if self.are_plain and len(texts) == 1 and isinstance(texts[0], str):
+            ids = self.tokenizer.encode(texts[0], add_special_tokens=around)
+            return Encoding.later(ids, partial(self.plain, ids, texts, around))
         return self.encode_all([texts], around)[0]
 
     def encode_all(self, batch: Sequence[Texts], around: bool) -> list[Encoding]:
