@@ -28,7 +28,9 @@ typedef struct {
     PyObject *allowed_special, *disallowed_special;   /* what is meant where it says something of the other */
     PyObject *before, *behind;                        /* tuples of ids, for add_special_tokens=True */
     int nfc;                                          /* only a text in NFC */
-    int strict;                                       /* only a str; whatever is wrong with it, the function says */
+    int strict;                                       /* only a str */
+    int again;                                        /* where it has a token that is disallowed, the function is called */
+    int prefix;                                       /* with a space in front, if there is none */
 } Direct;
 
 typedef struct {
@@ -132,6 +134,29 @@ static PyObject *policy_of(const Direct *direct, const Said *said)
     return found;
 }
 
+/* The text with a space in front, a new reference, if that is to be; NULL, without an exception: the function knows. */
+static PyObject *text_for(const DirectMethod *self, const Direct *direct, PyObject *text)
+{
+    PyObject *space, *joined;
+    if (!direct->prefix) return Py_NewRef(text);
+    if (PyUnicode_Check(text) ? PyUnicode_GET_LENGTH(text) == 0 : !PyBytes_CheckExact(text) || PyBytes_GET_SIZE(text) == 0) return NULL;
+    if (PyUnicode_Check(text) ? PyUnicode_READ_CHAR(text, 0) == ' ' : *PyBytes_AS_STRING(text) == ' ') return Py_NewRef(text);
+    if (self->called == bitlex_py_encode_with_offsets) return NULL; /* which are of the text */
+    if (PyUnicode_Check(text)) {
+        space = PyUnicode_FromOrdinal(' ');
+        joined = space == NULL ? NULL : PyUnicode_Concat(space, text);
+        Py_XDECREF(space);
+    } else {
+        joined = PyBytes_FromStringAndSize(NULL, PyBytes_GET_SIZE(text) + 1);
+        if (joined != NULL) {
+            *PyBytes_AS_STRING(joined) = ' ';
+            memcpy(PyBytes_AS_STRING(joined) + 1, PyBytes_AS_STRING(text), (size_t)PyBytes_GET_SIZE(text));
+        }
+    }
+    if (joined == NULL) PyErr_Clear(); /* the function meets it again */
+    return joined;
+}
+
 /* A list with ids before and behind it. */
 static PyObject *with_ids_around(const Direct *direct, PyObject *list)
 {
@@ -142,10 +167,21 @@ static PyObject *with_ids_around(const Direct *direct, PyObject *list)
     return list;
 }
 
+/* Whether a text whose bytes are at hand has one of these tokens: 0 or 1; -1 if that is not known. */
+static int has_token(PyObject *text, PyObject *tokens)
+{
+    const specials *wanted = &((Specials *)tokens)->tokens;
+    special_match found;
+    if (PyUnicode_Check(text) && PyUnicode_IS_ASCII(text))
+        return specials_find(wanted, PyUnicode_DATA(text), (uint64_t)PyUnicode_GET_LENGTH(text), 0, &found);
+    if (PyBytes_Check(text)) return specials_find(wanted, (const uint8_t *)PyBytes_AS_STRING(text), (uint64_t)PyBytes_GET_SIZE(text), 0, &found);
+    return -1;
+}
+
 /* What the C gives; NULL, without an exception, where the function is to be called. */
 static PyObject *call_directly(const DirectMethod *self, const Direct *direct, PyObject *const *arguments, const Said *said)
 {
-    PyObject *all[4] = {arguments[1], arguments[self->given], Py_None, Py_None}, *policy = NULL, *found;
+    PyObject *all[4] = {NULL, arguments[self->given], Py_None, Py_None}, *policy = NULL, *found;
     if (self->ordinary) {
         all[1] = Py_None;
     } else if (said->special[0] == NULL && said->special[1] == NULL) {
@@ -157,10 +193,20 @@ static PyObject *call_directly(const DirectMethod *self, const Direct *direct, P
     } else {
         return NULL;
     }
-    found = self->called(direct->encoder, all, self->given + 2);
+    if (direct->again && Py_IS_TYPE(all[self->given + 1], ((State *)PyType_GetModuleState(Py_TYPE(self)))->specials)) {
+        const int has = has_token(arguments[1], all[self->given + 1]); /* an exception takes longer than a short text */
+        if (has >= 0) all[self->given + 1] = Py_None;
+        if (has > 0) {
+            Py_XDECREF(policy);
+            return NULL;
+        }
+    }
+    all[0] = text_for(self, direct, arguments[1]);
+    found = all[0] == NULL ? NULL : self->called(direct->encoder, all, self->given + 2);
+    Py_XDECREF(all[0]);
     Py_XDECREF(policy);
     if (found != NULL && said->around) found = with_ids_around(direct, found);
-    if (found == NULL && direct->strict && PyErr_ExceptionMatches(PyExc_ValueError)) PyErr_Clear();
+    if (found == NULL && direct->again && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_ValueError)) PyErr_Clear();
     return found;
 }
 
@@ -182,13 +228,14 @@ static PyObject *call(PyObject *callable, PyObject *const *arguments, size_t fla
 
 static PyObject *direct_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
 {
-    static char *names[] = {"encoder", "allowed", "disallowed", "policies", "unsaid", "around", "nfc", "strict", NULL};
+    static char *names[] = {"encoder", "allowed", "disallowed", "policies", "unsaid", "around", "nfc", "strict", "again", "prefix", NULL};
     State *state = PyType_GetModuleState(type);
     PyObject *encoder, *allowed, *disallowed, *policies, *said[2] = {Py_None, Py_None}, *around[2] = {NULL, NULL};
-    int nfc = 0, strict = 0;
+    int nfc = 0, strict = 0, again = 0, prefix = 0;
     Direct *self;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O!OOO!|(OO)(O!O!)pp:Direct", names, state->encoder, &encoder, &allowed, &disallowed,
-                                     &PyDict_Type, &policies, said, said + 1, &PyTuple_Type, around, &PyTuple_Type, around + 1, &nfc, &strict))
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O!OOO!|(OO)(O!O!)pppp:Direct", names, state->encoder, &encoder, &allowed, &disallowed,
+                                     &PyDict_Type, &policies, said, said + 1, &PyTuple_Type, around, &PyTuple_Type, around + 1, &nfc, &strict,
+                                     &again, &prefix))
         return NULL;
     if ((self = (Direct *)type->tp_alloc(type, 0)) == NULL) return NULL;
     self->encoder = (Encoder *)Py_NewRef(encoder);
@@ -201,6 +248,8 @@ static PyObject *direct_new(PyTypeObject *type, PyObject *arguments, PyObject *n
     self->behind = around[1] == NULL ? PyTuple_New(0) : Py_NewRef(around[1]);
     self->nfc = nfc;
     self->strict = strict;
+    self->again = again;
+    self->prefix = prefix;
     if (self->before == NULL || self->behind == NULL) Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -223,7 +272,8 @@ static void direct_dealloc(Direct *self)
 static PyType_Slot direct_slots[] = {
     {Py_tp_new, direct_new},
     {Py_tp_dealloc, direct_dealloc},
-    {Py_tp_doc, "Direct(encoder, allowed, disallowed, policies, unsaid=(None, None), around=((), ()), nfc=False, strict=False): what calls of "
+    {Py_tp_doc, "Direct(encoder, allowed, disallowed, policies, unsaid=(None, None), around=((), ()), nfc=False, strict=False, again=False, "
+                "prefix=False): what calls of "
                 "DirectMethods of an object go to"},
     {0, NULL},
 };

@@ -71,6 +71,8 @@ class Specials:
     def __new__(cls, tokens: dict[bytes, int]) -> Specials: ...
     def find(self, text: str | Buffer, start: int, /) -> tuple[int, int, int] | None:
         """The first one from there on: where it starts and ends in the UTF-8 of the text, and its id."""
+    def first_in(self, texts: list[Any], at: int, /) -> int:
+        """Of the texts of a list, from one on, the first that has one of these, or is no text; how many there are, if none has."""
 
 @final
 class Encoder:
@@ -203,6 +205,7 @@ class Direct:
     def __new__(
         cls, encoder: Encoder, allowed: Specials | None, disallowed: Specials | None, policies: dict[Any, tuple[Specials | None, Specials | None]],
         unsaid: tuple[Any, Any] = (None, None), around: tuple[tuple[int, ...], tuple[int, ...]] = ((), ()), nfc: bool = False, strict: bool = False,
+        again: bool = False, prefix: bool = False,
     ) -> Direct: ...  # fmt: skip
 
 @final

@@ -1,6 +1,8 @@
 /* _specials.c - special tokens as a Python type: {bytes: id} in, what is found in a text out. */
 #include "_tokens.h"
 
+#define LISTENS 1024 /* texts, after which it is asked for signals */
+
 static void specials_dealloc(Specials *self)
 {
     PyTypeObject *type = Py_TYPE(self);
@@ -52,7 +54,37 @@ static PyObject *specials_find_next(Specials *self, PyObject *const *arguments, 
     return Py_BuildValue("KKk", (unsigned long long)found.start, (unsigned long long)found.end, (unsigned long)found.id);
 }
 
+/* first_in(list, at): of the texts of a list, from one on, the first that has one of these, or is no text; or how many there are. */
+static PyObject *specials_first_in(Specials *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    Py_ssize_t at;
+    if (count != 2 || !PyList_CheckExact(arguments[0])) {
+        PyErr_SetString(PyExc_TypeError, "expected (list, at)");
+        return NULL;
+    }
+    at = PyNumber_AsSsize_t(arguments[1], PyExc_OverflowError);
+    if (at < 0) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "at must be 0 or more");
+        return NULL;
+    }
+    for (; at < PyList_GET_SIZE(arguments[0]); at++) { /* what has a buffer may be of a class that changes the list */
+        PyObject *text = Py_NewRef(PyList_GET_ITEM(arguments[0], at));
+        special_match found;
+        Utf8 u;
+        const int failed = bitlex_py_utf8_begin(&u, text) < 0, has = !failed && specials_find(&self->tokens, u.bytes, u.length, 0, &found);
+        if (!failed) bitlex_py_utf8_end(&u);
+        Py_DECREF(text);
+        if (failed && PyErr_ExceptionMatches(PyExc_MemoryError)) return NULL;
+        if (failed) PyErr_Clear(); /* whoever reads it says what it is */
+        if (failed || has) break;
+        if (at % LISTENS == 0 && PyErr_CheckSignals() < 0) return NULL;
+    }
+    return PyLong_FromSsize_t(at);
+}
+
 static PyMethodDef specials_methods[] = {
+    {"first_in", (PyCFunction)(void (*)(void))specials_first_in, METH_FASTCALL,
+     "first_in(list, at) -> of the texts of a list, from one on, the first that has one of these, or is none; or how many there are"},
     {"find", (PyCFunction)(void (*)(void))specials_find_next, METH_FASTCALL,
      "find(text, from) -> (start, end, id) of the first special token, in bytes of its UTF-8, or None"},
     {NULL, NULL, 0, NULL},

@@ -41,7 +41,9 @@ def calls_of(encoder: Encoder, allowed: Any, disallowed: Any, policies: dict[Any
     unsaid                what is meant by a call that says something of one of them only
     around                the ids before and behind those of a text, where special tokens are added
     nfc                   whether only a text in NFC may go there
-    strict                whether only a str may, and a ValueError is to be raised by the method
+    strict                whether only a str may
+    again                 whether a text goes to the method after all if it has a special token that is disallowed, or is wrong otherwise
+    prefix                whether a text gets a space in front, unless it begins with one
     """
     try:
         from ._native import Direct

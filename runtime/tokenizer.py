@@ -75,12 +75,12 @@ class Tokenizer:
     """
 
     __slots__ = (
-        "__weakref__", "_added", "_allowed", "_description", "_direct", "_disallowed", "_encoder", "_every", "_lexer", "_normalizes",
-        "_searches", "_size", "_slow", "_specials", "_streamed",
+        "__weakref__", "_added", "_allowed", "_cuts", "_description", "_direct", "_disallowed", "_encoder", "_every", "_lexer", "_normalizes",
+        "_plain", "_searches", "_size", "_slow", "_specials", "_streamed",
     )  # fmt: skip
 
     def __init__(self, description: Description, *, encoder: Encoder | None = None, lexer: Lexer | None = None) -> None:
-        from .added_search import needs_definition, only_normalizes
+        from .added_search import needs_definition, only_normalizes, spelled
 
         if not isinstance(description, Description):
             raise TypeError(f"expected a Description, got {type(description).__name__}; Tokenizer.from_file makes one of a file")
@@ -97,9 +97,15 @@ class Tokenizer:
         self._every = self._find("all")
         self._allowed = self._every if description.convention == "huggingface" else None
         self._disallowed = self._every if description.convention == "tiktoken" else None
-        policy = (self._allowed, self._disallowed, self._specials)
-        around = (description.prefix, description.suffix)
-        self._direct = None if self._slow and not self._normalizes else calls_of(self._encoder, *policy, around=around, nfc=self._normalizes)
+        self._plain: dict[Any, Any] | None = None
+        self._cuts: Any = None
+        said: Any = {"around": (description.prefix, description.suffix), "nfc": description.normalizer is not None}
+        if self._slow and not self._normalizes:  # a text that has none of these is not cut, whatever is said of them
+            self._cuts = self._encoder.specials(contents) if (contents := spelled(description)) else None
+            self._plain = {}
+            self._direct = calls_of(self._encoder, None, self._cuts, self._plain, again=True, prefix=description.prefix_space, **said)
+        else:
+            self._direct = calls_of(self._encoder, self._allowed, self._disallowed, self._specials, **said)
 
     # --- making one ---
 
@@ -228,7 +234,7 @@ class Tokenizer:
         if known is None:
             found = self._encode_slowly(text, allowed_special, disallowed_special, "list", threads)
         else:
-            allowed, disallowed = self._policy(allowed_special, disallowed_special)
+            allowed, disallowed = self._finders(allowed_special, disallowed_special)
             found = self._encoder.encode(known, allowed, disallowed, workers_of(threads))
         return [*self._description.prefix, *found, *self._description.suffix] if add_special_tokens else found
 
@@ -262,7 +268,7 @@ class Tokenizer:
         if known is None:
             found = self._encode_slowly(text, allowed_special, disallowed_special, "numpy", threads)
         else:
-            allowed, disallowed = self._policy(allowed_special, disallowed_special)
+            allowed, disallowed = self._finders(allowed_special, disallowed_special)
             found = self._encoder.encode_to_numpy(known, allowed, disallowed, workers_of(threads))
         return found if dtype is None else self._narrowed(found, dtype)
 
@@ -278,7 +284,7 @@ class Tokenizer:
         """
         known = self._ready(text)
         if known is not None:
-            allowed, disallowed = self._policy(allowed_special, disallowed_special)
+            allowed, disallowed = self._finders(allowed_special, disallowed_special)
             return self._encoder.encode_into(known, out, allowed, disallowed, workers_of(threads))
         from .destination import IdDestination
 
@@ -298,7 +304,7 @@ class Tokenizer:
         if self._ready(text, False) is None:
             found: tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]] = self._stream_whole(text, allowed_special, disallowed_special, "offsets")
             return found
-        allowed, disallowed = self._policy(allowed_special, disallowed_special)
+        allowed, disallowed = self._finders(allowed_special, disallowed_special)
         return self._encoder.encode_with_offsets(text, allowed, disallowed, 1)
 
     def encode_batch(
@@ -307,12 +313,11 @@ class Tokenizer:
     ) -> list[list[int]]:  # fmt: skip
         """`[tokenizer.encode(text) for text in texts]`, on all cores. What is no text is named by its index."""
         workers, special = workers_of(threads), as_keys(allowed_special, disallowed_special)
-        policy = self._policy(*special)
-        known, all_known = self._all_ready(texts)
-        if all_known:
-            found = self._encoder.encode_batch(known, *policy, workers)
-        else:
-            found = each(known, lambda text: self.encode(text, allowed_special=special[0], disallowed_special=special[1]))
+        finders = self._finders(*special)
+        found = self._batch(
+            texts, lambda known: self._encoder.encode_batch(known, *finders, workers),
+            lambda text: self.encode(text, allowed_special=special[0], disallowed_special=special[1]),
+        )  # fmt: skip
         before, behind = (self._description.prefix, self._description.suffix) if add_special_tokens else ((), ())
         return [[*before, *ids, *behind] for ids in found] if before or behind else found
 
@@ -322,11 +327,11 @@ class Tokenizer:
     ) -> list[npt.NDArray[np.uint32]]:  # fmt: skip
         """An array of ids for each text."""
         workers, special = workers_of(threads), as_keys(allowed_special, disallowed_special)
-        policy = self._policy(*special)
-        known, all_known = self._all_ready(texts)
-        if not all_known:
-            return each(known, lambda text: self.encode_to_numpy(text, allowed_special=special[0], disallowed_special=special[1]))
-        return self._encoder.encode_batch_to_numpy(known, *policy, workers)
+        finders = self._finders(*special)
+        return self._batch(
+            texts, lambda known: self._encoder.encode_batch_to_numpy(known, *finders, workers),
+            lambda text: self.encode_to_numpy(text, allowed_special=special[0], disallowed_special=special[1]),
+        )  # fmt: skip
 
     def encode_batch_flat(
         self, texts: Iterable[str | Bytes], *, allowed_special: Special | None = None, disallowed_special: Special | None = None,
@@ -346,11 +351,14 @@ class Tokenizer:
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:  # fmt: skip
         """What `encode_batch_flat` gives, with these ids before and behind those of each text. OverflowError for what is no id of 32 bits."""
         workers, special = workers_of(threads), as_keys(allowed_special, disallowed_special)
-        policy = self._policy(*special)
-        known, all_known = self._all_ready(texts)
-        if all_known:
-            return self._encoder.encode_batch_flat(known, *policy, workers, before, behind)
-        found = each(known, lambda text: self.encode_to_numpy(text, allowed_special=special[0], disallowed_special=special[1]))
+        finders = self._finders(*special)
+        known, apart = self._all_ready(texts)
+        if not apart:
+            return self._encoder.encode_batch_flat(known, *finders, workers, before, behind)
+        found = mixed(
+            known, apart, lambda known: self._encoder.encode_batch_to_numpy(known, *finders, workers),
+            lambda text: self.encode_to_numpy(text, allowed_special=special[0], disallowed_special=special[1]),
+        )  # fmt: skip
         return side_by_side(found, before, behind)
 
     @direct
@@ -367,7 +375,7 @@ class Tokenizer:
         known = self._ready(text)
         if known is None:
             return len(self._encode_slowly(text, allowed_special, disallowed_special, "list", threads))
-        allowed, disallowed = self._policy(allowed_special, disallowed_special)
+        allowed, disallowed = self._finders(allowed_special, disallowed_special)
         return self._encoder.count(known, allowed, disallowed, workers_of(threads))
 
     def count_batch(
@@ -376,11 +384,11 @@ class Tokenizer:
     ) -> list[int]:  # fmt: skip
         """How many ids each text has."""
         workers, special = workers_of(threads), as_keys(allowed_special, disallowed_special)
-        policy = self._policy(*special)
-        known, all_known = self._all_ready(texts)
-        if not all_known:
-            return each(known, lambda text: self.count(text, allowed_special=special[0], disallowed_special=special[1]))
-        return self._encoder.count_batch(known, *policy, workers)
+        finders = self._finders(*special)
+        return self._batch(
+            texts, lambda known: self._encoder.count_batch(known, *finders, workers),
+            lambda text: self.count(text, allowed_special=special[0], disallowed_special=special[1]),
+        )  # fmt: skip
 
     @overload
     def stream(
@@ -603,7 +611,14 @@ class Tokenizer:
             found = (self._find(contents), self._find(refused))
             if len(self._specials) < 64:
                 self._specials[key] = found
+                if self._plain is not None:
+                    self._plain[key] = (None, self._cuts)
         return found
+
+    def _finders(self, allowed: Special | None, disallowed: Special | None) -> tuple[Any, Any]:
+        """The same for a text that is encoded as it is."""
+        found = self._policy(allowed, disallowed)
+        return found if self._plain is None else (None, None)  # it has none of them, or it would be cut
 
     def _chosen(self, allowed: Special | None, disallowed: Special | None) -> tuple[frozenset[str], frozenset[str]]:
         """The special tokens that are allowed, and those that are not."""
@@ -648,40 +663,52 @@ class Tokenizer:
 
     def _ready(self, text: Any, changing: bool = True) -> Any:
         """What the encoder is given for a text: itself, or what NFC made of it if `changing`; None where it is cut or streamed."""
-        if not self._normalizes:
-            return None if self._slow else text
-        from .added_search import ready
+        if not self._slow:
+            return text
+        if not self._normalizes and self._is_cut(text):
+            return None
+        from .added_search import plain, ready
 
+        if not self._normalizes:
+            return plain(self._description, text, changing)
         if isinstance(text, (str, bytes)) and len(text) > STREAMED_FROM and self._streams_in_nfc():
             from .normalization import in_nfc
 
             return text if in_nfc(text) else None
         return ready(text, self._refuse, changing)
 
+    def _is_cut(self, text: Any) -> bool:
+        """Whether an added token may be in a text, or it is none."""
+        if self._cuts is None:
+            return False
+        if not isinstance(self._encoder, Pure):
+            return bool(self._cuts.first_in([text], 0) == 0)
+        try:
+            self._encoder.refuse(text, self._cuts)
+        except (TypeError, ValueError, BufferError):
+            return True
+        return False
+
     def _refuse(self, text: Any) -> None:
         """A ValueError if an added token is in a text."""
         if self._every is not None:
             self._encoder.refuse(text, self._every)
 
-    def _all_ready(self, texts: Iterable[Any]) -> tuple[Any, bool]:
-        """The same of many texts, and True; or the texts themselves, and False."""
+    def _all_ready(self, texts: Iterable[Any]) -> tuple[Any, Mapping[int, Any]]:
+        """The same of many texts; and those that are cut or streamed, by their index, as they were given."""
         if not self._slow:
-            return texts, True
-        given = list(texts_of(texts))
-        if not self._normalizes:
-            return given, False
-        from .added_search import ready
-        from .normalization import in_doubt
+            return texts, {}
+        from .added_search import all_plain, all_ready
 
-        known = given.copy()
-        try:
-            for at in in_doubt(given):
-                known[at] = ready(given[at], self._refuse)
-                if known[at] is None:
-                    return given, False
-        except (TypeError, ValueError, BufferError):  # the encoder says which
-            return given, True
-        return known, True
+        given = list(texts_of(texts))
+        if self._normalizes:
+            return all_ready(given, self._refuse)
+        return all_plain(self._description, given, self._encoder, self._cuts)
+
+    def _batch(self, texts: Iterable[Any], encode: Callable[[Any], list[Any]], encode_one: Callable[[Any], Any]) -> list[Any]:
+        """What is made of many texts, but for some at once."""
+        known, apart = self._all_ready(texts)
+        return mixed(known, apart, encode, encode_one) if apart else encode(known)
 
     def _stream_whole(self, text: Any, allowed: Special | None, disallowed: Special | None, result: Any) -> Any:
         from .token_streams import joined
@@ -745,6 +772,15 @@ def each(texts: Iterable[Any], encode: Callable[[Any], Any]) -> list[Any]:
         except (TypeError, ValueError, BufferError) as error:
             raise type(error)(f"texts[{at}]: {error}") from None
     return done
+
+
+def mixed(known: list[Any], apart: Mapping[int, Any], encode: Callable[[Any], list[Any]], encode_one: Callable[[Any], Any]) -> list[Any]:
+    """What is made of many texts, of which some are encoded one by one. Who is to blame is found so, too."""
+    try:
+        rest = iter(encode([text for at, text in enumerate(known) if at not in apart]))
+        return [encode_one(apart[at]) if at in apart else next(rest) for at in range(len(known))]
+    except (TypeError, ValueError, BufferError):
+        return each([apart.get(at, text) for at, text in enumerate(known)], encode_one)
 
 
 def known_errors(errors: str) -> str:

@@ -240,6 +240,12 @@ def new_tokenizer() -> tuple[Tokenizer]:
     return (Tokenizer(describe(TRAINED, TOKENS, convention="huggingface", single=((300, 0), ("A", 0), (300, 0)))),)
 
 
+def spaced_tokenizer() -> tuple[Tokenizer]:
+    """Which cuts texts, but not such as have no token that it looks for."""
+    tokens = (*TOKENS, AddedToken(301, "<|l|>", lstrip=True))
+    return (Tokenizer(describe(TRAINED, tokens, convention="huggingface", prefix_space=True, normalizer="NFC")),)
+
+
 def new_encoder() -> tuple[Any]:
     return (Tokenizer(describe(TRAINED, TOKENS))._encoder,)
 
@@ -276,6 +282,7 @@ for name, text in {"short": LINE, "long": LONG, "piece": "the" * 12_000, "marks"
 CASES["decoded"] = partial(fed, decoding, [65, 0xF0, [0x9F, 0x99, 0x82] + [65] * 1000, [0xE4, 0xFF], np.array([0xE4, 0xB8], np.uint32), 0xAD, 300])
 for kind, of in AS.items():
     CASES[f"called {kind}"] = partial(called, new_tokenizer, of(LINE))
+    CASES[f"called {kind} with a space"] = partial(called, spaced_tokenizer, of(LINE.replace("<|end|>", "").replace("e\u0301\u0323", "")))
 for lexer in (LEXER, DROPS):
     for threads, limit in ((1, 0), (3, 0), (1, 300_000), (3, 1)):
         CASES[f"counted {lexer.drops} {threads} {limit}"] = partial(counted, lexer, threads, limit)

@@ -6,6 +6,7 @@ import copy
 import inspect
 import itertools
 import pickle
+import random
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -13,10 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bitlex.added import searches
+from bitlex.added_search import stretches
 from bitlex.compat.tiktoken import Encoding
+from bitlex.encoders import Pure
 from bitlex.tokenizer import Tokenizer
 from bitlex.vocabulary import AddedToken
-from small_vocabularies import TRAINED, describe
+from small_vocabularies import TRAINED, describe, pure
 
 NOT_GIVEN = object()
 TOKENS = (AddedToken(300, "<s>"), AddedToken(301, "<t>"), AddedToken(302, "é!"))
@@ -29,9 +33,14 @@ TOKENIZERS = {
     "no tokens": Tokenizer(describe(TRAINED)),
     "in NFC": Tokenizer(describe(TRAINED, TOKENS, convention="huggingface", normalizer="NFC", single=TEMPLATE[1:])),
     "by the definition": Tokenizer(describe(TRAINED, LSTRIP, convention="huggingface", single=TEMPLATE)),
+    "with a space": Tokenizer(describe(TRAINED, (*TOKENS, AddedToken(303, " t")), convention="huggingface", prefix_space=True, single=TEMPLATE)),
+    "a space alone": Tokenizer(describe(TRAINED, convention="huggingface", prefix_space=True)),
+    "all of it": Tokenizer(describe(TRAINED, (*LSTRIP, AddedToken(304, "e\u0301\u0323", normalized=True)), convention="huggingface", prefix_space=True,
+                                    normalizer="NFC", single=TEMPLATE)),
 }
 TEXTS: tuple[Any, ...] = (
     "", "the thing", "the <s>thing<t>", "<t>", " é!e\u0301 the", "e\u0301<s>", "中文 <s>", "\ud83d\ude42 <t> \udc00", b"the <s> \xff", bytearray(b"<t>"), 5, None,
+    "thing \u1eb9\u0301", " the thing", " thing", b"thing and", b" thing", bytearray(b"thing"), "the <l> thing", " <l>", "x" * 300 + " and\u00e9",
 )
 ALLOWED: tuple[Any, ...] = (NOT_GIVEN, None, "all", (), set(), frozenset({"<s>"}), {"<s>", "é!"}, ["<t>"], {"<u>"}, "some", 5, ([],))
 DISALLOWED: tuple[Any, ...] = (NOT_GIVEN, None, "all", (), ("<s>",), [], frozenset({"<t>", "é!"}), {"<u>"}, 5)
@@ -85,6 +94,55 @@ def test_other_arguments(kind: str) -> None:
         assert outcome(method, "the", "the", "the") == outcome(function, tokenizer, "the", "the", "the")
         assert outcome(method, text="the") == outcome(function, tokenizer, text="the")
         assert outcome(method, "the", **{"".join(["thr", "eads"]): 1}) == outcome(function, tokenizer, "the", threads=1)  # a name that is another object
+
+
+@pytest.mark.parametrize("kind", ["by the definition", "with a space", "a space alone", "all of it", "in NFC"])
+def test_texts_that_are_not_cut(kind: str) -> None:
+    """Are encoded as the definition says, which cuts all of them: with tokens anywhere, or almost, and what NFC changes."""
+    tokenizer = TOKENIZERS[kind]
+    description, encoder, rng = tokenizer.description, pure(tokenizer), random.Random(kind)
+    search = searches(description.added, description.normalizer)
+    parts = ["the", " thing", " ", "<s>", "<t", ">", "<l>", " t", "e\u0301", "\u1eb9\u0301", "\u0323", "\u00e9", "!", "\n", "\u4e2d", "\U0001f642"]
+    for number in range(1500):
+        text = "".join(rng.choices(parts if number % 2 else parts[:3] + parts[8:], k=rng.randint(0, 9)))
+        ids: list[int] = []
+        for stretch, token in stretches(description, text, search):
+            ids += encoder.encode(stretch, None, None, 1) if token is None else [token]
+        assert tokenizer.encode(text) == tokenizer.encode(text.encode()) == tokenizer.encode(text, threads=2) == ids
+        assert tokenizer.encode_batch([text, "the"])[0] == ids and tokenizer.count(text) == len(ids)
+        assert tokenizer.encode_with_offsets(text)[0].tolist() == ids
+
+
+BATCHES = {"encode_batch": "encode", "encode_batch_to_numpy": "encode_to_numpy", "count_batch": "count"}
+
+
+@pytest.mark.parametrize("kind", TOKENIZERS)
+def test_many_texts(kind: str) -> None:
+    """Of which some are encoded together, and others one by one; of those that are wrong, the first is told of."""
+    tokenizer: Any = TOKENIZERS[kind]
+    rng = random.Random(kind)
+    chosen: list[dict[str, Any]] = [{}, {"allowed_special": ()}, {"disallowed_special": list(tokenizer.special_tokens)[:1]}]
+    chosen += [{"allowed_special": "all", "threads": 2}]
+    for number in range(150):
+        texts = rng.choices(TEXTS if number % 3 == 0 else [text for text in TEXTS if isinstance(text, (str, bytes))], k=rng.randint(0, 8))
+        for said in chosen:
+            special = {name: value for name, value in said.items() if name != "threads"}
+            for batch, one in BATCHES.items():
+                expected: Any = []
+                for at, text in enumerate(texts):
+                    found = outcome(inspect.unwrap(getattr(Tokenizer, one)), tokenizer, text, **special)
+                    if isinstance(found[1], str):
+                        expected = (found[0], f"texts[{at}]: {found[1]}")
+                        break
+                    expected.append(found[1])
+                made = outcome(getattr(tokenizer, batch), texts, **said)
+                assert (made if isinstance(expected, tuple) else [one.tolist() if isinstance(one, np.ndarray) else one for one in made[1]]) == expected
+            flat = outcome(tokenizer.encode_batch_flat, iter(texts), **said)
+            wanted = outcome(tokenizer.encode_batch, texts, **said)
+            if isinstance(wanted[1], str):
+                assert flat == wanted
+            else:
+                assert flat[0][2] == [id for ids in wanted[1] for id in ids] and flat[1][2] == [0, *itertools.accumulate(map(len, wanted[1]))]
 
 
 def test_an_array_of_the_callers() -> None:
@@ -149,6 +207,8 @@ def test_drop_in_of_tiktoken(name: str) -> None:
 def test_what_calls_go_to_is_checked() -> None:
     native = pytest.importorskip("bitlex._native")
     encoder = TOKENIZERS["tiktoken"]._encoder
+    if isinstance(encoder, Pure):
+        pytest.skip("BITLEX_TIER=pure: no call goes to C")
     wrong: Any
     for wrong in ((), (encoder, None, None), (5, None, None, {}), (encoder, None, None, ()), (encoder, None, None, {}, 5), (encoder, None, None, {}, (1, 2), ((),))):
         with pytest.raises(TypeError):

@@ -59,7 +59,7 @@ class Encoding:
         self._tokenizer = tokenizer
         self._policies: dict[Any, Any] = {}
         policy = (tokenizer._allowed, tokenizer._disallowed, self._policies)
-        self._direct = calls_of(tokenizer._encoder, *policy, unsaid=(NONE, "all"), strict=True)
+        self._direct = calls_of(tokenizer._encoder, *policy, unsaid=(NONE, "all"), strict=True, again=True)
 
     @classmethod
     def _of_tokenizer(cls, name: str, tokenizer: Tokenizer) -> Encoding:
