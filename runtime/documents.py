@@ -128,7 +128,7 @@ def in_parts(tokenizer: Tokenizer, source: Source, threads: int, counting: bool,
         stream = tokenizer.stream(result="numpy", hold=HOLD, **special)
         ids = chain((part if part is None else stream.feed(part) for part in source.parts()), last(stream))
         return told_of(source, (found if found is None else len(found) for found in ids) if counting else ids)
-    if has_windows(tokenizer) and source.is_long(PART):
+    if source.is_long(PART) and has_windows(tokenizer):
         return told_of(source, windows_of(tokenizer, source, workers_of(threads), counting, special))
     return None
 
@@ -194,6 +194,10 @@ def each(source: Source, one: Callable[[Any], Any], many: Callable[[list[Any]], 
                     raise InputError(f"{source.place(document.number)}: {error}") from None
             raise
 
+    if source.form == "text":  # is one document: there is nothing to be read meanwhile, and of small files there may be many
+        for batch in batches(source):
+            yield work(batch) if batch else None
+        return
     working: Future[Result] | None = None
     alone = False
     with ThreadPoolExecutor(1) as reading_goes_on:

@@ -184,7 +184,7 @@ class Source:
 
     def is_long(self, least: int) -> bool:
         """Whether it is one text in a file, of which there are so many bytes, or more."""
-        if self.form != "text" or self.comes_in_parts:
+        if self.form != "text" or (self.path != STANDARD_INPUT and self.size < least) or self.comes_in_parts:
             return False
         try:
             with opened(self.path) as file:

@@ -23,7 +23,7 @@ class Made(Source):
     """A source of texts that are given."""
 
     def __init__(self, texts: list[str | None]) -> None:
-        super().__init__("made")
+        super().__init__("made", "lines")
         self.texts = texts
 
     def groups(self) -> Iterator[list[Document]]:
@@ -105,7 +105,7 @@ def test_the_next_batch_is_read_while_one_is_worked_on(monkeypatch: pytest.Monke
         assert read.wait(60)
         return texts
 
-    assert list(each(Watched("made"), str, many)) == [["a", "b"], ["c", "d"], ["e"]]
+    assert list(each(Watched("made", "lines"), str, many)) == [["a", "b"], ["c", "d"], ["e"]]
 
 
 def test_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
