@@ -6,8 +6,8 @@
         ids, begins = found                # the same of many documents, side by side
 
 While one batch of documents is encoded, which needs no Python, the next one is read. A document too large for a batch is one by
-itself, encoded by several threads. A large file that is one text is read in windows, by all threads (`windows.py`); one that comes in parts, from
-a pipe or compressed, is a stream, by one thread (`encode_in_parts`).
+itself, encoded by several threads. A large file that is one text, compressed or not, is read in windows, by all threads (`windows.py`); one that
+comes in parts, from a pipe, or is compressed and small, is a stream, by one thread (`encode_in_parts`).
 Invariant: what comes out is what `tokenizer.encode_to_numpy` gives for each document, in the order of the source, and memory is that of
 two batches, of two windows, or of the largest document that is part of a file. Where a source waits for more input, all that was read has come
 out before. Rejected: processes that share a file (they would each need the text, and send back the ids); a queue of many batches (encoding is
@@ -124,12 +124,12 @@ def in_parts(tokenizer: Tokenizer, source: Source, threads: int, counting: bool,
     """What a stream of such a source gives, or its windows: ids, or how many they are."""
     if threads < 0:
         return None
+    if source.is_long(PART) and has_windows(tokenizer):
+        return told_of(source, windows_of(tokenizer, source, workers_of(threads), counting, special))
     if source.comes_in_parts:
         stream = tokenizer.stream(result="numpy", hold=HOLD, **special)
         ids = chain((part if part is None else stream.feed(part) for part in source.parts()), last(stream))
         return told_of(source, (found if found is None else len(found) for found in ids) if counting else ids)
-    if source.is_long(PART) and has_windows(tokenizer):
-        return told_of(source, windows_of(tokenizer, source, workers_of(threads), counting, special))
     return None
 
 

@@ -159,12 +159,17 @@ class Source:
         except OSError as error:
             raise self.error(0, error.strerror or error) from None
 
+    @cached_property
+    def is_compressed(self) -> bool:
+        """Whether its name says so."""
+        return PurePath(self.path).suffix in COMPRESSED
+
     @property
     def comes_in_parts(self) -> bool:
         """Whether it is one text that is not there to be mapped: compressed, or from a pipe, a terminal or a device."""
         if self.form != "text":
             return False
-        if PurePath(self.path).suffix in COMPRESSED:
+        if self.is_compressed:
             return True
         try:
             if self.path != STANDARD_INPUT:
@@ -183,34 +188,46 @@ class Source:
             raise self.error(0, error.strerror or error) from None
 
     def is_long(self, least: int) -> bool:
-        """Whether it is one text in a file, of which there are so many bytes, or more."""
-        if self.form != "text" or (self.path != STANDARD_INPUT and self.size < least) or self.comes_in_parts:
+        """Whether it is one text in a file, of which there are so many bytes, or more: a quarter of these, if it is compressed."""
+        if self.form != "text" or (self.path != STANDARD_INPUT and self.size < (least // 4 if self.is_compressed else least)):
             return False
         try:
+            if self.path != STANDARD_INPUT:
+                return not may_wait(self.path)
             with opened(self.path) as file:
-                return os.fstat(file.fileno()).st_size - file.tell() >= least
-        except (OSError, ValueError):
+                return not may_wait(file) and os.fstat(file.fileno()).st_size - file.tell() >= least
+        except (OSError, ValueError):  # reading it will say so, or it is no file of the system
             return False
 
     @contextmanager
     def reader(self) -> Iterator[Callable[[memoryview], int]]:
-        """What puts the next bytes of a file in memory: how many, and 0 at its end."""
+        """What puts the next bytes of a long text in memory: how many, and 0 at its end."""
         with opened(self.path) as file:
+            chunks = self.chunks(file) if self.is_compressed else None
+            rest = memoryview(b"")
 
             def read(memory: memoryview) -> int:
+                nonlocal rest
                 try:
-                    count = file.readinto(memory)  # type: ignore[attr-defined]
+                    if chunks is None:
+                        count = int(file.readinto(memory))  # type: ignore[attr-defined]
+                        self.position += count
+                        self.length += count
+                        return count
+                    if not rest:
+                        rest = memoryview(next(filter(None, chunks), b""))
                 except OSError as error:
                     raise self.error(0, error.strerror or error) from None
-                self.position += count
-                self.length += count
-                return int(count)
+                count = min(len(rest), len(memory))
+                memory[:count] = rest[:count]
+                rest = rest[count:]
+                return count
 
             yield read
 
     def whole(self) -> Iterator[list[Document]]:
         with opened(self.path) as file:
-            if PurePath(self.path).suffix in COMPRESSED:
+            if self.is_compressed:
                 text: Any = b"".join(chunk for chunk in self.chunks(file) if chunk is not None)
             else:
                 text = mapped(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import mmap
 import random
@@ -161,6 +162,26 @@ def test_a_long_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(b"the thing and 123\n" * 100_000 + b"<t>")
     with pytest.raises(InputError, match=f"^{path}: the text has the special token '<t>', at byte 1800000[.]"):
         list(encode_in_parts(tokenizer, Source(str(path))) or ())
+
+
+def test_a_long_file_that_is_compressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bitlex.documents.PART", 4000)
+    monkeypatch.setattr(windows, "PART", 150 * BLOCK)
+    monkeypatch.setattr(windows, "EACH", 0)
+    tokenizer = Tokenizer(describe(TRAINED))
+    text = text_of(random.Random(5), 400_000) + b"the thing and 123\n" * 200_000
+    path = tmp_path / "long.txt.gz"
+    data = gzip.compress(text)
+    path.write_bytes(data)
+    source = Source(str(path))
+    parts = [part for part in encode_in_parts(tokenizer, source, threads=2) or () if part is not None]
+    assert np.array_equal(np.concatenate(parts), tokenizer.encode_to_numpy(text)) and len(parts) > 4  # with those before and behind
+    assert (source.position, source.length) == (len(data), len(text))
+    assert sum(count or 0 for count in count_in_parts(tokenizer, Source(str(path))) or ()) == tokenizer.count(text)
+    for damaged, told in ((data[:-9], "cut short"), (data[:5000] + b"\0" * 5000 + data[10_000:], "damaged")):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=f"^{path}: {told}"):
+            list(encode_in_parts(tokenizer, Source(str(path))) or ())
 
 
 def test_counting_a_long_buffer(tmp_path: Path) -> None:
