@@ -2,10 +2,11 @@
  *
  *     "\u00e9t\u00e9" is C3 A9 74 C3 A9: the token from byte 0 to 2 is from character 0 to 1
  *
- * A token that has only some bytes of a character has all of it. Characters are counted eight bytes at a time. Where two surrogates spell one
- * character, it is two of the str, and bytes are gone through one by one; what tells is that the str has more characters than its UTF-8.
+ * Of a whole text, or of what a stream holds of one. A token that has only some bytes of a character has all of it. Characters are counted eight bytes at a time. Where two surrogates spell one
+ * character, it is two of the str, and bytes are gone through one by one; what tells is that the str has more characters than its UTF-8. A stream keeps where such are.
  */
 #include "_encode.h"
+#include "_places.h"
 
 #define EACH UINT64_C(0x0101010101010101)  /* bytes */
 #define PAIRS UINT64_C(0x0001000100010001) /* of bytes */
@@ -70,6 +71,75 @@ static inline uint64_t starts_between(const uint8_t *bytes, uint64_t length, uin
     return (starts_in(bytes + from) << 8 * (8 - size)) * EACH >> 56;
 #endif
 }
+
+/* --- texts in parts ---------------------------------------------------------------------------------------------------- */
+
+uint64_t bitlex_py_characters_in(const Stretch *h, uint64_t length)
+{
+    uint64_t count = count_starts(h->bytes, length);
+    for (size_t i = 0; i < h->pair_count && h->pairs[i] - h->base < length; i++) count++;
+    return count;
+}
+
+uint32_t bitlex_py_weight_at(const Stretch *h, uint64_t place)
+{
+    uint64_t start = place;
+    if (place >= h->length || starts_character(h->bytes[place])) return 0;
+    while (start > 0 && !starts_character(h->bytes[start])) start--;
+    if (!starts_character(h->bytes[start])) return h->weight;
+    for (size_t i = 0; i < h->pair_count; i++) {
+        if (h->pairs[i] - h->base == start) return 2;
+    }
+    return 1;
+}
+
+void bitlex_py_places_in(const Stretch *h, uint64_t *places, size_t count)
+{
+    const uint64_t shift = h->before - h->base; /* may be below zero: it comes out right */
+    uint64_t at = 0, past = h->before; /* a place, and how many characters start before it */
+    size_t pair = 0;
+    if (count_starts(h->bytes, h->length) == h->length) { /* all is ASCII */
+        for (size_t i = 0; i < 2 * count; i++) places[i] = (places[i] < h->base + h->length ? places[i] : h->base + h->length) + shift;
+        return;
+    }
+    for (size_t i = 0; i < 2 * count; i++) {
+        uint64_t place = places[i] - h->base;
+        if (place > h->length) place = h->length; /* none is, nor do they go back, but by tables that somebody forged */
+        if (place < at) place = at;
+        past += starts_between(h->bytes, h->length, at, place);
+        for (; pair < h->pair_count && h->pairs[pair] - h->base < place; pair++) past++;
+        places[i] = past - (i % 2 == 0 ? bitlex_py_weight_at(h, place) : 0);
+        at = place;
+    }
+}
+
+int bitlex_py_find_pairs(PyObject *text, uint64_t at, uint64_t **pairs, size_t *count, size_t *room)
+{
+    const Py_ssize_t characters = PyUnicode_GET_LENGTH(text);
+    const int kind = PyUnicode_KIND(text);
+    const void *data = PyUnicode_DATA(text);
+    for (Py_ssize_t i = 0; i < characters; i++) {
+        const Py_UCS4 one = PyUnicode_READ(kind, data, i);
+        const int is_pair = (one & 0xFFFFFC00) == 0xD800 && i + 1 < characters && (PyUnicode_READ(kind, data, i + 1) & 0xFFFFFC00) == 0xDC00;
+        if (is_pair && *count == *room) {
+            uint64_t *grown = PyMem_RawRealloc(*pairs, (2 * *room + 16) * sizeof *grown);
+            if (grown == NULL) return -1;
+            *pairs = grown;
+            *room = 2 * *room + 16;
+        }
+        if (is_pair) (*pairs)[(*count)++] = at;
+        i += is_pair;
+        at += is_pair || one >= 0x10000 ? 4 : one >= 0x800 ? 3 : one >= 0x80 ? 2 : 1;
+    }
+    return 0;
+}
+
+int bitlex_py_has_pairs(PyObject *text, const uint8_t *bytes, uint64_t length)
+{
+    return PyUnicode_KIND(text) != PyUnicode_1BYTE_KIND && count_starts(bytes, length) != (uint64_t)PyUnicode_GET_LENGTH(text);
+}
+
+/* --- whole texts ------------------------------------------------------------------------------------------------------- */
 
 void bitlex_py_count_characters(const Utf8 *u, Ids *ids)
 {

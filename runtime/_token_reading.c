@@ -324,6 +324,35 @@ static inline int read_held(Call *c, int ends)
     return ends ? end_section(c, self->base + self->length) : 0;
 }
 
+static inline int counts(const Call *c) { return c->stream->result == ROWS && c->stream->encoded == 2; }
+
+/* What is held of a str. */
+static Stretch held(const TokenStream *self)
+{
+    const Stretch h = {self->text, self->length, self->base, self->characters, self->weight, self->pairs, self->pair_count};
+    return h;
+}
+
+/* Places that were found become characters. */
+static void count_places(Call *c)
+{
+    const Stretch h = held(c->stream);
+    bitlex_py_places_in(&h, c->ids->places + 2 * c->counted, c->ids->used - c->counted);
+    c->counted = c->ids->used;
+}
+
+/* The first bytes that are held are forgotten. */
+static void pass(TokenStream *self, uint64_t size)
+{
+    const Stretch h = held(self);
+    size_t passed = 0;
+    self->characters += bitlex_py_characters_in(&h, size);
+    self->weight = bitlex_py_weight_at(&h, size);
+    while (passed < self->pair_count && self->pairs[passed] - self->base < size) passed++;
+    self->pair_count -= passed;
+    if (passed > 0) memmove(self->pairs, self->pairs + passed, self->pair_count * sizeof *self->pairs);
+}
+
 /* Forget what was handed out, and what is dropped. */
 static inline int forget(Call *c)
 {
@@ -339,6 +368,10 @@ static inline int forget(Call *c)
     piece = (size_t)(self->section + lexer->length - self->piece);
     if (piece >= self->try_at && (!self->encoder->machine->machine.drops || lexer->opened) && hand_out_final(c, piece) < 0) return -1;
     needed = self->piece;
+    if (counts(c)) {
+        count_places(c);
+        pass(self, needed - self->base);
+    }
     self->length -= (size_t)(needed - self->base);
     if (self->length <= SLACK) memcpy(few, self->text + (needed - self->base), SLACK), memcpy(self->text, few, SLACK);
     else if (needed != self->base) memmove(self->text, self->text + (needed - self->base), self->length);
@@ -431,4 +464,9 @@ int bitlex_py_read_part(Call *c, const uint8_t *bytes, uint64_t length)
     return read_some(c, bytes, (size_t)length);
 }
 
-int bitlex_py_read_end(Call *c) { return read_held(c, 1); }
+int bitlex_py_read_end(Call *c)
+{
+    if (read_held(c, 1) < 0) return -1;
+    if (counts(c)) count_places(c);
+    return 0;
+}

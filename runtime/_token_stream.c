@@ -2,7 +2,8 @@
  * is in _token_reading.c.
  *
  * Invariants: a stream has one user at a time, and says so where another thread is using it. After an exception it must be reset.
- * Places are those of bytes; runtime/token_streams.py counts characters.
+ * Places are those of bytes, or in characters of str, which are counted before bytes are forgotten; where a text is put in NFC,
+ * runtime/token_streams.py counts them.
  */
 #include "_token_stream.h"
 
@@ -17,6 +18,9 @@ static void begin(TokenStream *self)
     self->bare = self->normalize_at = 0;
     self->encoded = self->broken = 0;
     self->high = 0;
+    self->characters = 0;
+    self->weight = 0;
+    self->pair_count = 0;
     bitlex_py_begin_section(self, 0);
 }
 
@@ -48,7 +52,7 @@ static PyObject *end_call(Call *c, int failed)
     else if (self->result == LISTS) result = bitlex_py_ids_as_list(self->encoder, c->ids->data, c->ids->used);
     else if (self->result == ARRAYS) result = bitlex_py_ids_as_numpy((PyObject *)self, c->ids);
     else if (self->result == INTO) result = put_ids(self, c->ids);
-    else result = bitlex_py_ids_and_places((PyObject *)self, c->ids, WIDE_OFFSETS);
+    else result = bitlex_py_ids_and_places((PyObject *)self, c->ids, self->result == ROWS ? WIDE_PAIRS : WIDE_OFFSETS);
     if (result == NULL) self->broken = 1; /* ids are lost */
     if (c->work == NULL) return NULL;
     if (c->ids == &c->own || c->ids->room > KEPT) bitlex_py_free_ids(c->ids);
@@ -68,11 +72,12 @@ static int begin_call(Call *c, TokenStream *self, size_t length)
     c->stream = self;
     c->work = NULL;
     c->released = NULL;
+    c->counted = 0;
     if (self->broken) return bitlex_py_raise_broken();
     c->work = bitlex_py_begin_work(self->encoder);
     if (c->work == NULL) return PyErr_NoMemory(), -1;
     c->ids = &c->work->ids;
-    if (self->result == PLACED) {
+    if (self->result == PLACED || self->result == ROWS) {
         c->own = (Ids){.placed = 1};
         c->ids = &c->own;
     } else if (is_found_there(self, room)) {
@@ -111,6 +116,12 @@ static int begin_part(TokenStream *self, Utf8 *u, PyObject *part)
         return bitlex_py_utf8_begin(u, part);
     part = whole_characters(self, part, &waits);
     failed = part == NULL || bitlex_py_utf8_begin(u, part) < 0; /* which has its own reference */
+    if (!failed && self->result == ROWS && bitlex_py_has_pairs(part, u->bytes, u->length) &&
+        bitlex_py_find_pairs(part, self->base + self->length, &self->pairs, &self->pair_count, &self->pair_room) < 0) {
+        bitlex_py_utf8_end(u);
+        PyErr_NoMemory();
+        failed = self->broken = 1; /* some of them may be there */
+    }
     Py_XDECREF(part);
     if (!failed) self->high = waits;
     return failed ? -1 : 0;
@@ -202,7 +213,7 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
         return NULL;
     }
     if (hold < 0 || (uint64_t)hold > UINT32_MAX / 4 || result < 0 || result >= FORMS || (into == Py_None) != (result != INTO)) {
-        PyErr_SetString(PyExc_ValueError, "hold must be 0 or more, and less than 2**30, and result 0 to 3, with an array for 3 alone");
+        PyErr_SetString(PyExc_ValueError, "hold must be 0 or more, and less than 2**30, and result 0 to 4, with an array for 3 alone");
         return NULL;
     }
     self = (TokenStream *)type->tp_alloc(type, 0);
@@ -238,14 +249,17 @@ static PyObject *stream_copy(TokenStream *self, PyObject *const *arguments, Py_s
         twin->text = PyMem_RawCalloc(self->length + SLACK, 1);
         memset(&twin->into, 0, sizeof twin->into);
         memset(&twin->waiting, 0, sizeof twin->waiting);
+        twin->pair_room = self->pair_count;
+        twin->pairs = PyMem_RawCalloc(self->pair_count + 1, sizeof *twin->pairs);
         if (bitlex_py_copy_stream(&twin->lexer, &self->lexer) < 0 || bitlex_py_copy_waiting(&twin->waiting, &self->waiting) < 0 ||
-            twin->text == NULL) {
+            twin->text == NULL || twin->pairs == NULL) {
             Py_CLEAR(twin);
             PyErr_NoMemory();
         } else if (self->into.given != NULL && bitlex_py_destination_begin(&twin->into, self->into.given, self->encoder->highest) < 0) {
             Py_CLEAR(twin);
-        } else if (self->length > 0) {
-            memcpy(twin->text, self->text, self->length);
+        } else {
+            if (self->length > 0) memcpy(twin->text, self->text, self->length);
+            if (self->pair_count > 0) memcpy(twin->pairs, self->pairs, self->pair_count * sizeof *self->pairs);
         }
     }
     bitlex_py_leave_stream(&self->used);
@@ -277,6 +291,7 @@ static void stream_dealloc(TokenStream *self)
     PyObject_GC_UnTrack(self);
     stream_clear(self);
     PyMem_RawFree(self->text);
+    PyMem_RawFree(self->pairs);
     PyMem_RawFree(self->lexer.more);
     bitlex_py_forget_waiting(&self->waiting);
     Py_XDECREF(self->encoder);
@@ -292,7 +307,8 @@ static PyObject *stream_held(TokenStream *self, void *unused)
     size_t size;
     (void)unused;
     if (bitlex_py_use_stream(&self->used) < 0) return NULL;
-    size = sizeof *self + self->room + (self->lexer.room - BITLEX_STREAM_OPEN) * sizeof(uint64_t) + self->waiting.room;
+    size = sizeof *self + self->room + (self->lexer.room - BITLEX_STREAM_OPEN) * sizeof(uint64_t) + self->waiting.room +
+           self->pair_room * sizeof *self->pairs;
     bitlex_py_leave_stream(&self->used);
     return PyLong_FromSize_t(size);
 }
@@ -320,7 +336,8 @@ static PyType_Slot stream_slots[] = {
     {Py_tp_methods, stream_methods},
     {Py_tp_getset, stream_properties},
     {Py_tp_doc, "TokenStream(encoder, allowed, disallowed, hold, result, normalize=None, into=None): encodes a text in parts, and gives lists "
-                "(0), arrays (1), arrays of ids and of their places in bytes (2), or the number of those that it put in an array (3). "
+                "(0), arrays (1), arrays of ids and of their places in bytes (2) or, in rows, in characters of str (4), or the number "
+                "of those that it put in an array (3). "
                 "normalize(bytes, where they are, whether they end there) -> bytes in NFC, and of how many these are"},
     {0, NULL},
 };

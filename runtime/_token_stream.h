@@ -2,13 +2,16 @@
 #ifndef BITLEX_TOKEN_STREAM_H
 #define BITLEX_TOKEN_STREAM_H
 
+#include "_places.h"
 #include "_streams.h"
 #include "_tokens.h"
 
 #define AT_ONCE BITLEX_BLOCK /* bytes of a part that are worked on at a time */
 #define SLACK 16             /* bytes behind the text that is held, which may be read: so much of a piece is looked at at once */
 
-typedef enum { LISTS, ARRAYS, PLACED, INTO, FORMS } Result; /* INTO: their number, and they are in an array of the caller's */
+/* INTO: their number, and they are in an array of the caller's. PLACED: and their places in bytes, one after the other; ROWS: in characters of str,
+ * in rows of two. */
+typedef enum { LISTS, ARRAYS, PLACED, INTO, ROWS, FORMS } Result;
 
 typedef struct {
     PyObject_HEAD
@@ -30,6 +33,10 @@ typedef struct {
     uint64_t searched;              /* where it is normalized: up to where no allowed token begins */
     size_t bare, normalize_at;      /* bytes without a border, and of how many of them Python is asked next */
     size_t try_from, try_at;        /* bytes of a piece at which to look for final ids, of any and of this one */
+    uint64_t characters;            /* of a str with places: how many start before what is held, */
+    uint32_t weight;                /* and what the last of them is, if it goes on there: see Stretch */
+    uint64_t *pairs;
+    size_t pair_count, pair_room;
     int begun;                      /* whether the beginning of the piece at hand was handed out */
     int used;                       /* by a thread */
 } TokenStream;
@@ -39,6 +46,7 @@ typedef struct {
     TokenStream *stream;
     Working *work;
     Ids *ids, own;           /* those of `work`, or its own if they have places */
+    size_t counted;          /* of how many ids places are in characters */
     PyThreadState *released; /* while the GIL is */
 } Call;
 

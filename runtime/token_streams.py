@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from .tokenizer import Ids, Tokenizer
 
 __all__ = [
-    "INTO", "LISTS", "PLACED", "Adapted", "DecodeStream", "NativeTokenStream", "TokenStream", "joined", "make_decode_stream", "make_token_stream",
+    "INTO", "LISTS", "PLACED", "ROWS", "Adapted", "DecodeStream", "NativeTokenStream", "TokenStream", "joined", "make_decode_stream",
+    "make_token_stream",
 ]  # fmt: skip
 
-LISTS, ARRAYS, PLACED, INTO = range(4)  # what a stream gives, as in _token_stream.c
+LISTS, ARRAYS, PLACED, INTO, ROWS = range(5)  # what a stream gives, as in _token_stream.c
 
 
 class PieceEncoder:
@@ -253,7 +254,7 @@ def joined(first: Any, second: Any) -> Any:
 
 
 class NativeTokenStream(TokenStream[Given]):
-    """One that gives lists or arrays, all in C."""
+    """One that gives lists, arrays, or arrays and places, all in C."""
 
     __slots__ = {"feed": "feed(part) -> the ids that are settled"}
 

@@ -426,7 +426,7 @@ class Tokenizer:
         """
         from .normalized_streams import make_nfc_stream, make_normalized_stream
         from .streams import IntoStream, has_native_stream, hold_of
-        from .token_streams import INTO, NativeTokenStream, TokenStream, make_token_stream, native_token_stream
+        from .token_streams import INTO, PLACED, ROWS, NativeTokenStream, TokenStream, make_token_stream, native_token_stream
 
         kinds = {"list": 0, "numpy": 1, "offsets": 2}
         if result is not None and into is not None:
@@ -442,8 +442,9 @@ class Tokenizer:
             native = make_nfc_stream if in_nfc else native_token_stream
             if into is not None:
                 return IntoStream(native(self._encoder, known, unwanted, most, INTO, into=into), into)
-            made = native(self._encoder, known, unwanted, most, kind)
-            return (TokenStream if result == "offsets" else NativeTokenStream)(made, kind)
+            if in_nfc and kind == PLACED:
+                return TokenStream(native(self._encoder, known, unwanted, most, kind), kind)
+            return NativeTokenStream(native(self._encoder, known, unwanted, most, ROWS if kind == PLACED else kind), kind)
         allowed, refused = self._chosen(allowed_special, disallowed_special)
         wrong = self._ids_of(refused)
         if self._slow:

@@ -22,7 +22,7 @@ import numpy as np
 
 import bitlex
 from bitlex import _native
-from bitlex.token_streams import INTO, LISTS, PLACED
+from bitlex.token_streams import INTO, LISTS, PLACED, ROWS
 from bitlex.tokenizer import Tokenizer
 from bitlex.vocabulary import AddedToken, Vocabulary
 from small_vocabularies import BYTES, TRAINED, describe
@@ -257,7 +257,7 @@ CASES: dict[str, Case] = {}
 
 
 def add_streams(kind: str, parts: list[Any]) -> None:
-    for result, room in ((LISTS, 0), (ARRAYS, 0), (PLACED, 0), (INTO, 3), (INTO, 100_000)):
+    for result, room in ((LISTS, 0), (ARRAYS, 0), (PLACED, 0), (ROWS, 0), (INTO, 3), (INTO, 100_000)):
         CASES[f"tokens {kind} {result} {room}"] = partial(fed, partial(token_stream, TOKENIZER._encoder, result, room), parts)
     for lexer in (LEXER, DROPS):
         for spans, room in ((False, 0), (True, 0), (True, 3), (True, 100_000)):

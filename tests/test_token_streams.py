@@ -36,14 +36,14 @@ from bitlex.normalization import changes
 from bitlex.normalized_streams import make_normalized_stream
 from bitlex.pure_stream import Stream
 from bitlex.pure_token_stream import final
-from bitlex.token_streams import Characters, TokenStream
+from bitlex.token_streams import Characters, NativeTokenStream, TokenStream
 from bitlex.vocabularies import VocabularyError
 from bitlex.vocabulary import Vocabulary
 from interrupting import pressed
 from overwriting import overwritten
 from several_stages import lexer_of_several_stages
 from small_tokenizers import RANKS, huggingface, rank_file
-from small_vocabularies import BYTES, describe
+from small_vocabularies import BYTES, TRAINED, describe
 from streaming import check_what_is_no_part, gathered, parts_between
 from tokenizing import added, tokenizer_json
 
@@ -129,13 +129,13 @@ def test_nothing_is_kept_of_a_part_that_is_refused(result: Any, tier: str, tmp_p
     assert repr([stream.feed(b"lo"), stream.finish()]) == repr(first)
 
 
-def test_what_is_lost_by_an_exception_is_not_passed_over(tier: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Places would be those of another text."""
+def test_what_is_lost_by_an_exception_is_not_passed_over(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places would be those of another text. Characters are counted in Python where a text is put in NFC."""
 
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    stream = small(tmp_path).stream(result="offsets")
+    stream = Tokenizer(describe(TRAINED, normalizer="NFC")).stream(result="offsets")
     first = repr([stream.feed("hello"), stream.finish()])
     with monkeypatch.context() as patched:
         patched.setattr("bitlex.token_streams.Characters.feed", interrupted)
@@ -153,10 +153,14 @@ def test_tiers_give_the_same_for_each_part(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("BITLEX_TIER", "pure")
     pure, source = small(tmp_path), random.Random(3)
     first, second = (one.stream(result="offsets", allowed_special="all") for one in (native, pure))
-    for text in [*texts(source, 30), "hello" * 9000, "\n" + " " * 20000, "x" * 20000 + "\u4e2d"]:
-        for part in [*cut(text.encode(), source), None]:
-            a, b = (one.finish() if part is None else one.feed(part) for one in (first, second))
-            assert (a[0].tolist(), a[1].tolist()) == (b[0].tolist(), b[1].tolist())
+    pairs = "\ud83d\ude42" * 400 + "\u4e2d\U0001f642a\ud83d" * 900  # the second half of one may come with the next part
+    for text in [*texts(source, 30), "hello" * 9000, "\n" + " " * 20000, "x" * 20000 + "\u4e2d", "\ud83d\ude42" * 5000, pairs, pairs * 4, "\u00e9" * 30000]:
+        for kind in (text.encode("utf-8", "replace"), text):
+            for part in [*cut(kind, source), None]:
+                a, b = (one.finish() if part is None else one.feed(part) for one in (first, second))
+                assert (a[0].tolist(), a[1].tolist()) == (b[0].tolist(), b[1].tolist())
+                if source.random() < 0.1:
+                    first, second = first.copy(), second.copy()
 
 
 # --- pieces without end ----------------------------------------------------------------------------------------------------------
@@ -609,9 +613,14 @@ def test_surrogates_across_cuts(tier: str, tmp_path: Path) -> None:
 
 def test_places_in_a_str_hold_no_text_that_is_settled(tier: str, tmp_path: Path) -> None:
     stream = small(tmp_path).stream(result="offsets")
-    for _ in range(50):
+    sizes = set()
+    for number in range(50):
         stream.feed("\u043c\u0438\u0440, \ud83d\ude42 " * 5)
-        assert stream._characters is not None and len(stream._characters.text) < 40 > len(stream._characters.paired)
+        if isinstance(stream, NativeTokenStream):
+            sizes.add(stream._stream.size if number > 3 else 0)
+        else:
+            assert stream._characters is not None and len(stream._characters.text) < 40 > len(stream._characters.paired)
+    assert len(sizes) <= 2
 
 
 def test_a_surrogate_that_is_alone_comes_behind_what_waits(tier: str, tmp_path: Path) -> None:
@@ -657,6 +666,31 @@ def test_a_copy_decodes_what_is_no_text_in_the_same_way(errors: str, rest: str, 
     stream = small(tmp_path).decode_stream(errors=errors)
     stream.feed(0xE4)
     assert stream.copy().finish() == rest == stream.finish()
+
+
+def test_decoding_that_failed(tier: str, tmp_path: Path) -> None:
+    """Nothing is given any more, by a copy neither, until it is reset; but an id that is none changes nothing."""
+    stream = small(tmp_path).decode_stream(errors="strict")
+    assert stream.feed([0x41, 0xE4]) == "A"
+    with pytest.raises(KeyError):
+        stream.feed(10_000_000)
+    assert stream.feed([0xB8, 0xAD]) == "\u4e2d"
+    with pytest.raises(UnicodeDecodeError):
+        stream.feed([0x41, 0xFF])
+    for one in (stream, stream.copy()):
+        for call in (lambda one=one: one.feed(0x41), one.finish):
+            with pytest.raises(ValueError, match="this stream has failed: reset it before it reads another text"):
+                call()
+    stream.reset()
+    assert stream.feed(0x41) + stream.finish() == "A"
+
+
+@pytest.mark.parametrize("size", [0, 1, 252, 253, 254, 300, 456, 5000])
+def test_many_ids_behind_a_part_of_a_character(size: int, tier: str, tmp_path: Path) -> None:
+    stream = small(tmp_path).decode_stream()
+    assert stream.feed([0xF0, 0x9F]) == ""
+    assert stream.copy().feed([0x99, 0x82, *[0x41] * size, 0xE4]) == "\U0001f642" + "A" * size
+    assert stream.feed(numpy.array([0x99, 0x82, *[0x41] * size], numpy.uint32)) == "\U0001f642" + "A" * size
 
 
 def test_results_are_of_one_kind(tier: str, tmp_path: Path) -> None:
@@ -814,12 +848,12 @@ def test_places_have_one_user_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["feed", "finish", "reset", "copy"])
-def test_a_stream_that_another_thread_is_using(what: str, tier: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_that_another_thread_is_using(what: str, tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is done to it, and the other one goes on; also where all or some of it is done in Python."""
-    tokenizer, array = small(tmp_path), numpy.zeros(100, "i8")
+    array = numpy.zeros(100, "i8")
     lexer = bitlex.lexer("cl100k")
     streams: list[tuple[Any, Any, str, Any]] = [
-        (tokenizer.stream(result="offsets"), Characters, "feed", "hello"),
+        (Tokenizer(describe(TRAINED, normalizer="NFC")).stream(result="offsets"), Characters, "feed", "hello"),
     ]
     if tier == "pure":
         streams += [(one, Stream, "read", "hello") for one in (lexer.stream(), lexer.stream(spans=True), lexer.stream(spans=True, into=array))]
@@ -905,7 +939,7 @@ def test_decoding_without_special_tokens(tier: str, tmp_path: Path) -> None:
     tokenizer = Tokenizer.from_file(huggingface(tmp_path))
     stream = tokenizer.decode_stream(skip_special_tokens=True)
     ids = tokenizer.encode("hello<s> you")
-    assert "".join(map(stream.feed, ids)) + stream.finish() == "hello you"
+    assert "".join(map(stream.feed, ids)) + stream.finish() == stream.feed(ids) + stream.finish() == "hello you"
     special = tokenizer.special_tokens["<s>"]
     assert stream.copy().feed(special) == ""
     for wrong in (b"ab", [str(special)], [special + 0.5]):
