@@ -65,9 +65,17 @@ static const char *const OPTIONS[] = {"allowed_special", "disallowed_special", "
 typedef struct {
     PyObject *special[2]; /* what it says of special tokens that are allowed, and of others; NULL: nothing */
     int around;
+    int shares; /* it may be shared among threads */
 } Said;
 
+#define SHORT_TEXT 4096 /* characters or bytes: too few to be shared, whatever a call says */
 #define LONG_BUFFER (32 << 20) /* bytes, LONG of windows.py */
+
+static int is_short(PyObject *text)
+{
+    if (PyUnicode_Check(text)) return PyUnicode_GET_LENGTH(text) <= SHORT_TEXT;
+    return PyBytes_Check(text) && PyBytes_GET_SIZE(text) <= SHORT_TEXT;
+}
 
 /* A text that others may write to, and that is too long to be copied, is counted in windows. */
 static int is_in_windows(const DirectMethod *self, PyObject *text)
@@ -99,13 +107,15 @@ static int read_names(const DirectMethod *self, PyObject *const *values, PyObjec
 {
     const State *state = PyType_GetModuleState(Py_TYPE(self));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        long threads;
         int which = 0;
         while (which < DIRECT_OPTIONS && PyTuple_GET_ITEM(names, i) != state->options[which]) which++;
         if (which == DIRECT_OPTIONS || !(self->takes >> which & 1)) return 0;
         if (which < 2) said->special[which] = values[i];
         else if (which == 2 && !PyBool_Check(values[i])) return 0;
         else if (which == 2) said->around = values[i] == Py_True;
-        else if (!PyLong_CheckExact(values[i]) || PyLong_AsLong(values[i]) != 1) return PyErr_Clear(), 0;
+        else if (!PyLong_CheckExact(values[i]) || (threads = PyLong_AsLong(values[i])) < 0) return PyErr_Clear(), 0;
+        else said->shares = threads != 1;
     }
     return 1;
 }
@@ -124,8 +134,12 @@ static PyObject *policy_of(const Direct *direct, const Said *said)
     PyObject *allowed = key_of(said->special[0] == NULL ? direct->allowed_special : said->special[0]);
     PyObject *disallowed = key_of(said->special[1] == NULL ? direct->disallowed_special : said->special[1]);
     PyObject *key = allowed != NULL && disallowed != NULL ? PyTuple_Pack(2, allowed, disallowed) : NULL;
-    PyObject *found = key != NULL ? PyDict_GetItemWithError(direct->policies, key) : NULL;
-    Py_XINCREF(found);
+    PyObject *found = NULL;
+#if PY_VERSION_HEX >= 0x030D0000
+    if (key != NULL && PyDict_GetItemRef(direct->policies, key, &found) < 0) found = NULL; /* another thread may put it there anew */
+#else
+    if (key != NULL) found = Py_XNewRef(PyDict_GetItemWithError(direct->policies, key));
+#endif
     Py_XDECREF(key);
     Py_XDECREF(allowed);
     Py_XDECREF(disallowed);
@@ -214,8 +228,9 @@ static PyObject *call(PyObject *callable, PyObject *const *arguments, size_t fla
 {
     const DirectMethod *self = (const DirectMethod *)(void *)callable;
     const Py_ssize_t count = PyVectorcall_NARGS(flags);
-    Said said = {{NULL, NULL}, 0};
-    if (count == 1 + self->given && (names == NULL || read_names(self, arguments + count, names, &said))) {
+    Said said = {{NULL, NULL}, 0, 0};
+    if (count == 1 + self->given && (names == NULL || read_names(self, arguments + count, names, &said)) &&
+        (!said.shares || is_short(arguments[1]))) {
         Direct *direct = direct_of(self, arguments[0], arguments[1]);
         PyObject *found = direct != NULL ? call_directly(self, direct, arguments, &said) : NULL;
         Py_XDECREF(direct);
