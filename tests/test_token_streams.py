@@ -19,6 +19,7 @@ import threading
 import unicodedata
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from itertools import combinations_with_replacement, product
 from operator import methodcaller
 from pathlib import Path
@@ -683,6 +684,30 @@ def test_decoding_that_failed(tier: str, tmp_path: Path) -> None:
                 call()
     stream.reset()
     assert stream.feed(0x41) + stream.finish() == "A"
+
+
+@pytest.mark.parametrize("given", [b"", b"\xe4\xb8", b"abcdefgh" * 40, b"\xff" * 3])
+def test_a_policy_that_gives_other_bytes(given: bytes, tier: str, tmp_path: Path) -> None:
+    """Whatever a policy makes of what is decoded, nothing outside of it is read, and a reset begins another text."""
+    seen: list[bytes] = []
+
+    def policy(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeDecodeError)
+        seen.append(error.object)
+        if len(seen) == 1:
+            error.object = given
+            return "?", 0
+        return "!", error.end
+
+    codecs.register_error("bitlex-tests-gives", policy)
+    stream = small(tmp_path).decode_stream(errors="bitlex-tests-gives")
+    for _ in range(3):
+        seen.clear()
+        with suppress(ValueError, IndexError):
+            stream.feed([0x41, 0xE4, 0xB8, 0x41, 0xE4])
+            stream.finish()
+        stream.reset()
+        assert stream.feed([0x41, 0xE4, 0xB8, 0xAD]) + stream.finish() == "A\u4e2d"
 
 
 @pytest.mark.parametrize("size", [0, 1, 252, 253, 254, 300, 456, 5000])
