@@ -72,6 +72,13 @@ class Columns:
         self._make = make
 
     @classmethod
+    def early(cls, ids: list[int], type_ids: list[int], special: list[int], attention: list[int], *, make: Callable[[bool], Self]) -> Self:
+        """One of which all is known that `make_later` leaves."""
+        made = cls.__new__(cls)
+        made._ids, made._type_ids, made._special, made._attention, made._make = ids, type_ids, special, attention, make
+        return made
+
+    @classmethod
     def later(cls, ids: list[int], make: Callable[[bool], Self]) -> Self:
         """One of which the ids are known, and how to make all of it."""
         made = cls.__new__(cls)

@@ -11,7 +11,7 @@ would have made at once. Rejected: methods of Tokenizer, which changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -50,15 +50,20 @@ class Core:
         return Pipeline(self.tokenizer, self.names)
 
 
+SIZES = 4096  # of texts, of which is remembered what hangs on nothing else
+
+
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """`passed_over`: the contents of added tokens that are text like any other."""
+    """`passed_over`: the contents of added tokens that are text like any other. `sizes`: what `plain` found out early for so many ids, with
+    special tokens around or not."""
 
     core: Core
     processors: Sequence[Processor]
     truncation: Truncation | None = None
     padding: Padding | None = None
     passed_over: frozenset[str] | None = None
+    sizes: dict[tuple[int, bool], tuple[list[int], ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -149,9 +154,14 @@ class Steps:
         """All that is known of one text or two, of which the ids are known with what stands around them."""
         if not early or len(texts) > 1:
             return self.known(texts, around, None, early)
-        made = self.sized(ids, around)
-        made.make_later(partial(self.known, texts, around, None))
-        return made
+        key, rest = (len(ids), around), partial(self.known, texts, around, None)
+        if key not in self.sizes:
+            made = self.sized(ids, around)
+            if len(self.sizes) >= SIZES:
+                made.make_later(rest)
+                return made
+            self.sizes[key] = made._type_ids, made._special, made._attention
+        return Encoding.early(ids, *map(list.copy, self.sizes[key]), make=rest)
 
     def sized(self, ids: list[int], around: bool) -> Encoding:
         """One text of which the ids are known with what stands around them: the rest hangs on nothing but how many there are."""
