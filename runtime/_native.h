@@ -92,7 +92,7 @@ typedef struct {
 
 typedef struct {
     PyTypeObject *iterator, *offsets, *machine, *encoder, *specials, *array, *direct;
-    PyObject *options[DIRECT_OPTIONS]; /* names of arguments, in the order of OPTIONS in _calling.c */
+    PyObject *options[DIRECT_OPTIONS]; /* names of arguments, in the order of OPTIONS in _direct.c */
     PyObject *from_buffer, *narrow, *wide, *ids; /* numpy.frombuffer and the types of offsets and ids, once they were needed */
     void **numpy;                                 /* numpy's table of functions in C, if it is one that is known */
 } State;
@@ -114,6 +114,11 @@ const char *bitlex_py_tier_name(const Machine *self);
 
 /* -1 with a TypeError for one text where many are expected: a str, or what has a buffer, but for an array of str; and for what is no batch. */
 int bitlex_py_batch_begin(PyObject *given);
+
+/* From which text of a list on, of the arguments (list, at): -1 with an exception set. Whoever looks through them asks for signals now and
+ * then. */
+#define LISTENS 1024 /* texts */
+Py_ssize_t bitlex_py_list_from(PyObject *const *arguments, Py_ssize_t count);
 
 /* -1 with a TypeError for what cannot be a list of these. */
 int bitlex_py_iterable(PyObject *given, const char *what);

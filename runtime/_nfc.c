@@ -25,7 +25,6 @@
 #define ROW 3 /* bits of a code point: what is known together of those that share the others */
 #define ROWS (BITLEX_NFC_LIMIT >> ROW)
 #define LOOK 16   /* that are looked at one by one where some may not be */
-#define LISTENS 1024 /* texts, after which it is asked for signals */
 #define NEAR 64   /* doubtful places so near to each other are one */
 
 typedef struct {
@@ -240,17 +239,9 @@ PyObject *bitlex_py_is_in_nfc(PyObject *module, PyObject *text)
 /* first_in_doubt(list, at): of the texts of a list, from one on, the first that may not be in NFC, or how many there are. */
 PyObject *bitlex_py_first_in_doubt(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
-    Py_ssize_t at;
+    Py_ssize_t at = bitlex_py_list_from(arguments, count);
     (void)module;
-    if (count != 2 || !PyList_CheckExact(arguments[0])) {
-        PyErr_SetString(PyExc_TypeError, "expected (list, at)");
-        return NULL;
-    }
-    at = PyNumber_AsSsize_t(arguments[1], PyExc_OverflowError);
-    if (at < 0) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "at must be 0 or more");
-        return NULL;
-    }
+    if (at < 0) return NULL;
     for (; at < PyList_GET_SIZE(arguments[0]); at++) { /* which may be another list of other texts once the GIL was released */
         PyObject *text = Py_NewRef(PyList_GET_ITEM(arguments[0], at));
         const int known = bitlex_py_in_nfc(text);

@@ -2,8 +2,9 @@
  *
  *     "\u00e9t\u00e9" is C3 A9 74 C3 A9: the token from byte 0 to 2 is from character 0 to 1
  *
- * Of a whole text, or of what a stream holds of one. A token that has only some bytes of a character has all of it. Characters are counted eight bytes at a time. Where two surrogates spell one
- * character, it is two of the str, and bytes are gone through one by one; what tells is that the str has more characters than its UTF-8. A stream keeps where such are.
+ * Of a whole text, or of what a stream holds of one. A token that has only some bytes of a character has all of it. Characters are counted eight
+ * bytes at a time. Where two surrogates spell one character, it is two of the str, and bytes are gone through one by one; what tells is that the
+ * str has more characters than its UTF-8. A stream keeps where such are.
  */
 #include "_encode.h"
 #include "_places.h"

@@ -1,8 +1,6 @@
 /* _specials.c - special tokens as a Python type: {bytes: id} in, what is found in a text out. */
 #include "_tokens.h"
 
-#define LISTENS 1024 /* texts, after which it is asked for signals */
-
 static void specials_dealloc(Specials *self)
 {
     PyTypeObject *type = Py_TYPE(self);
@@ -57,16 +55,8 @@ static PyObject *specials_find_next(Specials *self, PyObject *const *arguments, 
 /* first_in(list, at): of the texts of a list, from one on, the first that has one of these, or is no text; or how many there are. */
 static PyObject *specials_first_in(Specials *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    Py_ssize_t at;
-    if (count != 2 || !PyList_CheckExact(arguments[0])) {
-        PyErr_SetString(PyExc_TypeError, "expected (list, at)");
-        return NULL;
-    }
-    at = PyNumber_AsSsize_t(arguments[1], PyExc_OverflowError);
-    if (at < 0) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "at must be 0 or more");
-        return NULL;
-    }
+    Py_ssize_t at = bitlex_py_list_from(arguments, count);
+    if (at < 0) return NULL;
     for (; at < PyList_GET_SIZE(arguments[0]); at++) { /* what has a buffer may be of a class that changes the list */
         PyObject *text = Py_NewRef(PyList_GET_ITEM(arguments[0], at));
         special_match found;

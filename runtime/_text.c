@@ -236,3 +236,15 @@ Offsets *bitlex_py_all_offsets(Reading *r, PyTypeObject *type, Form form, uint64
     if (offsets != NULL && (n < 0 || bitlex_py_offsets_resize(&offsets, used * size) < 0)) Py_CLEAR(offsets);
     return offsets;
 }
+
+Py_ssize_t bitlex_py_list_from(PyObject *const *arguments, Py_ssize_t count)
+{
+    Py_ssize_t at;
+    if (count != 2 || !PyList_CheckExact(arguments[0])) {
+        PyErr_SetString(PyExc_TypeError, "expected (list, at)");
+        return -1;
+    }
+    at = PyNumber_AsSsize_t(arguments[1], PyExc_OverflowError);
+    if (at < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "at must be 0 or more");
+    return at < 0 ? -1 : at;
+}

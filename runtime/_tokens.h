@@ -2,7 +2,7 @@
  *
  *     _encoder.c     a vocabulary and a Machine -> an Encoder, and the list of its methods
  *     _encode.c      those that encode one text; _encode_batch.c: many; both with _encode.h
- *     _calling.c     those that short texts go to, without a Python function between
+ *     _calling.c     those that calls go to without a Python function between; _direct.c: the types; both with _calling.h
  *     _places.c      places in UTF-8 -> in characters of a str
  *     _decoding.c    those that decode
  *     _growing.c     many ids of one text -> a str or bytes, without being measured
