@@ -201,3 +201,29 @@ def test_counting_a_long_buffer(tmp_path: Path) -> None:
     for wrong in (np.zeros(40 << 20, np.int8)[::2], np.zeros((8 << 20), np.int64), np.zeros((2, 20 << 20), np.uint8)):
         assert not windows.is_long_buffer(wrong)
     assert not windows.is_long_buffer(5) and not windows.is_long_buffer(bytearray(1000))
+
+
+@pytest.mark.parametrize("family", ["cl100k", "o200k", "gpt2", "qwen2", "tekken"])
+def test_what_follows_a_window_may_change_its_end(family: str, native_tier: str) -> None:
+    """A run that does not tell begins some blocks before its end: what ends the run is in the next one, and no cut is made as if nothing was."""
+    tokenizer = Tokenizer(describe(TRAINED, family=family))
+    part = 120 * BLOCK
+    for run in (" ", "\n", " \n", "\t ", "'", "A"):
+        for blocks in (1, 6, 40):
+            before = (b"the thing " * part)[: part - blocks * BLOCK - 17]
+            for behind in ("\n", "a", "\u4e2d", "'s", ""):
+                text = before + run.encode() * (blocks * BLOCK // len(run) + 500) + behind.encode() + b" thing" * 90_000
+                found = list(encode_in_windows(tokenizer, io.BytesIO(text).readinto, part=part, threads=2, blocks=1))
+                assert np.array_equal(np.concatenate(found), tokenizer.encode_to_numpy(text)), (run, blocks, behind)
+
+
+def test_what_is_before_a_window_is_not_its_beginning(native_tier: str) -> None:
+    """Whether a quote opens or closes hangs on all quotes before it: nothing near a window's start tells, and no cut is made as if it did."""
+    split = {"type": "Split", "pattern": {"Regex": '"[^"]*"|[^"]+|"'}, "behavior": "Isolated", "invert": False}
+    tokenizer = Tokenizer(describe(TRAINED, family=None, pre_tokenizer=split))
+    assert has_windows(tokenizer)
+    for seed in range(4):
+        rng = random.Random(seed)
+        text = b"".join(b"the thing and " * rng.randrange(1, 9000) + b'"' for _ in range(60))
+        found = list(encode_in_windows(tokenizer, io.BytesIO(text).readinto, part=90 * BLOCK, threads=2, blocks=1))
+        assert np.array_equal(np.concatenate(found), tokenizer.encode_to_numpy(text))
