@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import mmap
 import random
 from pathlib import Path
@@ -19,10 +20,12 @@ from bitlex.inputs import InputError, Source
 from bitlex.tokenizer import Tokenizer
 from bitlex.vocabulary import AddedToken
 from bitlex.windows import BLOCK, encode_in_windows, has_windows
-from small_vocabularies import TRAINED, describe
+from small_vocabularies import BYTES, TRAINED, describe
 
 native: Any = pytest.importorskip("bitlex._native", reason="the C extension was not built")
-TOKENS = tuple(AddedToken(300 + at, content) for at, content in enumerate(("<s>", "<s><t>", "<t>", "\u4e2d\u6587", "<" + "longest" * 300 + ">")))
+TOKENS = tuple(AddedToken(70_000 + at, content) for at, content in enumerate(("<s>", "<s><t>", "<t>", "\u4e2d\u6587", "<" + "longest" * 300 + ">")))
+# Two bytes are a token, whichever they are, those that begin with higher ones first: where pieces begin shows in their ids.
+PAIRS = bitlex.vocabulary.Vocabulary.from_ranks([*BYTES, *(bytes(pair) for pair in itertools.product(range(255, -1, -1), repeat=2))])
 WORDS = ["the ", "thing", " and", "  ", "\n", "\r\n", "12", "3", "'s", "\u00e9", "\u4e2d", "\U0001f600", "e\u0301", "\u3000", "x" * 20, "A", "Ab", "\u017f", "\0", "!", "\t"]
 RUNS = [" ", "\n", "1", "a", "A", "'", "\u0301", "\u4e2d", "!", "\r\n", " \n", "1a"]
 
@@ -56,7 +59,7 @@ def reading(data: bytes, rng: random.Random) -> Any:
 
 @pytest.mark.parametrize("family", families())
 def test_windows_of_a_text(family: str, native_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    tokenizer = Tokenizer(describe(TRAINED, TOKENS, family=family, convention="huggingface"))
+    tokenizer = Tokenizer(describe(PAIRS, TOKENS, family=family, convention="huggingface"))
     rng = random.Random(family + native_tier)
     monkeypatch.setattr(windows, "BEFORE", 100 * BLOCK)
     for number in range(5):
@@ -76,7 +79,7 @@ def test_a_stretch_that_cannot_be_cut(run: str, monkeypatch: pytest.MonkeyPatch)
     """Parts are doubled, so that time is linear; what is behind it is read in short ones again."""
     monkeypatch.setattr(windows, "BEFORE", 100 * BLOCK)
     for family in ("cl100k", "o200k", "gpt2", "qwen2"):
-        tokenizer = Tokenizer(describe(TRAINED, family=family))
+        tokenizer = Tokenizer(describe(PAIRS, family=family))
         text = b"the thing " * 60_000 + run.encode() * (800 * BLOCK // len(run.encode())) + b" and the thing" * 40_000
         found = list(encode_in_windows(tokenizer, reading(text, random.Random(run)), part=80 * BLOCK, threads=2))
         assert np.array_equal(np.concatenate(found), tokenizer.encode_to_numpy(text))
@@ -85,7 +88,7 @@ def test_a_stretch_that_cannot_be_cut(run: str, monkeypatch: pytest.MonkeyPatch)
 
 def test_special_tokens_at_the_end_of_a_window() -> None:
     """Those that begin alike, and one that is cut: each place of it at each place around the end."""
-    tokenizer = Tokenizer(describe(TRAINED, TOKENS, convention="huggingface"))
+    tokenizer = Tokenizer(describe(PAIRS, TOKENS, convention="huggingface"))
     for token in ("<s><t>", "<s>", TOKENS[-1].content):
         for back in (0, 1, len(token) // 2, len(token) - 1, len(token), len(token) + 1, 3 * BLOCK):
             part = 120 * BLOCK
@@ -96,7 +99,7 @@ def test_special_tokens_at_the_end_of_a_window() -> None:
 
 def test_what_is_wrong_is_told_with_its_place() -> None:
     """In the whole text; and what is disallowed, also where it lies across the end of a window."""
-    tokenizer = Tokenizer(describe(TRAINED, TOKENS))
+    tokenizer = Tokenizer(describe(PAIRS, TOKENS))
     part = 120 * BLOCK
     for at in (10, part - 2, part + 5, 3 * part - 1):
         text = (b"the thing and " * part)[:at] + b"<s>" + b" thing" * 9000
@@ -113,7 +116,7 @@ def test_what_is_wrong_is_told_with_its_place() -> None:
 
 
 def test_reading_that_fails() -> None:
-    tokenizer = Tokenizer(describe(TRAINED))
+    tokenizer = Tokenizer(describe(PAIRS))
     file = io.BytesIO(b"the thing " * 100_000)
 
     def read(memory: memoryview) -> int:
@@ -127,17 +130,17 @@ def test_reading_that_fails() -> None:
 
 def test_what_has_no_windows() -> None:
     for description in (
-        describe(TRAINED, family="clip"), describe(TRAINED, normalizer="NFC"), describe(TRAINED, prefix_space=True),
-        describe(TRAINED, (AddedToken(300, "<l>", lstrip=True),), convention="huggingface"),
+        describe(PAIRS, family="clip"), describe(PAIRS, normalizer="NFC"), describe(PAIRS, prefix_space=True),
+        describe(PAIRS, (AddedToken(70_000, "<l>", lstrip=True),), convention="huggingface"),
     ):  # fmt: skip
         tokenizer = Tokenizer(description)
         assert not has_windows(tokenizer)
     for wrong in ((b"a",), ("a", None, None, 1, 0, False, 0, False, None), (b"a", None, None, 0, 0, False, 0, False, None)):
         with pytest.raises((TypeError, ValueError)):
-            Tokenizer(describe(TRAINED))._encoder.encode_window(*wrong)  # type: ignore[attr-defined]
+            Tokenizer(describe(PAIRS))._encoder.encode_window(*wrong)  # type: ignore[attr-defined]
     for begun in ((1, 0, 0), (0, 0, 1), (0, 10_000, 0), (0, 0), 5):
         with pytest.raises((TypeError, ValueError)):
-            Tokenizer(describe(TRAINED))._encoder.encode_window(b"abc", None, None, 1, 0, False, 0, False, begun)  # type: ignore[attr-defined]
+            Tokenizer(describe(PAIRS))._encoder.encode_window(b"abc", None, None, 1, 0, False, 0, False, begun)  # type: ignore[attr-defined]
 
 
 def test_a_long_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,18 +148,18 @@ def test_a_long_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bitlex.documents.PART", 200_000)
     monkeypatch.setattr(windows, "PART", 150 * BLOCK)
     monkeypatch.setattr(windows, "EACH", 0)
-    tokenizer = Tokenizer(describe(TRAINED, TOKENS))
+    tokenizer = Tokenizer(describe(PAIRS, TOKENS))
     path = tmp_path / "long.txt"
     for size in (199_999, 200_000, 5_000_000):
         path.write_bytes((b"the thing and 123\n" * 300_000)[:size])
         (expected,) = (ids for ids in encode_documents(tokenizer, Source(str(path))) if ids is not None)
         source = Source(str(path))
-        parts = encode_in_parts(tokenizer, source, around=Around((300,), (301, 302)), threads=2)
-        counts = count_in_parts(tokenizer, Source(str(path)), around=Around((300,), (301, 302)), threads=2)
+        parts = encode_in_parts(tokenizer, source, around=Around((70_000,), (70_001, 70_002)), threads=2)
+        counts = count_in_parts(tokenizer, Source(str(path)), around=Around((70_000,), (70_001, 70_002)), threads=2)
         assert (parts is None) == (counts is None) == (size < 200_000)
         if parts is not None and counts is not None:
             found = [part for part in parts if part is not None]
-            assert np.concatenate(found).tolist() == [300, *expected.tolist(), 301, 302] and len(found) > 2
+            assert np.concatenate(found).tolist() == [70_000, *expected.tolist(), 70_001, 70_002] and len(found) > 2
             assert sum(count or 0 for count in counts) == len(expected) + 3
             assert source.position == source.length == size
     path.write_bytes(b"the thing and 123\n" * 100_000 + b"<t>")
@@ -168,7 +171,7 @@ def test_a_long_file_that_is_compressed(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("bitlex.documents.PART", 4000)
     monkeypatch.setattr(windows, "PART", 150 * BLOCK)
     monkeypatch.setattr(windows, "EACH", 0)
-    tokenizer = Tokenizer(describe(TRAINED))
+    tokenizer = Tokenizer(describe(PAIRS))
     text = text_of(random.Random(5), 400_000) + b"the thing and 123\n" * 200_000
     path = tmp_path / "long.txt.gz"
     data = gzip.compress(text)
@@ -186,7 +189,7 @@ def test_a_long_file_that_is_compressed(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_counting_a_long_buffer(tmp_path: Path) -> None:
     """One that others may write to, which is read in windows."""
-    tokenizer = Tokenizer(describe(TRAINED, TOKENS, convention="huggingface"))
+    tokenizer = Tokenizer(describe(PAIRS, TOKENS, convention="huggingface"))
     text = b"the thing and 123 <s>\n" * ((48 << 20) // 22)
     path = tmp_path / "long.txt"
     path.write_bytes(text)
@@ -206,11 +209,11 @@ def test_counting_a_long_buffer(tmp_path: Path) -> None:
 @pytest.mark.parametrize("family", ["cl100k", "o200k", "gpt2", "qwen2", "tekken"])
 def test_what_follows_a_window_may_change_its_end(family: str, native_tier: str) -> None:
     """A run that does not tell begins some blocks before its end: what ends the run is in the next one, and no cut is made as if nothing was."""
-    tokenizer = Tokenizer(describe(TRAINED, family=family))
+    tokenizer = Tokenizer(describe(PAIRS, family=family))
     part = 120 * BLOCK
     for run in (" ", "\n", " \n", "\t ", "'", "A"):
         for blocks in (1, 6, 40):
-            before = (b"the thing " * part)[: part - blocks * BLOCK - 17]
+            before = (b"the thing " * part)[: part - blocks * BLOCK - 20] + "\n\u4e2d".encode()  # o200k: a piece, but for what follows AAA
             for behind in ("\n", "a", "\u4e2d", "'s", ""):
                 text = before + run.encode() * (blocks * BLOCK // len(run) + 500) + behind.encode() + b" thing" * 90_000
                 found = list(encode_in_windows(tokenizer, io.BytesIO(text).readinto, part=part, threads=2, blocks=1))
@@ -220,10 +223,11 @@ def test_what_follows_a_window_may_change_its_end(family: str, native_tier: str)
 def test_what_is_before_a_window_is_not_its_beginning(native_tier: str) -> None:
     """Whether a quote opens or closes hangs on all quotes before it: nothing near a window's start tells, and no cut is made as if it did."""
     split = {"type": "Split", "pattern": {"Regex": '"[^"]*"|[^"]+|"'}, "behavior": "Isolated", "invert": False}
-    tokenizer = Tokenizer(describe(TRAINED, family=None, pre_tokenizer=split))
+    tokenizer = Tokenizer(describe(PAIRS, family=None, pre_tokenizer=split))
     assert has_windows(tokenizer)
     for seed in range(4):
         rng = random.Random(seed)
-        text = b"".join(b"the thing and " * rng.randrange(1, 9000) + b'"' for _ in range(60))
+        sizes = [rng.randrange(2, 6) if number % 2 == 0 else rng.randrange(15, 30) for number in range(60)]  # of strings, and what is between
+        text = b'"' + b"".join(b"the thing and " * (size * BLOCK // 14) + b'"' for size in sizes)
         found = list(encode_in_windows(tokenizer, io.BytesIO(text).readinto, part=90 * BLOCK, threads=2, blocks=1))
         assert np.array_equal(np.concatenate(found), tokenizer.encode_to_numpy(text))
