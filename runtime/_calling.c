@@ -102,11 +102,10 @@ static PyObject *policy_of(const Direct *direct, const Said *said)
     return found;
 }
 
-/* The text with a space in front, a new reference, if that is to be; NULL, without an exception: the function knows. */
-static PyObject *text_for(const DirectMethod *self, const Direct *direct, PyObject *text)
+/* The text with a space in front, a new reference; NULL, without an exception: the function knows. */
+static PyObject *with_space(const DirectMethod *self, PyObject *text)
 {
     PyObject *space, *joined;
-    if (!direct->prefix) return Py_NewRef(text);
     if (PyUnicode_Check(text) ? PyUnicode_GET_LENGTH(text) == 0 : !PyBytes_CheckExact(text) || PyBytes_GET_SIZE(text) == 0) return NULL;
     if (PyUnicode_Check(text) ? PyUnicode_READ_CHAR(text, 0) == ' ' : *PyBytes_AS_STRING(text) == ' ') return Py_NewRef(text);
     if (self->called == bitlex_py_encode_with_offsets) return NULL; /* which are of the text */
@@ -149,7 +148,7 @@ static int has_token(PyObject *text, PyObject *tokens)
 /* What the C gives; NULL, without an exception, where the function is to be called. */
 static PyObject *call_directly(const DirectMethod *self, const Direct *direct, PyObject *const *arguments, const Said *said)
 {
-    PyObject *all[4] = {NULL, arguments[self->given], Py_None, Py_None}, *policy = NULL, *found;
+    PyObject *all[4] = {arguments[1], arguments[self->given], Py_None, Py_None}, *policy = NULL, *spaced = NULL, *found;
     if (self->ordinary) {
         all[1] = Py_None;
     } else if (said->special[0] == NULL && said->special[1] == NULL) {
@@ -169,9 +168,9 @@ static PyObject *call_directly(const DirectMethod *self, const Direct *direct, P
             return NULL;
         }
     }
-    all[0] = text_for(self, direct, arguments[1]);
+    if (direct->prefix) all[0] = spaced = with_space(self, arguments[1]);
     found = all[0] == NULL ? NULL : self->called(direct->encoder, all, self->given + 2);
-    Py_XDECREF(all[0]);
+    Py_XDECREF(spaced);
     Py_XDECREF(policy);
     if (found != NULL && said->around) found = with_ids_around(direct, found);
     if (found == NULL && direct->again && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_ValueError)) PyErr_Clear();
