@@ -102,7 +102,7 @@ static PyObject *policy_of(const Direct *direct, const Said *said)
     return found;
 }
 
-/* The text with a space in front, a new reference; NULL, without an exception: the function knows. */
+/* The text with a space in front, as with_space of added_search.py does, a new reference; NULL, without an exception: the function knows. */
 static PyObject *with_space(const DirectMethod *self, PyObject *text)
 {
     PyObject *space, *joined;

@@ -7,8 +7,8 @@ A part is read while all threads encode the one before; what follows it may stil
 one (_windows.c, _long.c). Invariant: all that comes out, in order, is what `encode_to_numpy` gives for the text. Memory does not grow with the
 text, but with the longest stretch that cannot be cut: some hundred kilobytes, or a piece, or text in which nothing tells where pieces begin (a
 gigabyte of digits). A stretch that is longer than a part doubles it, so time stays linear.
-Rejected: the file mapped into memory (a page fault for every 64 KB: half as fast as reading it, and another may write to it, so it would have to
-be copied); a stream for each thread (nobody knows where a text may be cut before it was read).
+Rejected: the file mapped into memory (a page fault for every 64 KB: two thirds of the speed of reading it; and another may write to it, so it
+would have to be copied); a stream for each thread (nobody knows where a text may be cut before it was read).
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ __all__ = ["encode_in_windows", "has_windows", "is_long_buffer", "reading"]
 PART = 8 << 20  # bytes that are read at a time, at least, and
 LONG = 32 << 20  # bytes of a buffer, from which on windows are copied instead of all of it
 EACH = 2 << 20  # for each thread: what it has done before it waits for others
-BLOCK = 6144  # bytes, BITLEX_BLOCK
 BEFORE = 1 << 20  # for what is moved before a part; more of it takes other memory
 
 

@@ -19,10 +19,11 @@ from bitlex.documents import Around, count_in_parts, encode_documents, encode_in
 from bitlex.inputs import InputError, Source
 from bitlex.tokenizer import Tokenizer
 from bitlex.vocabulary import AddedToken
-from bitlex.windows import BLOCK, encode_in_windows, has_windows
+from bitlex.windows import encode_in_windows, has_windows
 from small_vocabularies import BYTES, TRAINED, describe
 
 native: Any = pytest.importorskip("bitlex._native", reason="the C extension was not built")
+BLOCK = native.BLOCK
 TOKENS = tuple(AddedToken(70_000 + at, content) for at, content in enumerate(("<s>", "<s><t>", "<t>", "\u4e2d\u6587", "<" + "longest" * 300 + ">")))
 # Two bytes are a token, whichever they are, those that begin with higher ones first: where pieces begin shows in their ids.
 PAIRS = bitlex.vocabulary.Vocabulary.from_ranks([*BYTES, *(bytes(pair) for pair in itertools.product(range(255, -1, -1), repeat=2))])
