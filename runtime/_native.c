@@ -324,7 +324,8 @@ static int add_type(PyObject *module, PyType_Spec *spec)
     return added;
 }
 
-static PyMethodDef nfc_functions[] = {
+static PyMethodDef text_functions[] = {
+    {"arrow_texts", bitlex_py_arrow_texts, METH_O, "arrow_texts(object) -> the texts of an Arrow array as bytes; None if it exports none of texts"},
     {"first_in_doubt", (PyCFunction)(void (*)(void))bitlex_py_first_in_doubt, METH_FASTCALL,
      "first_in_doubt(list, at) -> of the texts from one on, the first for which in_nfc is not true, or how many there are"},
     {"in_nfc", bitlex_py_is_in_nfc, METH_O, "in_nfc(text) -> whether NFC changes nothing, as far as that is told without normalizing"},
@@ -342,7 +343,7 @@ static int module_exec(PyObject *module)
     if (add_type(module, &bitlex_py_stream_spec) < 0 || add_type(module, &bitlex_py_token_stream_spec) < 0 ||
         add_type(module, &bitlex_py_decode_stream_spec) < 0)
         return -1;
-    if (PyModule_AddFunctions(module, nfc_functions) < 0) return -1;
+    if (PyModule_AddFunctions(module, text_functions) < 0) return -1;
     state->iterator = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_iterator_spec, NULL);
     state->offsets = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_offsets_spec, NULL);
     if (state->iterator == NULL || state->offsets == NULL || PyModule_AddIntConstant(module, "ABI", BITLEX_ABI) < 0) return -1;

@@ -9,6 +9,7 @@
  *     _iterator.c   a text -> an iterator of its offsets
  *     _stream.c     a text in parts -> its offsets; with _streams.h
  *     _nfc.c        a text -> whether it is in NFC, and where it may not be
+ *     _arrow.c      a column that Arrow has -> its texts
  *     _native.c     the type's methods and the module
  *
  * Offsets count characters of a str and bytes of anything else; a str is read as it lies in memory, whatever its width.
@@ -248,6 +249,10 @@ PyObject *bitlex_py_doubtful(PyObject *module, PyObject *text);
 size_t bitlex_py_last_border(const uint8_t *bytes, size_t length, size_t *bare);
 /* Whether NFC may change anything in UTF-8; any thread may ask that. */
 int bitlex_py_may_change(const uint8_t *bytes, size_t length);
+
+/* --- _arrow.c --- */
+
+PyObject *bitlex_py_arrow_texts(PyObject *module, PyObject *given);
 
 /* --- _native.c --- */
 

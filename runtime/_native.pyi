@@ -216,6 +216,9 @@ class DirectMethod:
     def __new__(cls, function: Callable[..., Any]) -> DirectMethod: ...
     def __call__(self, *arguments: Any, **named: Any) -> Any: ...
 
+def arrow_texts(column: Any, /) -> list[bytes] | None:
+    """The texts of what exports an Arrow array, or a stream of them; None if it exports neither, or no texts, or if a row has none."""
+
 def in_nfc(text: str | Buffer, /) -> bool:
     """Whether NFC, that of Unicode 9.0, changes nothing; False as well where that is in doubt, and of what is no text."""
 

@@ -330,20 +330,29 @@ class Source:
                 number, rows = 0, file.metadata.num_rows
                 for batch in file.iter_batches(batch_size=1024, columns=[column]):
                     self.length += batch.nbytes
-                    group: list[Document] = []
-                    try:
-                        for row in self.values(batch, number):
-                            number += 1
-                            group.append(Document(number, self.text_of(row, number)))
-                    except InputError:
-                        if group:  # what stands before the row that is wrong
+                    if texts := sound_texts(batch.column(0)) if column == self.field else None:
+                        yield list(map(Document, range(number + 1, number + 1 + len(texts)), texts))
+                        number += len(texts)
+                    else:
+                        for group in self.row_by_row(batch, number):
                             yield group
-                        raise
-                    if group:
-                        yield group
+                            number += len(group)
                     self.position = self.size * number // rows
         except (ArrowException, UnicodeDecodeError) as error:  # a name of a column may be no UTF-8 either
             raise self.error(0, error) from None
+
+    def row_by_row(self, batch: Any, behind: int) -> Iterator[list[Document]]:
+        """The documents of a batch; where a row is wrong, those that stand before it come first."""
+        group: list[Document] = []
+        try:
+            for number, row in enumerate(self.values(batch, behind), behind + 1):
+                group.append(Document(number, self.text_of(row, number)))
+        except InputError:
+            if group:
+                yield group
+            raise
+        if group:
+            yield group
 
     def values(self, batch: Any, behind: int) -> Iterator[Any]:
         """The rows of a batch in Python; what is none is told with its number. Before the batch are `behind` others."""
@@ -373,6 +382,17 @@ class Source:
         if not isinstance(value, (str, bytes)):
             raise self.error(number, f"what is at {self.field!r} is no text, but {KINDS.get(type(value), type(value).__name__)}")
         return value
+
+
+def sound_texts(column: Any) -> list[bytes] | None:
+    """The texts of a column, if each of its rows has one, and strings are UTF-8, of which nobody made sure when they were written."""
+    from .arrow import texts_of
+
+    try:
+        column.validate(full=True)
+    except ValueError:
+        return None
+    return texts_of(column)
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:

@@ -19,6 +19,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from . import arrow
 from .calling import as_key, as_keys, calls_of, direct
 from .encoders import Encoder, Pure, as_text, ids_of, make_encoder, side_by_side, tokens_in_place
 from .lexers import texts_of, workers_of
@@ -697,6 +698,7 @@ class Tokenizer:
 
     def _all_ready(self, texts: Iterable[Any]) -> tuple[Any, Mapping[int, Any]]:
         """The same of many texts; and those that are cut or streamed, by their index, as they were given."""
+        texts = arrow.given(texts)
         if not self._slow:
             return texts, {}
         from .added_search import all_plain, all_ready

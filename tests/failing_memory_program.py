@@ -25,6 +25,7 @@ from bitlex import _native
 from bitlex.token_streams import INTO, LISTS, PLACED, ROWS
 from bitlex.tokenizer import Tokenizer
 from bitlex.vocabulary import AddedToken, Vocabulary
+from columns import Column
 from small_vocabularies import BYTES, TRAINED, describe
 
 Step = Callable[[Any], Any]
@@ -238,6 +239,13 @@ def whole(make: Callable[[], Any], texts: list[Any], threads: int) -> int:
     return sum(tried(make, [step, step], lambda made, found: plain(found)) for step in steps)
 
 
+def column() -> int:
+    made = Column("u", [[b"text"] * 20 + [b"x" * 100]])
+    pair = made.pair()  # what would export it does not fail, too
+    exporter = type("Exporter", (), {"__arrow_c_array__": lambda _: pair})()
+    return tried(lambda: exporter, [native.arrow_texts], lambda _, found: found)
+
+
 def new_tokenizer() -> tuple[Tokenizer]:
     return (Tokenizer(describe(TRAINED, TOKENS, convention="huggingface", single=((300, 0), ("A", 0), (300, 0)))),)
 
@@ -282,6 +290,7 @@ for kind, of in AS.items():
 for name, text in {"short": LINE, "long": LONG, "piece": "the" * 12_000, "marks": "a" + 130 * "\u0301" + LINE}.items():
     add_first_streams(name, text)
 CASES["decoded"] = partial(fed, decoding, [65, 0xF0, [0x9F, 0x99, 0x82] + [65] * 1000, [0xE4, 0xFF], np.array([0xE4, 0xB8], np.uint32), 0xAD, 300])
+CASES["column"] = column
 for kind, of in AS.items():
     CASES[f"called {kind}"] = partial(called, new_tokenizer, of(LINE))
     CASES[f"called {kind} with a space"] = partial(called, spaced_tokenizer, of(LINE.replace("<|end|>", "").replace("e\u0301\u0323", "")), False)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from mmap import mmap
 from typing import Any, NamedTuple
 
+from ..arrow import rows
 from ..inputs import STANDARD_INPUT, Found, Source, find
 from ..lexers import is_one, readable
 from .checkpoint import Checkpoint, begins_as_checkpoint, is_checkpoint, read
@@ -63,7 +64,7 @@ def batches(source: Any, *, input: str | None = None, field: str = "text", start
         raise TypeError(f"expected a text, a path, or an iterable of these, got {type(source).__name__}")
     texts: list[Any] = []
     size = 0
-    for one in source:
+    for one in rows(source):
         if isinstance(one, os.PathLike):
             if texts:
                 yield Batch(texts)
