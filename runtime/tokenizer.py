@@ -519,7 +519,7 @@ class Tokenizer:
 
         An id that is none is a KeyError that says which and where.
         """
-        return self._encoder.decode_text(ids, known_errors(errors), skip_special_tokens)
+        return self._encoder.decode_text(ids, errors if errors == "replace" else known_errors(errors), skip_special_tokens)
 
     def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False) -> bytes:
         """The bytes of ids."""
@@ -533,7 +533,7 @@ class Tokenizer:
 
     def decode_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """The text of ids, and the character in which each token starts. Bytes that are not UTF-8 are a UnicodeDecodeError."""
-        known = ids_of(ids)  # an iterator can be read once
+        known = ids if type(ids) is list else ids_of(ids)  # an iterator can be read once
         ends = self._encoder.ends(known)
         data = self._encoder.decode(known)
         text = data.decode("utf-8")

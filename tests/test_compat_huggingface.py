@@ -690,6 +690,19 @@ class Indexed:
         return self.number
 
 
+def test_a_token_that_was_special_is_left_out() -> None:
+    """Whatever is said of it later, and when its tokenizer is made anew."""
+    for kind, one in zip((ours, tokenizers), both("template"), strict=True):
+        one.add_special_tokens([kind.AddedToken("<was>", special=True)])
+        one.add_tokens([kind.AddedToken("<was>", special=False, lstrip=True), kind.AddedToken("<never>")])
+        ids = [one.token_to_id(token) for token in ("<was>", "h", "<never>")]
+        for normalizer in (None, tokenizers.normalizers.NFC()):
+            if normalizer is not None:
+                one.normalizer = normalizer
+            assert one.decode(ids) == one.decode_batch([ids])[0] == "h<never>"
+            assert one.decode(ids, False) == one.decode_batch([ids], False)[0] == "<was>h<never>"
+
+
 @pytest.mark.filterwarnings("error")  # numpy warns where numbers of 16 bits are added up
 @pytest.mark.parametrize("of", [Indexed, np.array, np.int64, np.uint16, int])
 @pytest.mark.parametrize("sequence_of", [list, tuple])

@@ -17,6 +17,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from ..cached import cached_property
+from ..encoders import special_ids
 from .encoding import Encoding
 from .pipeline import Pipeline
 from .processors import Processor, added_by, process
@@ -44,6 +45,22 @@ class Core:
     def decode(self) -> Callable[[Sequence[int], str, bool], str]:
         """What makes text of ids, what is to become of bytes that are not UTF-8, and whether to leave out special tokens."""
         return self.tokenizer._encoder.decode_text
+
+    @cached_property
+    def decode_batch(self) -> Callable[[Sequence[Sequence[int]], str, int, bool], list[str]]:
+        """The same of many texts, by so many threads."""
+        return self.tokenizer._encoder.decode_batch
+
+    @cached_property
+    def special(self) -> frozenset[int]:
+        """The ids that are left out then."""
+        return frozenset(special_ids(self.tokenizer.description))
+
+    def leaves_out(self, ids: frozenset[int]) -> bool:
+        """Whether these are just that."""
+        if self.special is not ids and self.special == ids:
+            self.special = ids  # next time they are the same object
+        return self.special is ids
 
     @cached_property
     def pipeline(self) -> Pipeline:

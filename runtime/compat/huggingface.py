@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..lexers import workers_of
 from ..tokenizer import Tokenizer as Bitlex
 from ..vocabularies.huggingface import read_huggingface
 from ..vocabularies.json_fields import Fields, parse_json
@@ -170,23 +171,36 @@ class Tokenizer:
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """The text of ids. Those that are none are left out, as in the original."""
         wanted, skip = listed(ids), flag(skip_special_tokens)
-        return self._decoded(hashed(wanted) if skip else wanted, skip)
+        if self._decodes_alike(skip):
+            try:
+                return self._steps.core.decode(wanted, "replace", skip)
+            except KeyError:
+                pass
+        return self._decoded(wanted, skip)
+
+    def _decodes_alike(self, skip: bool) -> bool:
+        """Whether bitlex makes the same text of ids, but for such as are none."""
+        return self._joins_bytes and (not skip or self._steps.core.leaves_out(self._tokens.left_out))
 
     def _decoded(self, wanted: Any, skip: bool) -> str:
+        """The same of any ids."""
+        wanted = hashed(wanted) if skip else wanted
         if skip and not (left_out := self._tokens.left_out).isdisjoint(wanted):
             wanted = [number for number in wanted if number not in left_out]
-        if not self._joins_bytes:
-            texts = map(self.id_to_token, wanted)
-            return " ".join(text for text in texts if text is not None)
-        try:
-            return self._steps.core.decode(wanted, "replace", False)
-        except KeyError:
-            return self._tokenizer.decode([number for number in wanted if self.id_to_token(number) is not None])
+        known = [number for number in wanted if self.id_to_token(number) is not None]
+        if self._joins_bytes:
+            return self._tokenizer.decode(known)
+        return " ".join(text for text in map(self.id_to_token, known) if text is not None)
 
     def decode_batch(self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
-        """The texts of many lists of ids."""
-        skip = flag(skip_special_tokens)
-        return [self.decode(ids, skip) for ids in sequential(sequences)]
+        """The texts of many lists of ids, on all cores."""
+        skip, given = flag(skip_special_tokens), sequential(sequences)
+        if self._decodes_alike(skip):
+            try:
+                return self._steps.core.decode_batch([listed(ids) for ids in given], "replace", workers_of(0), skip)
+            except KeyError:
+                pass
+        return [self.decode(ids, skip) for ids in given]
 
     def async_decode_batch(self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True) -> Future[list[str]]:
         """`decode_batch` in a thread, to be awaited."""

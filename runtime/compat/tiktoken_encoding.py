@@ -177,13 +177,18 @@ class Encoding:
         """The bytes of ids; KeyError for an id that is none."""
         ids = listed(tokens)
         try:
-            return self._tokenizer.decode_bytes(ids)
+            return self._encoder.decode(ids)
         except KeyError:
             refuse_numbers(ids)
             raise
 
     def decode(self, tokens: Ids, errors: str = "replace") -> str:
         """The text of ids. `errors`: what becomes of bytes that are not UTF-8, as in bytes.decode."""
+        if type(tokens) is list and errors == "replace":
+            try:
+                return self._encoder.decode_text(tokens, errors, False)
+            except (KeyError, TypeError):
+                pass  # what tiktoken would say is found out below
         return self.decode_bytes(tokens).decode("utf-8", errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
@@ -206,13 +211,21 @@ class Encoding:
     def decode_with_offsets(self, tokens: Ids) -> tuple[str, list[int]]:
         """The text of ids, and the character in which each token starts. Bytes that are not UTF-8 are a UnicodeDecodeError."""
         ids = list(tokens)  # an iterator can be read once
-        self.decode_bytes(ids)  # for what it raises
-        return self._tokenizer.decode_with_offsets(ids)
+        try:
+            return self._tokenizer.decode_with_offsets(ids)
+        except (KeyError, TypeError):
+            self.decode_bytes(ids)  # for what it raises
+            raise
 
     def decode_batch(self, batch: Sequence[Ids], *, errors: str = "replace", num_threads: int = 8) -> list[str]:
         """The texts of many lists of ids."""
-        workers(num_threads)
-        return [self.decode(tokens, errors) for tokens in batch]
+        threads, given = workers(num_threads), list(batch)
+        if errors == "replace" and all(type(tokens) is list for tokens in given):
+            try:
+                return self._encoder.decode_batch(given, errors, threads, False)
+            except (KeyError, TypeError):
+                pass
+        return [self.decode(tokens, errors) for tokens in given]
 
     def decode_bytes_batch(self, batch: Sequence[Ids], *, num_threads: int = 8) -> list[bytes]:
         """The bytes of many lists of ids."""
