@@ -604,6 +604,31 @@ def test_places_that_cannot_be(method: str, place: Any) -> None:
         alike(pair, method, 0, place)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize("name", KINDS)
+def test_encodings_of_one_length_do_not_change_each_other(name: str, cut: bool) -> None:
+    """They share what all such have in common."""
+    one = ours.Tokenizer.from_str(json.dumps(KINDS[name]))
+    if cut:
+        one.enable_truncation(7)
+        one.enable_padding(length=9, direction="left")
+    texts = ["a b", "b a", "o !", "hello a hello b hello o hello"]
+    expected = [facts(each) for each in one.encode_batch(texts)]
+    changes: list[Callable[[Any], object]] = [
+        lambda each: each.pad(20, pad_id=5, pad_type_id=6, direction="left"), lambda each: each.truncate(1), lambda each: each.set_sequence_id(3),
+        lambda each: each.truncate(0), lambda each: each.pad(20), one.post_process, lambda each: ours.Encoding.merge([each, each]),
+        lambda each: [getattr(each, column).append(7) for column in ("ids", "type_ids", "attention_mask", "special_tokens_mask")],
+        lambda each: one.post_process(each, each), lambda each: one.post_process(each, add_special_tokens=False),
+    ]  # fmt: skip
+    for change in changes:
+        for method in (one.encode_batch, one.encode_batch_fast):
+            change(method(texts)[0])
+        change(one.encode(texts[0]))
+        assert [facts(each) for each in one.encode_batch(texts)] == expected
+        assert facts(one.encode(texts[1])) == expected[1]
+        assert [each.attention_mask for each in one.encode_batch_fast(texts)] == [each.attention_mask for each in one.encode_batch(texts)]
+
+
 def test_copies_of_encodings() -> None:
     encoding = PAIRS["template"][0].encode("hello world", "ab")
     encoding.truncate(4)

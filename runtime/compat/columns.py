@@ -73,7 +73,7 @@ class Columns:
 
     @classmethod
     def early(cls, ids: list[int], type_ids: list[int], special: list[int], attention: list[int], *, make: Callable[[bool], Self]) -> Self:
-        """One of which all is known that `make_later` leaves."""
+        """One of which all is known that `make_later` leaves. Columns may be of others, too: nobody changes one, but has another in its place."""
         made = cls.__new__(cls)
         made._ids, made._type_ids, made._special, made._attention, made._make = ids, type_ids, special, attention, make
         return made
@@ -93,8 +93,11 @@ class Columns:
         if make is not None:
             made = make(name in EARLY)
             rest = made._make
-            for slot in SLOTS if rest is None else EARLY:
-                setattr(self, slot, getattr(made, slot))
+            if rest is None:
+                for slot in SLOTS:
+                    setattr(self, slot, getattr(made, slot))
+            else:
+                self._ids, self._type_ids, self._special, self._attention = made._ids, made._type_ids, made._special, made._attention
             self._make = rest  # last: another thread that sees it takes what `made` has to be there
         return object.__getattribute__(self, name)
 

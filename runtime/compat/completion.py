@@ -21,11 +21,16 @@ from ..encoders import special_ids
 from .encoding import Encoding
 from .pipeline import Pipeline
 from .processors import Processor, added_by, process
+from .settings import FILLS
+from .shapes import Shape, marks, shape_of
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
     from .inputs import Texts
     from .settings import Padding, Truncation
+
+    Beside = tuple[list[int], list[int], list[int]]  # the columns of types, of which are special, and of which attend
+    Rest = Callable[[Texts, bool, int | None, bool], Encoding]
 
 __all__ = ["Core", "Steps"]
 
@@ -67,20 +72,26 @@ class Core:
         return Pipeline(self.tokenizer, self.names)
 
 
-SIZES = 4096  # of texts, of which is remembered what hangs on nothing else
+SIZES = 4096  # of texts, of which shapes and columns are remembered,
+LARGEST = 512  # and how long columns may be for that: all take up to 50 MB
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """`passed_over`: the contents of added tokens that are text like any other. `sizes`: what `plain` found out early for so many ids, with
-    special tokens around or not."""
+    """`passed_over`: the contents of added tokens that are text like any other. `around_one`: how many special tokens are put around a text.
+    `shapes`: those of texts of so many tokens, with special ones around or not; `beside`: the columns of these, filled up to a length."""
 
     core: Core
     processors: Sequence[Processor]
     truncation: Truncation | None = None
     padding: Padding | None = None
     passed_over: frozenset[str] | None = None
-    sizes: dict[tuple[int, bool], tuple[list[int], ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    around_one: int = field(init=False, repr=False, compare=False)
+    shapes: dict[tuple[int, bool], Shape | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    beside: dict[tuple[int, bool, int | None], Beside] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "around_one", self.added(1))
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -101,7 +112,7 @@ class Steps:
         """The encoding of one text or two; `around`: with special tokens around."""
         if self.are_plain and len(texts) == 1 and isinstance(texts[0], str):
             ids = self.tokenizer.encode(texts[0], add_special_tokens=around)
-            return Encoding.later(ids, partial(self.plain, ids, texts, around))
+            return self.whole(ids, texts, around, self.known)
         return self.encode_all([texts], around)[0]
 
     def encode_all(self, batch: Sequence[Texts], around: bool) -> list[Encoding]:
@@ -110,8 +121,9 @@ class Steps:
             made = [self.known(texts, around, None, False) for texts in batch]  # who has words, asks which word a token is of
             self.fill(made)
             return made
-        if self.are_plain:
-            return [Encoding.later(ids, partial(self.plain, ids, texts, around)) for ids, texts in self.with_ids(batch, around)]
+        found = self.later(batch, around, self.known)
+        if found is not None:
+            return found
         made = [self.finish([Encoding.bare(ids, kind) for kind, ids in enumerate(each)], around) for each in self.ids_of(batch)]
         length = self.fill(made)
         for one, texts in zip(made, batch, strict=True):
@@ -120,11 +132,73 @@ class Steps:
 
     def encode_ids(self, batch: Sequence[Texts], around: bool) -> list[Encoding]:
         """The same with little but the ids."""
-        if self.are_plain:
-            return [Encoding.later(ids, partial(self.bare, ids, texts, around)) for ids, texts in self.with_ids(batch, around)]
+        found = self.later(batch, around, self.bare)
+        if found is not None:
+            return found
         made = [self.finish([Encoding.bare(ids, 0) for ids in each], around) for each in self.ids_of(batch)]
         self.fill(made)
         return made
+
+    def later(self, batch: Sequence[Texts], around: bool, rest: Rest) -> list[Encoding] | None:
+        """Encodings that have their ids, the rest of which is made when it is asked for; None where their ids do not say enough."""
+        if self.are_plain:
+            return [self.whole(ids, texts, around, rest) for ids, texts in self.with_ids(batch, around)]
+        if any(len(texts) > 1 or not isinstance(texts[0], str) for texts in batch):
+            return None
+        shapes, found = [], [each[0] for each in self.ids_of(batch)]
+        for ids in found:
+            shape = self.shape(len(ids), around)
+            if shape is None:
+                return None
+            shapes.append(shape)
+        length = None if self.padding is None else self.padding.length_of(map(len, shapes))
+        made = []
+        for ids, shape, texts in zip(found, shapes, batch, strict=True):
+            kept = shape.ids(ids)
+            if self.padding is not None and length is not None:
+                kept = self.padding.filled(kept, self.padding.pad_id, length)
+            beside = self.columns(len(ids), around, shape, length)
+            made.append(Encoding.early(kept, *beside, make=partial(rest, texts, around, length)))
+        return made
+
+    def shape(self, size: int, around: bool) -> Shape | None:
+        """That of a text of so many tokens."""
+        try:
+            return self.shapes[size, around]
+        except KeyError:
+            found = shape_of(self.finish([Encoding.bare(marks(size), 0)], around))
+        if len(self.shapes) < SIZES:
+            self.shapes[size, around] = found
+        return found
+
+    def columns(self, size: int, around: bool, shape: Shape, length: int | None) -> Beside:
+        """What stands beside the ids of a text of so many tokens, of which this is the shape, filled up to a length."""
+        key = size, around, length
+        known = self.beside.get(key)
+        if known is None:
+            types, special, attention = shape.columns()
+            if self.padding is not None and length is not None:
+                types = self.padding.filled(types, self.padding.pad_type_id, length)
+                special, attention = (self.padding.filled(*each, length) for each in zip((special, attention), FILLS, strict=True))
+            known = types, special, attention
+            if len(self.beside) < SIZES and len(types) <= LARGEST:
+                self.beside[key] = known
+        return known
+
+    def whole(self, ids: list[int], texts: Texts, around: bool, rest: Rest) -> Encoding:
+        """The encoding of one text or two that are not cut, of which the ids are complete."""
+        size = len(ids) - self.around_one if around else len(ids)
+        beside = self.beside.get((size, around, None)) if len(texts) == 1 else None
+        if beside is None:
+            return Encoding.later(ids, partial(self.plain, ids, size, texts, around, rest))
+        return Encoding.early(ids, *beside, make=partial(rest, texts, around, None))
+
+    def plain(self, ids: list[int], size: int, texts: Texts, around: bool, rest: Rest, early: bool) -> Encoding:
+        """The same when more of it is asked for; `early`: than what is as soon known as the ids."""
+        shape = self.shape(size, around) if early and len(texts) == 1 else None
+        if shape is None:
+            return rest(texts, around, None, early)
+        return Encoding.early(ids, *self.columns(size, around, shape, None), make=partial(rest, texts, around, None))
 
     def with_ids(self, batch: Sequence[Texts], around: bool) -> Iterator[tuple[list[int], Texts]]:
         """The texts, each with its ids, where nothing is done with these but to put others around."""
@@ -161,29 +235,11 @@ class Steps:
         for texts in batch:
             yield [next(found) if isinstance(text, str) else [*chain.from_iterable(islice(found, len(text)))] for text in texts]
 
-    def bare(self, ids: list[int], texts: Texts, around: bool, early: bool) -> Encoding:
-        """One text or two with little but the ids, which are known with what stands around them."""
-        if len(texts) > 1 or not isinstance(texts[0], str):
-            return self.finish([Encoding.bare(each, 0) for each in next(self.ids_of([texts]))], around)
-        return self.sized(ids, around)
-
-    def plain(self, ids: list[int], texts: Texts, around: bool, early: bool) -> Encoding:
-        """All that is known of one text or two, of which the ids are known with what stands around them."""
-        if not early or len(texts) > 1:
-            return self.known(texts, around, None, early)
-        key, rest = (len(ids), around), partial(self.known, texts, around, None)
-        if key not in self.sizes:
-            made = self.sized(ids, around)
-            if len(self.sizes) >= SIZES:
-                made.make_later(rest)
-                return made
-            self.sizes[key] = made._type_ids, made._special, made._attention
-        return Encoding.early(ids, *map(list.copy, self.sizes[key]), make=rest)
-
-    def sized(self, ids: list[int], around: bool) -> Encoding:
-        """One text of which the ids are known with what stands around them: the rest hangs on nothing but how many there are."""
-        made = self.finish([Encoding.bare([0] * (len(ids) - (self.added(1) if around else 0)), 0)], around)
-        made._ids = ids
+    def bare(self, texts: Texts, around: bool, length: int | None, early: bool) -> Encoding:
+        """One text or two with little but the ids."""
+        made = self.finish([Encoding.bare(ids, 0) for ids in next(self.ids_of([texts]))], around)
+        if self.padding is not None and length is not None:
+            self.padding.fill(made, length)
         return made
 
     def known(self, texts: Texts, around: bool, length: int | None, early: bool) -> Encoding:

@@ -53,7 +53,10 @@ class DecodeStream(Copyable):
             return self._compared(tokenizer, waiting)
         if self._waiting:
             waiting = self._waiting + waiting
-        added = decode(waiting, self._skip)
+        try:  # straight to what nearly all ids go to
+            added = decode(waiting, True) if self._skip else core.decode(waiting, "replace", False)
+        except KeyError:
+            added = decode(waiting, False)
         if not added or added[-1] == UNKNOWN:
             self._waiting = waiting
             return None

@@ -170,20 +170,18 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """The text of ids. Those that are none are left out, as in the original."""
-        wanted, skip = listed(ids), flag(skip_special_tokens)
-        if self._decodes_alike(skip):
-            try:
-                return self._steps.core.decode(wanted, "replace", skip)
-            except KeyError:
-                pass
-        return self._decoded(wanted, skip)
+        return self._decoded(listed(ids), flag(skip_special_tokens))
 
     def _decodes_alike(self, skip: bool) -> bool:
         """Whether bitlex makes the same text of ids, but for such as are none."""
         return self._joins_bytes and (not skip or self._steps.core.leaves_out(self._tokens.left_out))
 
     def _decoded(self, wanted: Any, skip: bool) -> str:
-        """The same of any ids."""
+        if self._decodes_alike(skip):
+            try:
+                return self._steps.core.decode(wanted, "replace", skip)
+            except KeyError:
+                pass
         wanted = hashed(wanted) if skip else wanted
         if skip and not (left_out := self._tokens.left_out).isdisjoint(wanted):
             wanted = [number for number in wanted if number not in left_out]
@@ -200,7 +198,7 @@ class Tokenizer:
                 return self._steps.core.decode_batch([listed(ids) for ids in given], "replace", workers_of(0), skip)
             except KeyError:
                 pass
-        return [self.decode(ids, skip) for ids in given]
+        return [self._decoded(listed(ids), skip) for ids in given]
 
     def async_decode_batch(self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True) -> Future[list[str]]:
         """`decode_batch` in a thread, to be awaited."""

@@ -11,7 +11,7 @@ does not exist is ignored with a warning, where tokenizers prints one.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -20,10 +20,11 @@ from .arguments import natural, text
 from .columns import COLUMNS
 from .encoding import Encoding
 
-__all__ = ["Padding", "Truncation"]
+__all__ = ["FILLS", "Padding", "Truncation"]
 
 STRATEGIES = {"longest_first": "LongestFirst", "only_first": "OnlyFirst", "only_second": "OnlySecond"}
 DIRECTIONS = {"left": "Left", "right": "Right"}
+FILLS = 1, 0  # what fills up is special, and nothing attends to it
 WRAPPED = (1 << 64) - 1  # what tokenizers computes with has 64 bits
 
 
@@ -155,14 +156,22 @@ class Padding(Options):
             "pad_token": self.pad_token,
         }  # fmt: skip
 
+    def length_of(self, sizes: Iterable[int]) -> int:
+        """How long all of a batch are made."""
+        length = max(sizes, default=0) if self.length is None else self.length
+        return length + -length % self.pad_to_multiple_of if self.pad_to_multiple_of else length
+
     def fill_all(self, encodings: Sequence[Encoding]) -> int:
         """Make those of a batch equally long: how long."""
-        length = max(map(len, encodings), default=0) if self.length is None else self.length
-        if self.pad_to_multiple_of:
-            length += -length % self.pad_to_multiple_of
+        length = self.length_of(map(len, encodings))
         for one in encodings:
             self.fill(one, length)
         return length
+
+    def filled(self, column: list[Any], filler: Any, length: int) -> list[Any]:
+        """A column that is so long, or longer; the one that is given may be of other encodings, too."""
+        fillers = [filler] * (length - len(column))
+        return column + fillers if self.direction == "right" else fillers + column
 
     def fill(self, encoding: Encoding, length: int) -> None:
         """Make one so long, and what was cut off it."""
@@ -171,11 +180,10 @@ class Padding(Options):
         missing = natural(length) - len(encoding)
         if missing <= 0:
             return
-        fillers = (self.pad_id, self.pad_type_id, self.pad_token, None, (0, 0), 1, 0)
-        at = len(encoding) if self.direction == "right" else 0
+        fillers = (self.pad_id, self.pad_type_id, self.pad_token, None, (0, 0), *FILLS)
         for name, filler in zip(COLUMNS, fillers, strict=True):
-            getattr(encoding, name)[at:at] = [filler] * missing
-        if at == 0:
+            setattr(encoding, name, self.filled(getattr(encoding, name), filler, length))
+        if self.direction == "left":
             encoding._ranges = {text: (start + missing, end + missing) for text, (start, end) in encoding._ranges.items()}
 
 
