@@ -275,8 +275,9 @@ static PyType_Spec encoder_spec = {
 
 static PyMethodDef functions[] = {
     OF_ONE("checksum", bitlex_py_checksum, "checksum(buffer) -> int"),
-    METHOD("parse_merges", bitlex_py_parse_merges,
-           "parse_merges(blob, starts, alphabet, merges) -> left, right and made of each, uint32, of a list as it should be, or None"),
+    METHOD("read_model", bitlex_py_read_model,
+           "read_model(data, alphabet) -> (spans, blob, starts, [(id, JSON of another token)], merges, table, how many tokens), or None"),
+    {"find_tokens", bitlex_py_find_tokens, METH_VARARGS, "find_tokens(blob, starts, table, alphabet, names) -> their ids, or -1"},
     OF_ONE("parse_ranks", bitlex_py_parse_ranks, "parse_ranks(data) -> (blob, starts) of a rank file as it should be, or None"),
     {NULL, NULL, 0, NULL},
 };

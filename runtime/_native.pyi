@@ -231,10 +231,15 @@ def doubtful(text: str, /) -> list[tuple[int, int]]:
 def checksum(buffer: Buffer, /) -> int:
     """For noticing that a file is not as it was written."""
 
-def parse_merges(blob: Buffer, starts: Buffer, alphabet: str, merges: list[Any], /) -> bytes | None:
-    """Left, right and made of each merge of a tokenizer.json, uint32; None unless all is as it should be."""
-def parse_ranks(data: Buffer, /) -> tuple[bytes, bytes] | None:
-    """The blob and the starts of a rank file that is as it should be; None for any other."""
+def read_model(
+    data: Buffer, alphabet: str, /
+) -> tuple[tuple[int, int, int, int], bytes, bytes, list[tuple[int, bytes]], bytes, bytes, int] | None:
+    """Of a tokenizer.json: from where to where the vocabulary of its model is, and its merges; the bytes of all tokens in order of their ids, and
+    where each begins, uint32; those that are not of the alphabet, as JSON; left, right and made of each merge, uint32; a table for `find_tokens`;
+    how many tokens there are. None unless all is as it should be."""
+
+def find_tokens(blob: Buffer, starts: Buffer, table: Buffer, alphabet: str, names: list[str], /) -> list[int]:
+    """The ids of tokens by what they are called in the alphabet; -1 of any other name. ValueError for a table that is not theirs."""
 
 @final
 class Counter:

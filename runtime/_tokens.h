@@ -10,7 +10,7 @@
  *     _merging.c     those that merge one piece in one way
  *     _specials.c    special tokens -> Specials
  *     _ranks.c       a rank file -> the tables of its vocabulary
- *     _merges.c      the merges of a tokenizer.json -> their ids
+ *     _model.c       the model of a tokenizer.json -> its tokens; and by _merges.c the ids of its merges; both with _model.h
  *     _token_stream.c  an Encoder and the parts of a text -> ids; _token_reading.c reads them, and both have _token_stream.h
  *     _many.c        texts -> ids, by several threads; _long.c: one long text, in parts; both with _many.h; ids side by side by _joining.c
  *     _windows.c     a part of a long text that goes on -> ids, and where the next is to begin
@@ -345,10 +345,10 @@ int bitlex_py_encode_many(Encoder *self, Task *tasks, size_t count, Py_ssize_t t
 /* parse_ranks(data) -> (blob, starts), or None. */
 PyObject *bitlex_py_parse_ranks(PyObject *module, PyObject *data);
 
-/* --- _merges.c --- */
+/* --- _model.c --- */
 
-/* parse_merges(blob, starts, alphabet, merges) -> the ids of each merge, or None. */
-PyObject *bitlex_py_parse_merges(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_read_model(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bitlex_py_find_tokens(PyObject *module, PyObject *arguments);
 
 /* --- _decoding.c: methods of an Encoder --- */
 

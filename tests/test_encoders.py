@@ -355,40 +355,6 @@ def test_kinds_of_ids(tokenizer: Tokenizer, name: str) -> None:
             assert isinstance(found, (bytes, list)) and len(found) == (len(ids) if method == "ends" else len(b"".join(map(slow.token, ids))))
 
 
-def test_merges_of_a_file() -> None:
-    """As vocabularies/huggingface.py finds their ids one by one; None for whatever is not as it should be."""
-    from bitlex.vocabularies.byte_alphabet import ALPHABET, to_bytes
-
-    def spelled(token: bytes) -> str:
-        return "".join(ALPHABET[byte] for byte in token)
-
-    tokens = [*BYTES, b" t", b" th", "é".encode(), b"##", b"####", b"########", b"#" * 16, b"a" * 255 + b" ", b"a" * 255]
-    listed = [(b" ", b"t"), (b" t", b"h"), (b"\xc3", b"\xa9"), (b"########", b"########"), (b"a" * 255, b" "), (b"#", b"#"), (b"##", b"##")]
-    vocabulary = Vocabulary.from_merges(tokens, listed)
-    good = [[spelled(left), spelled(right)] for left, right in listed]
-
-    def parse(merges: list[Any]) -> bytes | None:
-        found: bytes | None = native.parse_merges(vocabulary.blob, vocabulary.starts, ALPHABET, merges)
-        return found
-
-    assert parse(good) == parse([" ".join(pair) for pair in good]) == vocabulary.merges and parse([]) == b""
-    assert [to_bytes(text) for pair in good for text in pair] == [part for pair in listed for part in pair]
-    strange: list[Any] = [
-        None, 1, [], ["a"], ["a", "b", "c"], ["a", 1], ("a", "b"), "ab", "a b c", " b", "a ", "", " ", ["", "a"], ["a b", "c"], "a 中", "中 a", "a \u0144", "x y",
-        "#version 0.2", "#version a", "\ud800 a", "a" * 10_000 + " b", ["a" * 600, "b"], good[0], " ".join(good[0]),
-    ]
-    for one in strange:
-        assert parse([*good, one]) is None, one
-    assert parse(good * 9) is None
-    for wrong in (vocabulary.starts[:3], b"", np.array([0, 2, 1], np.uint32), np.array([0, 1, 10**6], np.uint32)):
-        with pytest.raises(ValueError, match="starts does not fit"):
-            native.parse_merges(vocabulary.blob, wrong, ALPHABET, good)
-    misused: list[tuple[Any, ...]] = [(), (b"", b"", ALPHABET, ()), (b"", b"", "abc", [])]
-    for arguments in misused:
-        with pytest.raises(TypeError, match="alphabet of 256"):
-            native.parse_merges(*arguments)
-
-
 pieces_of_text = st.lists(
     st.one_of(
         st.sampled_from(["the", "a" * 70, "é", "ÿ", "я", "中", "\uffff", "😀", "\U0010ffff", "\0", "中文" * 40, "ж" * 40, "😀" * 30]),

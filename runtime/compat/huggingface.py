@@ -27,6 +27,7 @@ from ..lexers import workers_of
 from ..tokenizer import Tokenizer as Bitlex
 from ..vocabularies.huggingface import read_huggingface
 from ..vocabularies.json_fields import Fields, parse_json
+from ..vocabularies.model import model_of
 from .added_token import AddedToken, token_of
 from .arguments import flag, hashed, listed, natural, naturals, sequential, text, typed
 from .completion import Core, Steps
@@ -380,7 +381,8 @@ class Tokenizer:
 def described(found: Fields, data: bytes) -> Description:
     """What bitlex makes of a file, of which it is not told what it refuses and others do: cutting, filling up, and that there is no decoder."""
     decoder = BYTE_LEVEL if found.value.get("decoder") is None else found.value["decoder"]  # `decode` knows; nothing else asks for it
-    return read_huggingface(Fields({**found.value, "truncation": None, "padding": None, "decoder": decoder}, found.where), data)
+    fields = Fields({**found.value, "truncation": None, "padding": None, "decoder": decoder}, found.where)
+    return read_huggingface(fields, data, None, model_of(data, found))
 
 
 def is_trained(found: Mapping[str, Any]) -> bool:

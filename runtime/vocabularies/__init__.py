@@ -131,15 +131,15 @@ def refuse_other(beginning: bytes, where: str, *, more: bool = False) -> None:
 
 
 def read_json(data: bytes, where: str, name: str | None, *options: object) -> Description:
-    from .json_fields import parse_json
+    from .model import parse_tokenizer
 
-    fields = parse_json(data, where)
+    fields, known = parse_tokenizer(data, where)
     if "model" in fields.value:
         from .huggingface import read_huggingface
 
         refuse_options(where, *options)
         try:
-            return read_huggingface(fields, data, name)
+            return read_huggingface(fields, data, name, known)
         except RecursionError:  # some versions of Python read deeper JSON than can be followed
             raise VocabularyError(f"{where}: is nested too deeply") from None
     if "config" in fields.value and "vocab" in fields.value:

@@ -27,8 +27,9 @@ from typing import Any, Literal
 from ..vocabulary import MOST_IDS, Description, Vocabulary, VocabularyError, starts_of
 from .added_tokens import added_tokens
 from .byte_alphabet import ALPHABET, to_bytes
-from .json_fields import Fields, parse_json, shown
+from .json_fields import Fields, shown
 from .matching import UNICODE, family_of
+from .model import Model, parse_tokenizer
 from .processing import check_byte_level, templates
 
 __all__ = ["of_tokenizer", "read_huggingface"]
@@ -47,11 +48,12 @@ def of_tokenizer(tokenizer: Any, name: str | None = None) -> Description:
     if getattr(tokenizer, "encode_special_tokens", False):
         raise VocabularyError(f"{where}: encode_special_tokens is set, which is not supported")
     data = tokenizer.to_str().encode()
-    return read_huggingface(parse_json(data, where), data, name)
+    fields, known = parse_tokenizer(data, where)
+    return read_huggingface(fields, data, name, known)
 
 
-def read_huggingface(fields: Fields, data: bytes, name: str | None = None) -> Description:
-    """The Description of a tokenizer.json that was parsed from `data`."""
+def read_huggingface(fields: Fields, data: bytes, name: str | None = None, known: Model | None = None) -> Description:
+    """The Description of a tokenizer.json that was parsed from `data`. `known`: its model, if that was read."""
     fields.only(TOP)
     if "version" in fields.value:
         fields.choice("version", ("1.0",))
@@ -60,9 +62,9 @@ def read_huggingface(fields: Fields, data: bytes, name: str | None = None) -> De
     for key in ("truncation", "padding"):
         if fields.value.get(key) is not None:
             raise fields.wrong(key, f"{shown(fields.value[key])} is not supported; set it to null and cut or pad the ids")
-    tokens = numbered_tokens(model)
+    tokens: Mapping[str, int] = numbered_tokens(model) if known is None else known.tokens
     check_alphabet(fields, model, tokens)
-    vocabulary, decoded = byte_tokens(model, tokens)
+    vocabulary, decoded = byte_tokens(model, tokens) if known is None else read_tokens(model, known)
     check_options(model, tokens)
     normalizer: Literal["NFC"] | None = "NFC" if normalizes(fields, "normalizer") else None
     added, spelled = added_tokens(fields, tokens, normalizer)
@@ -134,11 +136,7 @@ def byte_tokens(model: Fields, tokens: Mapping[str, int]) -> tuple[Vocabulary, d
     starts = starts_of(texts)  # a character of the alphabet is a byte
     if "" in tokens:
         decoded[tokens[""]] = b""
-    fast = fast_triples(model, blob, starts)
-    merges = merge_triples(model, tokens, decoded) if fast is None else fast
-    made = Vocabulary(blob, starts, merges, model.get("ignore_merges", bool, False))
-    if fast is not None:
-        return made, decoded
+    made = Vocabulary(blob, starts, merge_triples(model, tokens, decoded), model.get("ignore_merges", bool, False))
     try:
         made.check_pairs()
     except VocabularyError as error:
@@ -146,13 +144,10 @@ def byte_tokens(model: Fields, tokens: Mapping[str, int]) -> tuple[Vocabulary, d
     return made, decoded
 
 
-def fast_triples(model: Fields, blob: bytes, starts: bytes) -> bytes | None:
-    """The merges as ids, read by the C extension; None where there is none, or they are not all as they should be."""
-    try:
-        from .._native import parse_merges
-    except ImportError:
-        return None
-    return parse_merges(blob, starts, ALPHABET, model.get("merges", list))
+def read_tokens(model: Fields, known: Model) -> tuple[Vocabulary, dict[int, bytes]]:
+    """The same of a model that was read, which has no merge twice."""
+    made = Vocabulary(known.blob, known.starts, known.merges, model.get("ignore_merges", bool, False))
+    return made, {number: encoded(name, model) for number, name in known.others.items()}
 
 
 def merge_triples(model: Fields, tokens: Mapping[str, int], dead: Mapping[int, bytes]) -> bytes:
