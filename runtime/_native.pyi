@@ -241,6 +241,9 @@ def read_model(
 def find_tokens(blob: Buffer, starts: Buffer, table: Buffer, alphabet: str, names: list[str], /) -> list[int]:
     """The ids of tokens by what they are called in the alphabet; -1 of any other name. ValueError for a table that is not theirs."""
 
+def parse_ranks(data: Buffer, /) -> tuple[bytes, bytes] | None:
+    """The blob and the starts of a rank file that is as it should be; None for any other."""
+
 @final
 class Counter:
     """Counts the distinct pieces that a machine cuts texts to. `key`: 16 random bytes. One call at a time.
