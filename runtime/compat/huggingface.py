@@ -27,7 +27,7 @@ from ..lexers import workers_of
 from ..tokenizer import Tokenizer as Bitlex
 from ..vocabularies.huggingface import read_huggingface
 from ..vocabularies.json_fields import Fields, parse_json
-from ..vocabularies.model import model_of
+from ..vocabularies.model import Model, parse_tokenizer
 from .added_token import AddedToken, token_of
 from .arguments import flag, hashed, listed, natural, naturals, sequential, text, typed
 from .completion import Core, Steps
@@ -95,12 +95,11 @@ class Tokenizer:
         return made
 
     def _read(self, data: bytes, where: str, encode_special_tokens: bool) -> None:
-        found = parse_json(data, where)
-        model = found.value.get("model")
+        found, known = parse_tokenizer(data, where)
         truncation = Truncation.from_json(found.at("truncation")) if found.value.get("truncation") is not None else None
         padding = Padding.from_json(found.at("padding")) if found.value.get("padding") is not None else None
         # Fields are set when all is known to be good: a part that is not supported leaves everything as it was.
-        tokenizer = Bitlex._of_file(where, described(found, data)) if is_trained(found.value) else None
+        tokenizer = Bitlex._of_file(where, described(found, data, known)) if known is not None or is_trained(found.value) else None
         processors = processors_of(found.value.get("post_processor"))
         self._data, self._where = data, where
         self._model: Any = None
@@ -112,7 +111,8 @@ class Tokenizer:
             self._tokens = Tokens({}, {}, frozenset(), where=where)
             core = Core(partial(self._tokens.tokenizer, None), self._tokens.names)
         else:
-            self._tokens = Tokens.of(model["vocab"] if model is not None else {}, tokenizer, where)
+            vocabulary = found.value["model"]["vocab"] if known is None else known.tokens.all
+            self._tokens = Tokens.of(vocabulary, tokenizer, where)
             core = Core(lambda: tokenizer, self._tokens.names)
         self._steps = Steps(core, processors, truncation, padding)
         self.encode_special_tokens = encode_special_tokens
@@ -280,7 +280,7 @@ class Tokenizer:
         first = Tokens(model["vocab"], {}, frozenset(), where=self._where)
         data = self._as_json(self._fields, model, tokens=first.plus(trainer.special, True)[0]).encode()
         fields = parse_json(data, self._where)
-        described(fields, data)  # what would be refused in the end is refused now
+        described(fields, data, None)  # what would be refused in the end is refused now
         model |= learned(fields, trainer, texts)
         tokens = Tokens(model["vocab"], {}, frozenset(), where=self._where).plus(trainer.special, True)[0]
         self._read(self._as_json(self._fields, model, tokens=tokens).encode(), self._where, self.encode_special_tokens)
@@ -378,11 +378,11 @@ class Tokenizer:
         self.encode_special_tokens = encodes
 
 
-def described(found: Fields, data: bytes) -> Description:
+def described(found: Fields, data: bytes, known: Model | None) -> Description:
     """What bitlex makes of a file, of which it is not told what it refuses and others do: cutting, filling up, and that there is no decoder."""
     decoder = BYTE_LEVEL if found.value.get("decoder") is None else found.value["decoder"]  # `decode` knows; nothing else asks for it
     fields = Fields({**found.value, "truncation": None, "padding": None, "decoder": decoder}, found.where)
-    return read_huggingface(fields, data, None, model_of(data, found))
+    return read_huggingface(fields, data, None, known)
 
 
 def is_trained(found: Mapping[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from ..vocabulary import VocabularyError
 from .byte_alphabet import ALPHABET
 from .json_fields import Fields, parse_json
 
-__all__ = ["Model", "model_of", "parse_tokenizer"]
+__all__ = ["Model", "parse_tokenizer"]
 
 LATIN = {byte: ord(character) for byte, character in enumerate(ALPHABET)}  # what bytes that are read as Latin-1 are called
 
@@ -80,12 +80,6 @@ def parse_tokenizer(data: bytes | bytearray, where: str) -> tuple[Fields, Model 
             if model is not None:
                 return fields, model
     return parse_json(bytes(data), where), None
-
-
-def model_of(data: bytes | bytearray, fields: Fields) -> Model | None:
-    """The model of a file of which these are the fields."""
-    found = read(data)
-    return None if found is None else made_of(found, fields)
 
 
 def read(data: bytes | bytearray) -> Any:
