@@ -157,6 +157,11 @@ def batches(source: Source) -> Iterator[list[Document]]:
     batch: list[Document] = []
     size = 0
     for group in source.groups():
+        lengths = [len(document.text) for document in group]
+        if group and len(batch) + len(group) < MOST and size + sum(lengths) < BATCH and max(lengths) < LARGE:
+            batch += group
+            size += sum(lengths)
+            continue
         for document in group:
             length = len(document.text)
             if length >= LARGE:

@@ -20,6 +20,7 @@ import glob
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -276,11 +277,14 @@ class Source:
 
     def each_line(self) -> Iterator[list[Document]]:
         for number, lines in self.lines():
-            yield [Document(at, line.removesuffix(b"\r")) for at, line in enumerate(lines, number)]
+            yield documents_of(number, [line.removesuffix(b"\r") for line in lines])
 
     def each_object(self) -> Iterator[list[Document]]:
         for number, lines in self.lines():
-            group: list[Document] = []
+            group: list[Document] = self.plain_objects(number, lines)
+            if group:
+                yield group
+                continue
             try:
                 group.extend(self.of_objects(number, lines))
             except InputError:
@@ -289,6 +293,19 @@ class Source:
                 raise
             if group or not lines:
                 yield group
+
+    def plain_objects(self, number: int, lines: list[bytes]) -> list[Document]:
+        """The documents of lines that are all objects with a string at `field`, as most are, in half of the time; none of any others."""
+        from .json_rows import quick
+
+        loads = quick()
+        if loads is None or "." in self.field or not lines or not lines[0].startswith(b"{") or not all(lines):
+            return []
+        try:
+            texts = [row[self.field] for row in map(loads, lines)]
+        except (ValueError, LookupError, TypeError):
+            return []
+        return documents_of(number, texts) if {str}.issuperset(map(type, texts)) else []
 
     def of_objects(self, number: int, lines: list[bytes]) -> Iterator[Document]:
         """The documents of lines that have any."""
@@ -331,7 +348,7 @@ class Source:
                 for batch in file.iter_batches(batch_size=1024, columns=[column]):
                     self.length += batch.nbytes
                     if texts := sound_texts(batch.column(0)) if column == self.field else None:
-                        yield list(map(Document, range(number + 1, number + 1 + len(texts)), texts))
+                        yield documents_of(number + 1, texts)
                         number += len(texts)
                     else:
                         for group in self.row_by_row(batch, number):
@@ -382,6 +399,11 @@ class Source:
         if not isinstance(value, (str, bytes)):
             raise self.error(number, f"what is at {self.field!r} is no text, but {KINDS.get(type(value), type(value).__name__)}")
         return value
+
+
+def documents_of(number: int, texts: list[Any]) -> list[Document]:
+    """Documents that stand one behind the other, made without a call of Python for each."""
+    return list(map(partial(tuple.__new__, Document), zip(range(number, number + len(texts)), texts, strict=True)))
 
 
 def sound_texts(column: Any) -> list[bytes] | None:

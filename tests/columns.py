@@ -108,6 +108,11 @@ class Column:
             return type("OneArray", (), {"__arrow_c_array__": lambda _: self.pair()})()
         return type("Arrays", (), {"__arrow_c_stream__": lambda _: self.stream()})()
 
+    def exports_one(self) -> Any:
+        """The same, but what it exports is made now, and is the same each time."""
+        pair = self.pair()
+        return type("Made", (), {"__arrow_c_array__": lambda _: pair, "column": self})()
+
     def pair(self) -> tuple[Any, Any]:
         """Who leaves them in their capsules leaves it to these to release them, which these do not: they stay open."""
         return self.capsule(b"arrow_schema", self.schema()), self.capsule(b"arrow_array", self.array(self.chunks[0]))

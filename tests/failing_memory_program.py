@@ -8,6 +8,7 @@ says that it cannot; a stream that says so can be reset; and no lock is kept.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import random
 import sys
@@ -24,9 +25,11 @@ import bitlex
 from bitlex import _native
 from bitlex.token_streams import INTO, LISTS, PLACED, ROWS
 from bitlex.tokenizer import Tokenizer
+from bitlex.vocabularies.byte_alphabet import ALPHABET
 from bitlex.vocabulary import AddedToken, Vocabulary
 from columns import Column
 from small_vocabularies import BYTES, TRAINED, describe
+from tokenizing import tokenizer_json
 
 Step = Callable[[Any], Any]
 
@@ -240,10 +243,15 @@ def whole(make: Callable[[], Any], texts: list[Any], threads: int) -> int:
 
 
 def column() -> int:
-    made = Column("u", [[b"text"] * 20 + [b"x" * 100]])
-    pair = made.pair()  # what would export it does not fail, too
-    exporter = type("Exporter", (), {"__arrow_c_array__": lambda _: pair})()
+    exporter = Column("u", [[b"text"] * 20 + [b"x" * 100]]).exports_one()  # or what exports it would fail, too
     return tried(lambda: exporter, [native.arrow_texts], lambda _, found: found)
+
+
+def model() -> int:
+    data = json.dumps(tokenizer_json(("th", "the", "\u4e2d"), [["t", "h"], ["th", "e"]])).encode()
+    found = native.read_model(data, ALPHABET)
+    names: Step = lambda _: native.find_tokens(found[1], found[2], found[5], ALPHABET, ["th", "x" * 300])  # noqa: E731
+    return tried(lambda: None, [lambda _: native.read_model(data, ALPHABET), names], lambda _, found: found)
 
 
 def new_tokenizer() -> tuple[Tokenizer]:
@@ -291,6 +299,7 @@ for name, text in {"short": LINE, "long": LONG, "piece": "the" * 12_000, "marks"
     add_first_streams(name, text)
 CASES["decoded"] = partial(fed, decoding, [65, 0xF0, [0x9F, 0x99, 0x82] + [65] * 1000, [0xE4, 0xFF], np.array([0xE4, 0xB8], np.uint32), 0xAD, 300])
 CASES["column"] = column
+CASES["model"] = model
 for kind, of in AS.items():
     CASES[f"called {kind}"] = partial(called, new_tokenizer, of(LINE))
     CASES[f"called {kind} with a space"] = partial(called, spaced_tokenizer, of(LINE.replace("<|end|>", "").replace("e\u0301\u0323", "")), False)

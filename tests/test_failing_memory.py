@@ -16,7 +16,7 @@ pytest.importorskip("bitlex._native", reason="the C extension was not built")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is made to fail as Linux does it (LD_PRELOAD, over malloc of its C library)")
-@pytest.mark.parametrize("kind", ["counted", "merged", "tokens", "pieces", "first", "whole", "decoded", "called", "column"])
+@pytest.mark.parametrize("kind", ["counted", "merged", "tokens", "pieces", "first", "whole", "decoded", "called", "column", "model"])
 def test_memory_that_is_not_there(kind: str, tmp_path: Path) -> None:
     failing = build(tmp_path / "failing_memory.so", [ROOT / "tests/failing_memory.c"], "-shared", "-fPIC")
     usual = {} if sysconfig.get_config_var("Py_GIL_DISABLED") else {"PYTHONMALLOC": "malloc"}  # without a GIL, Python takes no other than its own

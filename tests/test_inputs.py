@@ -9,6 +9,7 @@ import io
 import json
 import lzma
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -272,6 +273,39 @@ def test_what_is_wrong_with_json_and_where(tmp_path: Path, line: bytes, told: st
     (tmp_path / "a.jsonl").write_bytes(b"[1]\n" + line)
     with pytest.raises(InputError, match=f": line 2: not JSON: {told}$"):
         list(IdFile(str(tmp_path / "a.jsonl")).parts())
+
+
+JSON_ROWS = [
+    b'{"text": "a \\u00e9", "n": 1}', b'{"n": [1, {"text": "no"}], "text": "\xe4\xb8\xad"}', b'{"text": ""}', b'{"text": "x", "text": "y"}', b'"alone"', b"", b"  ",
+    b'{"text": "crlf"}\r', b' {"text": "blank"}', b'{"text": NaN}', b'{"text": "a", "n": NaN}', b'{"text": null}', b'{"text": 5}', b'{"title": "none"}', b'["text"]', b"5",
+    b"null", b'{"text": "\\ud800"}', b'{"text": "a"', b'{"text": "\xff"}', b'{"text": {"text": "in"}}', b'{"text.a": "dot", "text": {"a": "in"}}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("field", ["text", "text.a"])
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_together_are_what_they_are_one_by_one(seed: int, field: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Documents with their numbers, and what is wrong, wherever the rows are cut when they are read."""
+    rng, path = random.Random(seed), tmp_path / "a.jsonl"
+
+    def read() -> list[Any]:
+        found: list[Any] = []
+        try:
+            found.extend(Source(str(path), field=field).documents())
+        except InputError as error:
+            found.append(str(error))
+        return found
+
+    for _ in range(60):
+        rows = rng.choices(JSON_ROWS[:3] if rng.random() < 0.6 else JSON_ROWS[: rng.choice((6, 9, len(JSON_ROWS)))], k=rng.randrange(40))
+        for _ in range(rng.randrange(3)):
+            rows.insert(rng.randrange(len(rows) + 1), rng.choice(JSON_ROWS))
+        path.write_bytes(rng.choice((b"", b"", b"\xef\xbb\xbf")) + b"\n".join(rows) + rng.choice((b"", b"\n")))
+        monkeypatch.setattr("bitlex.inputs.CHUNK", rng.choice((7, 64, 1 << 16)))
+        found = read()
+        with monkeypatch.context() as one_by_one:
+            one_by_one.setattr(Source, "plain_objects", lambda self, number, lines: [])
+            assert found == read()
 
 
 def test_parquet(tmp_path: Path) -> None:

@@ -4,12 +4,14 @@ offsets lie in."""
 from __future__ import annotations
 
 import gc
+import json
 import mmap
 import random
 import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,14 @@ import pytest
 
 import bitlex
 from bitlex.tokenizer import Tokenizer
+from bitlex.vocabularies.byte_alphabet import ALPHABET
 from bitlex.vocabulary import AddedToken, Vocabulary
+from columns import Column
 from several_stages import lexer_of_several_stages
 from small_vocabularies import TRAINED, describe
+from tokenizing import tokenizer_json
 
-native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
+native: Any = pytest.importorskip("bitlex._native", reason="the C extension was not built")
 
 STATUS = Path("/proc/self/statm")
 TOKENIZER = Tokenizer(describe(TRAINED, (AddedToken(300, "<|end|>"),)))
@@ -157,7 +162,34 @@ def with_mergers(text: Any) -> None:
         merger.run(len(noise), 1 << 40)
 
 
-WORKS = [with_texts, with_parts, with_streams, with_ids, with_counters, with_mergers]
+MODEL = tokenizer_json(("th", "the", "\u4e2d"), [["t", "h"], ["th", "e"]])
+NO_MODEL = tokenizer_json(("th", "the"), [["t", "h"], ["th", "x"]])
+
+
+def with_models(text: Any) -> None:
+    for _ in range(400 if len(text) > 1 << 16 else 1):  # each takes little memory
+        _, blob, starts, _, _, table, _ = native.read_model(json.dumps(MODEL).encode(), ALPHABET)
+        assert native.find_tokens(blob, starts, table, ALPHABET, ["th", "nothing"]) == [256, -1]
+        assert native.read_model(json.dumps(NO_MODEL).encode(), ALPHABET) is None
+        with suppress(ValueError):
+            native.find_tokens(blob, starts, b"", ALPHABET, ["th"])
+
+
+@cache
+def exporters(data: bytes) -> list[Any]:
+    """What exports the same columns each time: one that is read, one with a row that has none, and one that is wrong."""
+    columns = [Column("u", [[data, data[:9]]]), Column("u", [[data, None]]), Column("u", [[data, data]])]
+    columns[2].wrong = {2: 1}
+    return [column.exports_one() for column in columns]
+
+
+def with_columns(text: Any) -> None:
+    for exporter in exporters(text.encode() if isinstance(text, str) else bytes(text)):
+        with suppress(ValueError):
+            native.arrow_texts(exporter)
+
+
+WORKS = [with_texts, with_parts, with_streams, with_ids, with_counters, with_mergers, with_models, with_columns]
 
 
 @pytest.mark.parametrize("work", WORKS)

@@ -190,9 +190,10 @@ def test_what_is_refused_of_arguments() -> None:
     assert native.find_tokens(blob, starts, table, ALPHABET, ["th", 5, "zz", "", "\u4e2d"]) == [262, -1, -1, -1, -1]
     full = bytes(len(table))
     for wrong in ((blob, starts, table[:-4]), (blob, starts, b""), (blob, starts, full), (blob[:-1], starts, table), (blob, starts[:-4], table), (blob, b"", table),
-                  (blob, starts[4:] + starts[:4], table)):  # fmt: skip
+                  (blob, starts[4:] + starts[:4], table), (blob, b"\x05\0\0\0" + starts[4:], table)):  # fmt: skip
         with pytest.raises(ValueError, match="does not fit"):
             native.find_tokens(*wrong, ALPHABET, ["th"])
+    assert native.find_tokens(b"a", bytes(4) + b"\1\0\0\0", bytes(4) + b"\xff" * 4, ALPHABET, ["a", "b"]) == [0, -1]
 
 
 @pytest.mark.skipif(not DATA, reason="BITLEX_DATA is not set: no published vocabularies")
