@@ -145,7 +145,7 @@ class Steps:
             return [self.whole(ids, texts, around, rest) for ids, texts in self.with_ids(batch, around)]
         if any(len(texts) > 1 or not isinstance(texts[0], str) for texts in batch):
             return None
-        shapes, found = [], [each[0] for each in self.ids_of(batch)]
+        shapes, found = [], [self.seen(each[0], around) for each in self.ids_of(batch)]
         for ids in found:
             shape = self.shape(len(ids), around)
             if shape is None:
@@ -160,6 +160,13 @@ class Steps:
             beside = self.columns(len(ids), around, shape, length)
             made.append(Encoding.early(kept, *beside, make=partial(rest, texts, around, length)))
         return made
+
+    def seen(self, ids: list[int], around: bool) -> list[int]:
+        """The ids of a text, as far as they may be left when it is cut, and one more: how many others there are makes no difference."""
+        cut = self.truncation
+        if cut is None or len(ids) <= cut.max_length + 1 or cut.max_length < (self.around_one if around else 0):
+            return ids
+        return ids[: cut.max_length + 1] if cut.direction == "right" else ids[-cut.max_length - 1 :]
 
     def shape(self, size: int, around: bool) -> Shape | None:
         """That of a text of so many tokens."""
