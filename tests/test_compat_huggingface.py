@@ -287,14 +287,13 @@ def test_truncation_and_padding(name: str, cut: Any, fill: Any, batch: list[Any]
 def test_texts_that_are_much_too_long(name: str, direction: str) -> None:
     """Of which the ends differ: most of such a text leaves no trace, whichever end is kept."""
     batch = ["hello a hello b hello o hello e!", "a", "12 o word sword hello ab ba", "b " * 40 + "!"]
-    for length in (0, 1, 2, 3, 5, 8):
+    for length in (0, 2, 5):
         pair = both(name)
         alike(pair, "enable_truncation", max_length=length, direction=direction)
         for around in (True, False):
             alike(pair, "encode_batch", batch, add_special_tokens=around)
             alike(pair, "encode_batch_fast", batch, add_special_tokens=around)
-            for text in batch:
-                alike(pair, "encode", text, add_special_tokens=around)
+            alike(pair, "encode", batch[0], add_special_tokens=around)
 
 
 @pytest.mark.parametrize("options", [
