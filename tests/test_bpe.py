@@ -7,7 +7,6 @@ over two letters, on every vocabulary of tokens of up to three letters.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,7 @@ COUNTERS = ("-Wl,--wrap=bpe_merge,--wrap=bpe_merge_many,--wrap=bpe_merge_far,--w
 def test_harness(options: tuple[str, ...], needs: tuple[str, ...], sizes: tuple[str, ...], tmp_path: Path) -> None:
     sources, flags = [ROOT / "tests/bpe_harness.c", *SOURCES], (*options, *sizes, *ALWAYS, *INCLUDES)
     harness = build(tmp_path / "harness", sources, "-Wpedantic", *flags, needs=needs)
-    texts = ("400000" if os.environ.get("BITLEX_SLOW") else "80000") if not needs and not sizes else "30000"
+    texts = "200000" if not needs and not sizes else "30000"
     assert "no difference" in run(harness, "200" if needs else "600", "1" if sizes else "2", texts)
     if not sizes:
         assert "no difference" in run(harness, "small", "8" if needs else "1")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import copy
-import os
 import pickle
 import random
 import re
@@ -484,7 +483,7 @@ def test_streams_in_c(tmp_path: Path) -> None:
     lexers = [C / f"{name}.c" for name in ("bitlex", "bitlex_lanes", *families)]
     sources = [ROOT / "tests/stream_harness.c", *lexers, *sorted((ROOT / "runtime").glob("bpe_*.c"))]
     harness = build(tmp_path / "harness", sources, "-O1", "-Wpedantic", f"-I{C}", apart=(f"-I{ROOT / 'runtime'}",), needs=ADDRESS)
-    assert "no difference" in run(harness, "300" if os.environ.get("BITLEX_SLOW") else "60")
+    assert "no difference" in run(harness, "100")
 
 
 def test_the_program_of_the_documentation(tmp_path: Path) -> None:
