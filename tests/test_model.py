@@ -196,7 +196,7 @@ def test_what_is_refused_of_arguments() -> None:
     assert native.find_tokens(b"a", bytes(4) + b"\1\0\0\0", bytes(4) + b"\xff" * 4, ALPHABET, ["a", "b"]) == [0, -1]
 
 
-@pytest.mark.skipif(not DATA, reason="BITLEX_DATA is not set: no published vocabularies")
+@pytest.mark.skipif(not DATA, reason="BITLEX_DATA names no folder with vocabularies")
 @pytest.mark.parametrize("name", ["gpt2", "llama3", "qwen3", "deepseek_v3"])
 def test_published_files(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = (Path(DATA) / f"vocab/{name}.tokenizer.json").read_bytes()

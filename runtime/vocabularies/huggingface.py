@@ -146,8 +146,9 @@ def byte_tokens(model: Fields, tokens: Mapping[str, int]) -> tuple[Vocabulary, d
 
 def read_tokens(model: Fields, known: Model) -> tuple[Vocabulary, dict[int, bytes]]:
     """The same of a model that was read, which has no merge twice."""
-    made = Vocabulary(known.blob, known.starts, known.merges, model.get("ignore_merges", bool, False))
-    return made, {number: encoded(name, model) for number, name in known.others.items()}
+    tokens = known.tokens
+    made = Vocabulary(tokens.blob, tokens.starts, known.merges, model.get("ignore_merges", bool, False))
+    return made, {number: encoded(name, model) for number, name in tokens.others.items()}
 
 
 def merge_triples(model: Fields, tokens: Mapping[str, int], dead: Mapping[int, bytes]) -> bytes:

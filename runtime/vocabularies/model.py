@@ -1,7 +1,7 @@
 """The model of a tokenizer.json, read by the C extension where it is as it should be; everything else in the file is read as JSON.
 
     fields, model = parse_tokenizer(data, "tokenizer.json")
-    model.tokens["\\u0120the"], model.vocabulary        # or None, where `fields` has all of it
+    model.tokens["\\u0120the"], model.merges            # or None, where `fields` has all of it
 
 Nearly all of such a file is the tokens and merges of its model. As objects, with what has to be found out of these, they take three times as long
 as read from the JSON itself. Invariant: what is read is what the whole file as JSON has; where anything in it is not as it should be, `model` is
@@ -26,17 +26,15 @@ LATIN = {byte: ord(character) for byte, character in enumerate(ALPHABET)}  # wha
 
 
 class Model(NamedTuple):
-    """`others`: what tokens that are not of the byte alphabet are called, by their ids."""
+    """`merges`: left, right and made of each, uint32."""
 
     tokens: Tokens
-    blob: bytes
-    starts: bytes
     merges: bytes
-    others: dict[int, str]
 
 
 class Tokens(Mapping[str, int]):
-    """The ids of tokens by what they are called. `asked`: of some names, what they are, or -1; for any other, a dict is made of all."""
+    """The ids of tokens by what they are called. `blob` and `starts`: the bytes of those of the alphabet; `others`: what the rest is called, by
+    their ids. `asked`: of some names, what they are, or -1; for any other, a dict is made of all."""
 
     def __init__(self, asked: dict[str, int], count: int, blob: bytes, starts: bytes, others: dict[int, str]) -> None:
         self.asked, self.count = asked, count
@@ -108,7 +106,7 @@ def made_of(found: Any, fields: Fields) -> Model | None:
         return None
     numbers = find_tokens(blob, starts, table, ALPHABET, names)
     asked = {name: other_numbers.get(name, number) for name, number in zip(names, numbers, strict=True)}
-    return Model(Tokens(asked, count, blob, starts, others), blob, starts, merges, others)
+    return Model(Tokens(asked, count, blob, starts, others), merges)
 
 
 def contents_of(added: Any) -> list[str]:
