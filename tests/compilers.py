@@ -5,9 +5,10 @@
 
 In: sources, options, and what the program needs of compiler, linker and kernel (`needs`: options, too). Out: the program, or a skip that
 says what is missing. Invariant: only a program of one empty function decides what is missing, built and run with `needs`; so a mistake in
-our own sources is always a failure. What is the same in many programs and takes long to compile, bitlex_lanes.c and what is named as
-`once`, is compiled once in a run of pytest for each set of options; those that other sources have besides are `apart`. Rejected: to read
-from the compiler's messages why it failed.
+our own sources is always a failure. An object is compiled once in a run of pytest, for all programs for which a source is the same after the
+preprocessor and the other options are the same: half of a program's sources are, whatever the sizes that are defined for others. Options
+that all but bitlex_lanes.c have are `apart`: blocks of another size would be another lanes, which takes longest. Rejected: to read from the
+compiler's messages why it failed; ccache, which not everybody has.
 """
 
 from __future__ import annotations
@@ -62,15 +63,18 @@ def lacks(command: str, needs: tuple[str, ...], program: str = "int main(void) {
     return ""
 
 
-def compile_by(*command: str) -> None:
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-4000:]
+def compile_by(*command: str) -> bytes:
+    done = subprocess.run(command, check=False, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[-4000:]
+    return done.stdout
 
 
-def compiled_once(folder: Path, source: Path, *command: str) -> Path:
+def compiled(folder: Path, source: Path, *command: str) -> Path:
     """The object that a command makes of a source; of processes that want it at the same time one makes it, and the others wait."""
-    words = [str(Path(command[0]).resolve()), *sorted(command[1:])]
-    made = folder / f"{source.stem}-{hashlib.sha256(repr(words).encode()).hexdigest()[:16]}.o"
+    seen_before = ("-D", "-U", "-I")  # by the preprocessor, and by nothing behind it
+    words = [str(Path(command[0]).resolve()), *sorted(word for word in command[1:] if not word.startswith(seen_before))]
+    digest = hashlib.sha256(repr(words).encode() + compile_by(*command, "-E", str(source))).hexdigest()
+    made = folder / f"{source.stem}-{digest[:16]}.o"
     with made.with_suffix(".lock").open("w") as lock:
         if sys.platform != "win32":  # there each process has a folder of its own
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -81,8 +85,7 @@ def compiled_once(folder: Path, source: Path, *command: str) -> Path:
 
 
 def build(
-    program: Path, sources: Iterable[Path], *options: str, once: Iterable[Path] = (), apart: tuple[str, ...] = (), needs: tuple[str, ...] = (),
-    by: str | None = None,
+    program: Path, sources: Iterable[Path], *options: str, apart: tuple[str, ...] = (), needs: tuple[str, ...] = (), by: str | None = None
 ) -> Path:  # fmt: skip
     by = by if by is not None else compiler()
     missing = lacks(by, needs) if needs else ""
@@ -91,11 +94,8 @@ def build(
     command, sources = [by, *WARNINGS, *options, *needs], list(sources)
     if LANES in sources:
         apart += (ROOM,)
-        sources.remove(LANES)
-        once = (*once, LANES)
-    if objects is not None:
-        once = [compiled_once(objects, source, *command) for source in once]
-    compile_by(*command, *apart, *map(str, sources), *map(str, once), "-o", str(program))
+    made = [compiled(objects or program.parent, source, *command, *(() if source == LANES else apart)) for source in sources]
+    compile_by(*command, *map(str, made), "-o", str(program))
     return program
 
 

@@ -1,4 +1,5 @@
-"""The tiers a lexer may run on, for tests that go through all of them; a disk that is full; and where what is compiled once is kept.
+"""The tiers a lexer may run on, for tests that go through all of them; a disk that is full; where what is compiled once is kept; and what the
+collector passes over.
 
 A test that asks for `tier` or `vector_tier` runs once for each. What the processor lacks is skipped, and nothing else: that a tier which
 the processor has is really taken is a test of its own (test_lexer.py), so that a broken tier cannot hide behind a skip.
@@ -6,6 +7,7 @@ the processor has is really taken is a test of its own (test_lexer.py), so that 
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -27,6 +29,13 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Of all processes of this run the same, where they can lock files: pytest-xdist gives each a folder in it."""
     base = tmp_path_factory.getbasetemp()
     compilers.objects = base.parent if "PYTEST_XDIST_WORKER" in os.environ and sys.platform != "win32" else base
+
+
+@pytest.fixture(scope="module", autouse=True)
+def only_what_is_new() -> None:
+    """The collector passes over what the modules before have left, such as machines that are remembered: else it goes through them again and
+    again, for a tenth of the time of all tests."""
+    gc.freeze()
 
 
 def taken(wanted: str, monkeypatch: pytest.MonkeyPatch) -> str:

@@ -41,8 +41,8 @@ def text_of(rng: random.Random, size: int) -> bytes:
     while len(found) < size:
         kind, some = rng.randrange(6), rng.randrange(1, size)
         if kind < 3:
-            words = rng.sample(WORDS, rng.randint(2, len(WORDS)))
-            found += "".join(rng.choices(words, k=some // 4)).encode()
+            words = [word.encode() for word in rng.sample(WORDS, rng.randint(2, len(WORDS)))]
+            found += b"".join(map((words * 128)[:256].__getitem__, rng.randbytes(some // 4)))
         elif kind == 3:
             found += rng.choice(RUNS).encode() * (some // 2)
         elif kind == 4:
