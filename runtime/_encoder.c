@@ -103,7 +103,8 @@ static int build(Encoder *self, PyObject *const *tables, int whole)
     }
     if (!PyErr_Occurred() && check_tables(views, views + 1, views + 2) == 0) {
         const uint32_t count = (uint32_t)(views[1].len / 4 - 1), ranks = views[2].obj ? (uint32_t)(views[2].len / 12) : 0;
-        failed = bpe_build(&self->vocabulary, views[1].buf, views[0].buf, count, views[2].obj ? views[2].buf : NULL, ranks, whole) < 0;
+        failed = bpe_build(&self->vocabulary, views[1].buf, views[0].buf, count, views[2].obj ? views[2].buf : NULL, ranks, whole,
+                           vectors_of(self->machine->tier)) < 0;
         if (failed) PyErr_NoMemory();
     }
     while (begun-- > 0) PyBuffer_Release(views + begun);

@@ -55,11 +55,12 @@ int bitlex_py_put_tokens(Known *k)
     return 0;
 }
 
+static uint64_t place_of_pair(const Known *k, uint64_t pair) { return fold(pair, UINT64_C(0x9FB21C651E98DF25)) & k->pair_mask; }
+
 /* Whether a pair is met for the first time. */
-static int is_new(Known *k, uint32_t left, uint32_t right)
+static int is_new(Known *k, uint64_t pair)
 {
-    const uint64_t pair = (uint64_t)left << 32 | right;
-    uint64_t at = fold(pair, UINT64_C(0x9FB21C651E98DF25)) & k->pair_mask;
+    uint64_t at = place_of_pair(k, pair);
     for (; k->pairs[at] != UINT64_MAX; at = (at + 1) & k->pair_mask) {
         if (k->pairs[at] == pair) return 0;
     }
@@ -114,6 +115,7 @@ static int begin_merge(const Known *k, Json *j, int listed, Pending *p)
 /* The ids of some: 0, or -1 if one is not as it should be. */
 static int find_all(Known *k, const Pending *pending, int n, uint32_t *out)
 {
+    uint64_t pairs[AT_ONCE];
     int i, part;
     for (i = 0; i < 3 * n; i++) {
         const uint32_t id = k->ids[pending[i / 3].at[i % 3]];
@@ -129,7 +131,11 @@ static int find_all(Known *k, const Pending *pending, int n, uint32_t *out)
             out[part] = find_from(k, p->bytes + p->from[part], p->length[part], p->at[part]);
             if (out[part] == BPE_NONE) return -1;
         }
-        if (!is_new(k, out[0], out[1])) return -1;
+        pairs[i] = (uint64_t)out[0] << 32 | out[1];
+        PREFETCH(k->pairs + place_of_pair(k, pairs[i]));
+    }
+    for (i = 0; i < n; i++) {
+        if (!is_new(k, pairs[i])) return -1;
     }
     return 0;
 }

@@ -54,11 +54,14 @@ typedef struct {
     size_t size;
 } bpe_vocabulary;
 
+/* What vectors are used, which the processor must have; or plain C. The results are the same. */
+typedef enum { BPE_PLAIN, BPE_AVX2, BPE_AVX512 } bpe_vectors;
+
 /* Build a vocabulary of `token_count` tokens, token i being bytes[starts[i]] up to bytes[starts[i + 1]]. `merges`: NULL if two tokens
  * merge whenever their bytes together are a token, the rank being its id; else rank_count times left id, right id, id of both
  * together, by rank. The caller has checked that ids are in range, and tokens distinct. -1 if memory is short, 0 if not. */
 int bpe_build(bpe_vocabulary *v, const uint32_t *starts, const uint8_t *bytes, uint32_t token_count, const uint32_t *merges,
-              uint32_t rank_count, int whole);
+              uint32_t rank_count, int whole, bpe_vectors vectors);
 
 /* Point a vocabulary at an image that bpe_build made, in this process or another: 0, or -1 if it is none (too short, of another
  * version or byte order). Its contents are trusted only as far as memory safety does not depend on them. */
@@ -93,8 +96,7 @@ size_t bpe_encoder_size(const bpe_encoder *e);
 /* If many pieces had to go, more room for them: for who reads much, and asks now and then. Who never asks has 15 MB at most, who does 41. */
 void bpe_encoder_make_room(bpe_encoder *e);
 
-/* Look pieces up and merge them with vectors, which the processor must have, or in plain C, as at first. The ids are the same. */
-typedef enum { BPE_PLAIN, BPE_AVX2, BPE_AVX512 } bpe_vectors;
+/* Look pieces up and merge them with vectors, or in plain C, as at first. */
 void bpe_encoder_use_vectors(bpe_encoder *e, bpe_vectors vectors);
 
 /* The most that the processor has of what is used. */

@@ -86,10 +86,10 @@ void bpe_put_merge(bpe_vocabulary *v, uint32_t left, uint32_t right, uint32_t ra
 
 /* Store the merges of a vocabulary that has its tokens and no merges yet, and which tokens are known to be what their bytes merge to: -1 if
  * memory is short, 0 if not. */
-int bpe_split_tokens(bpe_vocabulary *v);
+int bpe_split_tokens(bpe_vocabulary *v, bpe_vectors vectors);
 
-/* bpe_merge_many, of tokens: one with a byte that is no token has a count of 0. */
-void bpe_merge_tokens(const bpe_vocabulary *v, bpe_job *jobs, size_t count);
+/* bpe_merge_many, or bpe_merge_rounds, of tokens: one with a byte that is no token has a count of 0. */
+void bpe_merge_tokens(const bpe_vocabulary *v, bpe_job *jobs, size_t count, bpe_vectors vectors);
 
 /* Memory of zeros, in large pages where the system has them: tables that are looked up at random are slow on small ones. */
 void *bpe_allocate(size_t size);

@@ -23,11 +23,12 @@
 
 #define AT_ONCE 256
 
-void bpe_merge_tokens(const bpe_vocabulary *v, bpe_job *jobs, size_t count)
+void bpe_merge_tokens(const bpe_vocabulary *v, bpe_job *jobs, size_t count, bpe_vectors vectors)
 {
-    size_t longest = 0, i;
+    size_t longest = 0, done, i;
     for (i = 0; i < count; i++) longest = jobs[i].length > longest ? jobs[i].length : longest;
-    if (bpe_merge_many(v, jobs, count, longest) == 0) return;
+    done = longest <= BPE_MEDIUM ? bpe_merge_rounds(v, jobs, count, vectors) : 0;
+    if (done != BPE_NO_TOKEN && bpe_merge_many(v, jobs + done, count - done, longest) == 0) return;
     for (i = 0; i < count; i++) { /* one by one: a byte of some token is no token */
         if (bpe_merge_many(v, jobs + i, 1, jobs[i].length) != 0) jobs[i].count = 0;
     }
@@ -59,7 +60,7 @@ static void put_split(bpe_vocabulary *v, uint32_t id, const uint32_t *ids, size_
 }
 
 /* The first of these tokens, as many as have the same length and up to BPE_WIDE bytes; how many these are. */
-static uint32_t split_some(bpe_vocabulary *v, const uint32_t *tokens, uint32_t count)
+static uint32_t split_some(bpe_vocabulary *v, const uint32_t *tokens, uint32_t count, bpe_vectors vectors)
 {
     uint32_t ids[AT_ONCE][BPE_WIDE], n, i;
     bpe_job jobs[AT_ONCE];
@@ -67,17 +68,22 @@ static uint32_t split_some(bpe_vocabulary *v, const uint32_t *tokens, uint32_t c
         const bpe_job job = {v->bytes + v->starts[tokens[n]], bpe_token_length(v, tokens[n]), 0, ids[n]};
         jobs[n] = job;
     }
-    bpe_merge_tokens(v, jobs, n);
+    bpe_merge_tokens(v, jobs, n, vectors);
+    for (i = 0; i < n; i++) {
+        if (jobs[i].count == 2) PREFETCH(line_of(v, pair_key(ids[i][0], ids[i][1])));
+    }
     for (i = 0; i < n; i++) put_split(v, tokens[i], ids[i], jobs[i].count);
     return n;
 }
 
-int bpe_split_tokens(bpe_vocabulary *v)
+int bpe_split_tokens(bpe_vocabulary *v, bpe_vectors vectors)
 {
     uint32_t *ids = malloc(((size_t)v->longest + BPE_PADDING) * sizeof *ids), *tokens = by_length(v), at = 0;
     int failed = ids == NULL || tokens == NULL;
     while (!failed && at < v->token_count && bpe_token_length(v, tokens[at]) == 0) at++;
-    while (!failed && at < v->token_count && bpe_token_length(v, tokens[at]) <= BPE_WIDE) at += split_some(v, tokens + at, v->token_count - at);
+    while (!failed && at < v->token_count && bpe_token_length(v, tokens[at]) <= BPE_WIDE) {
+        at += split_some(v, tokens + at, v->token_count - at, vectors);
+    }
     for (; !failed && at < v->token_count; at++) {
         const size_t count = bpe_merge(v, BPE_HEAP, v->bytes + v->starts[tokens[at]], bpe_token_length(v, tokens[at]), ids);
         failed = count == BPE_NO_MEMORY;

@@ -149,17 +149,14 @@ uint32_t bpe_find(const bpe_vocabulary *v, const uint8_t *bytes, size_t length)
     return length == 0 || length > v->longest ? BPE_NONE : bpe_find_hashed(v, bytes, length, hash_bytes(bytes, length));
 }
 
-static void put_token(bpe_vocabulary *v, uint32_t id, uint32_t *ids, uint32_t *byte_tokens, bpe_record *records)
+static void put_token(bpe_vocabulary *v, uint32_t id, uint64_t hash, uint32_t *ids, uint32_t *byte_tokens, bpe_record *records)
 {
     const uint32_t length = bpe_token_length(v, id);
     const uint8_t *bytes = v->bytes + v->starts[id];
-    uint64_t hash;
-    uint32_t at;
+    uint32_t at = first_place(v, hash);
     memcpy(records[id].bytes, bytes, length < 15 ? length : 15);
     records[id].length = length <= 15 ? (uint8_t)length : 255;
     if (length == 0) return;
-    hash = hash_bytes(bytes, length);
-    at = first_place(v, hash);
     while (ids[at] != BPE_NONE) at = at + 1 < v->ids_count ? at + 1 : 0;
     ids[at] = tag_of(hash) | id;
     if (length == 1) byte_tokens[bytes[0]] = id;
@@ -231,17 +228,24 @@ void bpe_put_merge(bpe_vocabulary *v, uint32_t left, uint32_t right, uint32_t ra
 
 /* --- all of it --------------------------------------------------------------------------------------------------------- */
 
+#define AHEAD 16 /* places in tables are asked for so many tokens or merges before they are needed */
+
 static void put_tokens(bpe_vocabulary *v)
 {
     uint32_t *ids = (uint32_t *)(uintptr_t)v->ids, *byte_tokens = (uint32_t *)(uintptr_t)v->byte_tokens, *sizes = (uint32_t *)(uintptr_t)v->sizes;
-    uint32_t *bounds = (uint32_t *)(uintptr_t)v->byte_bounds, id, i;
+    uint32_t *bounds = (uint32_t *)(uintptr_t)v->byte_bounds, id, next, i;
+    uint64_t hashes[AHEAD];
     memset(ids, 0xFF, (size_t)v->ids_count * sizeof *ids);
     memset(byte_tokens, 0xFF, 256 * sizeof *byte_tokens);
     memset((void *)(uintptr_t)v->byte_pairs, 0xFF, 65536 * sizeof *v->byte_pairs);
     for (i = 0; i < 65536; i++) bounds[i] = BOUND_MOST | BOUND_EARLY | BOUND_MOST << BOUND_BEHIND_SHIFT;
     memset((void *)(uintptr_t)v->pairs, 0xFF, (size_t)v->pairs_count * sizeof *v->pairs);
-    for (id = 0; id < v->token_count; id++) {
-        put_token(v, id, ids, byte_tokens, (bpe_record *)(uintptr_t)v->records);
+    for (next = id = 0; id < v->token_count; id++) {
+        for (; next < v->token_count && next < id + AHEAD; next++) {
+            hashes[next % AHEAD] = hash_bytes(v->bytes + v->starts[next], bpe_token_length(v, next));
+            PREFETCH(ids + first_place(v, hashes[next % AHEAD]));
+        }
+        put_token(v, id, hashes[id % AHEAD], ids, byte_tokens, (bpe_record *)(uintptr_t)v->records);
         put_joints((uint64_t *)(uintptr_t)v->char_joints, (uint64_t *)(uintptr_t)v->byte_joints, v->bytes + v->starts[id], bpe_token_length(v, id));
         sizes[id] = size_of(v, id);
     }
@@ -249,7 +253,7 @@ static void put_tokens(bpe_vocabulary *v)
 }
 
 /* Which tokens of up to BPE_MEDIUM bytes are what their bytes merge to: many at a time. */
-static void try_tokens(const bpe_vocabulary *v)
+static void try_tokens(const bpe_vocabulary *v, bpe_vectors vectors)
 {
     enum { AT_ONCE = 256 };
     bpe_job jobs[AT_ONCE];
@@ -262,7 +266,7 @@ static void try_tokens(const bpe_vocabulary *v)
             tokens[n] = id;
             jobs[n++] = job;
         }
-        bpe_merge_tokens(v, jobs, n);
+        bpe_merge_tokens(v, jobs, n, vectors);
         for (i = 0; i < n; i++) {
             if (jobs[i].count == 1 && ids[i][0] == tokens[i]) set_bit((uint64_t *)(uintptr_t)v->merged, tokens[i]);
         }
@@ -270,7 +274,7 @@ static void try_tokens(const bpe_vocabulary *v)
 }
 
 int bpe_build(bpe_vocabulary *v, const uint32_t *starts, const uint8_t *bytes, uint32_t token_count, const uint32_t *merges,
-              uint32_t rank_count, int whole)
+              uint32_t rank_count, int whole, bpe_vectors vectors)
 {
     image_header h = {.magic = MAGIC, .token_count = token_count, .whole = whole != 0, .ranks_are_ids = merges == NULL};
     uint32_t i, *rank_tokens;
@@ -288,11 +292,12 @@ int bpe_build(bpe_vocabulary *v, const uint32_t *starts, const uint8_t *bytes, u
     put_tokens(v);
     rank_tokens = (uint32_t *)(uintptr_t)v->rank_tokens;
     for (i = 0; merges != NULL && i < rank_count; i++) {
+        if (i + AHEAD < rank_count) PREFETCH(line_of(v, pair_key(merges[3 * (i + AHEAD)], merges[3 * (i + AHEAD) + 1])));
         rank_tokens[i] = merges[3 * i + 2];
         bpe_put_merge(v, merges[3 * i], merges[3 * i + 1], i);
     }
-    if (merges != NULL) try_tokens(v);
-    else if (bpe_split_tokens(v) < 0) bpe_close(v);
+    if (merges != NULL) try_tokens(v, vectors);
+    else if (bpe_split_tokens(v, vectors) < 0) bpe_close(v);
     if (v->image == NULL) return -1;
     ((image_header *)v->image)->pairs_reach = v->pairs_reach;
     return 0;

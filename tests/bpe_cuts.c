@@ -86,7 +86,7 @@ static void build(bpe_vocabulary *v, uint32_t tokens, size_t kind)
         starts[++count] = at;
     }
     starts[count] = at;
-    if (bpe_build(v, starts, bytes, count, NULL, 0, 1) != 0) exit(2);
+    if (bpe_build(v, starts, bytes, count, NULL, 0, 1, bpe_most_vectors()) != 0) exit(2);
 }
 
 /* --- where pieces are cut ----------------------------------------------------------------------------------------------- */
@@ -433,7 +433,7 @@ static void check_missing(bpe_vectors vectors)
         if (b != 'z') bytes[count++] = (uint8_t)b;
     }
     starts[count] = count;
-    if (bpe_build(&v, starts, bytes, count, NULL, 0, 0) != 0) exit(2);
+    if (bpe_build(&v, starts, bytes, count, NULL, 0, 0, bpe_most_vectors()) != 0) exit(2);
     for (which = 0; which < COUNT; which++) {
         for (place = 0; place < 2; place++) { /* in a short one, and in one that is not merged with others */
             bpe_encoder *e = bpe_encoder_new(&v);

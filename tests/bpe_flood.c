@@ -193,7 +193,7 @@ int main(void)
         for (j = 0; j < 16; j++) starts[count++] = at, bytes[at++] = (uint8_t)('a' + i), bytes[at++] = (uint8_t)('a' + j);
     }
     starts[count] = at;
-    if (bpe_build(&v, starts, bytes, count, NULL, 0, 1) != 0) return 2;
+    if (bpe_build(&v, starts, bytes, count, NULL, 0, 1, BPE_PLAIN) != 0) return 2;
     for (i = 0; i < 2; i++) {
         const size_t whole = PIECES * lengths[i], apart = work(&v, lengths[i], APART), together = work(&v, lengths[i], SAME_PLACE);
         printf("pieces of %lu bytes: %lu bytes, %lu merged in %d rounds, %lu if crafted\n", (unsigned long)lengths[i], (unsigned long)whole,

@@ -262,15 +262,21 @@ static size_t define(const vocabulary *v, const uint8_t *p, size_t length, int w
 
 /* --- what is compared -------------------------------------------------------------------------------------------------- */
 
+/* With vectors, or without: the tables are the same. */
 static void build(bpe_vocabulary *b, const vocabulary *v)
 {
+    const bpe_vectors most = bpe_most_vectors();
+    bpe_vocabulary other;
     uint32_t *starts = exactly(sizeof *starts * (v->count + 1)), id, at = 0;
     uint8_t *bytes;
     for (id = 0; id < v->count; at += v->tokens[id++].length) starts[id] = at;
     starts[id] = at;
     bytes = exactly(at);
     for (id = 0; id < v->count; id++) memcpy(bytes + starts[id], v->tokens[id].bytes, v->tokens[id].length);
-    if (bpe_build(b, starts, bytes, v->count, v->merges, v->merge_count, v->whole) != 0) exit(2);
+    if (bpe_build(b, starts, bytes, v->count, v->merges, v->merge_count, v->whole, BPE_PLAIN) != 0) exit(2);
+    if (bpe_build(&other, starts, bytes, v->count, v->merges, v->merge_count, v->whole, (bpe_vectors)below((uint32_t)most + 1)) != 0) exit(2);
+    if (b->size != other.size || memcmp(b->image, other.image, b->size) != 0) fail("tables made with vectors", 0);
+    bpe_close(&other);
     free(starts);
     free(bytes);
 }
@@ -693,7 +699,7 @@ static void check_large_ids(void)
         at += 4;
     }
     starts[count] = at;
-    if (bpe_build(&b, starts, bytes, count, NULL, 0, 0) != 0) exit(2);
+    if (bpe_build(&b, starts, bytes, count, NULL, 0, 0, bpe_most_vectors()) != 0) exit(2);
     t.starts = exactly(400 * sizeof *t.starts);
     t.ends = exactly(400 * sizeof *t.ends);
     t.ids = exactly((400 * BPE_MEDIUM + BPE_PADDING) * sizeof *t.ids);

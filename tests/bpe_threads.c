@@ -49,7 +49,7 @@ static void make_vocabulary(void)
         for (j = 0; j < 27; j++) starts[count++] = at, bytes[at++] = (uint8_t)('a' + i), bytes[at++] = (uint8_t)(j < 26 ? 'a' + j : ' ');
     }
     starts[count] = at;
-    if (bpe_build(&vocabulary, starts, bytes, count, NULL, 0, 1) != 0 || bpe_neighbours_begin(&neighbours, &vocabulary) != 0) exit(2);
+    if (bpe_build(&vocabulary, starts, bytes, count, NULL, 0, 1, bpe_most_vectors()) != 0 || bpe_neighbours_begin(&neighbours, &vocabulary) != 0) exit(2);
 }
 
 static size_t encode(bpe_encoder *e, const uint32_t *starts, const uint32_t *ends, size_t count, uint32_t *out)

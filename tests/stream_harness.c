@@ -368,7 +368,7 @@ static void check_final(uint32_t turns)
             for (j = 0; j < tokens && !(starts[j + 1] - starts[j] == size && memcmp(bytes + starts[j], bytes + at, size) == 0); j++) {}
             if (j == tokens) starts[++tokens] = at + size;
         }
-        if (bpe_build(&v, starts, bytes, tokens, NULL, 0, 0) < 0) fail("bpe_build", "no memory");
+        if (bpe_build(&v, starts, bytes, tokens, NULL, 0, 0, BPE_PLAIN) < 0) fail("bpe_build", "no memory");
         length = 2 * v.longest + 1 + random_below(random_below(2) ? 20 : 1000);
         more = random_below(40);
         for (i = 0; i < length + more; i++) text[i] = (uint8_t)('a' + (random_below(3) ? random_below(3) : 0));

@@ -258,7 +258,7 @@ static void compare(uint64_t seed)
     make_words(tables, table_count, key, bytes, found_lengths, found_counts);
     for (size_t i = 0; i < table_count; i++) train_counts_free(tables[i]);
     if (word_count > WORDS) word_count = WORDS;
-    expect(bpe_build(&v, starts, all, first, (const uint32_t[3]){0, 0, 0}, 0, 0) == 0, "memory");
+    expect(bpe_build(&v, starts, all, first, (const uint32_t[3]){0, 0, 0}, 0, 0, BPE_PLAIN) == 0, "memory");
     expect((t = train_merger_new(&v, rule, first, first + merges, longest, least * scale)) != NULL, "memory");
     for (size_t i = 0; i < word_count; i++) {
         words[i].length = found_lengths[i];

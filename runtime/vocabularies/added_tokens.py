@@ -10,7 +10,7 @@ the file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from copy import copy
 
 from ..added import WHITE_SPACE
@@ -32,7 +32,7 @@ class AddedTokens:
         self.decoded: dict[int, bytes] = {}
         self.looked_for: dict[tuple[bool, str], str] = {}
         self.following = len(vocabulary)
-        self.taken: set[int] | None = None  # the ids of the model; most files have no need of them
+        self.taken: Container[int] | None = None  # the ids of the model; most files have no need of them
         self.swallows: dict[bool, AddedToken] = {}  # the first with `rstrip` of those that are normalized, and of the others
         self.blank: list[AddedToken] = []  # those of white space, with `lstrip`
 
@@ -53,7 +53,9 @@ class AddedTokens:
         if content in self.found:
             raise entry.wrong("content", f"{shown(content)} is there already")
         if content not in self.vocabulary:
-            self.taken = set(self.vocabulary.values()) if self.taken is None else self.taken
+            if self.taken is None:
+                ids = self.vocabulary.values()
+                self.taken = ids if isinstance(ids, range) else set(ids)
             self.following += 1
             if number in self.taken:
                 raise entry.wrong("id", f"tokenizers gives {shown(content)} the id {number}, which another token has")
