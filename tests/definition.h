@@ -166,8 +166,8 @@ static int check_as(const bitlex_machine *m, const void *text, size_t length, bi
     for (form = 0; form < 4 && !wrong; form++) {
         size_t done = 0, pairs = form & 1, room;
         if (m->drops && !pairs) continue;
-        if (below(8) == 0) bitlex_begin(cursor, m, text, length, encoding, scratch);
-        else bitlex_restart(cursor, text, length, encoding, scratch);
+        if (form < 2) bitlex_begin(cursor, m, text, length, encoding, scratch);
+        else bitlex_restart(cursor, text, length, encoding, scratch); /* which remembers what it has learned of the machine */
         for (;;) {
             room = 1 + below(below(2) ? 70 : 200);
             while (below(2) && !bitlex_ready(cursor, below(100))) {}

@@ -148,8 +148,7 @@ def test_every_token(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*RANK_FILES, *JSON_FILES])
 def test_methods_of_merging(name: str) -> None:
-    """On the tokens, on pieces of the corpora, on texts that are not cut, and on pieces of a megabyte; by prefixes, which tries every token in a
-    run of blanks at each of them, an eighth of that."""
+    """On the tokens, on pieces of the corpora, on texts that are not cut, and on pieces of a megabyte."""
     ours = tokenizer_of(name)
     encoder: Any = ours._encoder
     assert encoder.in_order() == (name != "llama3")  # where ".:.:" has a lower rank than ".:.", of which it is made; 110 tokens are such
@@ -165,6 +164,4 @@ def test_methods_of_merging(name: str) -> None:
     for unit in ("a", " ", "ab", "中", "\n"):
         text = unit * (1_000_000 // len(unit.encode()))
         expected = ours.merge(text, method="heap")
-        assert ours.merge(text, method="automatic") == ours.merge(text, method="backtrack") == expected
-        text = text[: len(text) // 8]
-        assert ours.merge(text, method="prefixes") == ours.merge(text, method="heap")
+        assert all(ours.merge(text, method=method) == expected for method in ("automatic", "backtrack", "prefixes"))  # type: ignore[arg-type]

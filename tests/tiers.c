@@ -34,7 +34,7 @@ static const uint32_t fillers[] = {'a', ' ', '7', '\n', 0x4E00};
 
 static const bitlex_machine *machine;
 static tiered tiers;
-static bitlex_cursor cursors[sizeof tiers.machines / sizeof tiers.machines[0]];
+static bitlex_cursor cursor;
 static unsigned long texts;
 
 /* Code points -> a text allocated to the byte; its length in units. A surrogate is three bytes, which are ill-formed. */
@@ -63,25 +63,22 @@ static size_t encode(const uint32_t *points, size_t n, bitlex_encoding encoding,
     return length;
 }
 
-/* All ends, or pairs, as 32 bits, and as 64 where `wide` is room for them; their number. What a cursor remembers of a machine it learns
- * from the beginning in one text of 16. */
-static size_t run(int tier, const void *text, size_t length, bitlex_encoding encoding, uint32_t *narrow, uint64_t *wide)
+/* All ends, or pairs, as 32 bits, and as 64 where `wide` is room for them; their number. The first are found by a cursor
+ * that is new, the others by one that remembers what it has learned of the machine. */
+static size_t run(const bitlex_machine *m, const void *text, size_t length, bitlex_encoding encoding, uint32_t *narrow, uint64_t *wide)
 {
-    const bitlex_machine *m = tiers.machines + tier;
-    bitlex_cursor *cursor = cursors + tier;
     void *scratch = exactly((size_t)bitlex_scratch_size(m, length));
     const size_t each = m->drops ? 2 : 1;
     size_t n, done, again;
-    if (texts % 16 == 0) bitlex_begin(cursor, m, text, length, encoding, scratch);
-    else bitlex_restart(cursor, text, length, encoding, scratch);
+    bitlex_begin(&cursor, m, text, length, encoding, scratch);
     for (done = 0; done <= length; done += n) {
-        n = m->drops ? bitlex_next_pairs32(cursor, narrow + 2 * done, 300) : bitlex_next32(cursor, narrow + done, 300);
+        n = m->drops ? bitlex_next_pairs32(&cursor, narrow + 2 * done, 300) : bitlex_next32(&cursor, narrow + done, 300);
         if (n == 0) break;
     }
     if (wide != NULL) {
-        bitlex_restart(cursor, text, length, encoding, scratch);
+        bitlex_restart(&cursor, text, length, encoding, scratch);
         for (again = 0; again <= length; again += n) {
-            n = m->drops ? bitlex_next_pairs(cursor, wide + 2 * again, 300) : bitlex_next(cursor, wide + again, 300);
+            n = m->drops ? bitlex_next_pairs(&cursor, wide + 2 * again, 300) : bitlex_next(&cursor, wide + again, 300);
             if (n == 0) break;
         }
         if (again != done) done = length + 1; /* more than any text has */
@@ -96,11 +93,12 @@ static void compare_text(const uint8_t *text, size_t length, bitlex_encoding enc
     const size_t room = 2 * length + 1000;
     uint32_t *expected = exactly(4 * room), *narrow = exactly(4 * room);
     uint64_t *wide = exactly(8 * room);
-    const size_t count = run(0, text, length, encoding, expected, NULL);
+    const size_t count = run(tiers.machines, text, length, encoding, expected, NULL);
     size_t i;
     int other;
+    texts++;
     for (other = 1; other < tiers.count; other++) {
-        const size_t got = run(other, text, length, encoding, narrow, wide);
+        const size_t got = run(tiers.machines + other, text, length, encoding, narrow, wide);
         for (i = 0; i < count && i < got && expected[i] == narrow[i] && expected[i] == wide[i]; i++) {}
         if (count == got && i == count) continue;
         printf("%s, %s: offset %lu of %lu (%lu without tables) differs, encoding %d, length %lu, from", machine->name,
@@ -111,7 +109,6 @@ static void compare_text(const uint8_t *text, size_t length, bitlex_encoding enc
         exit(1);
     }
     free(expected), free(narrow), free(wide);
-    texts++;
 }
 
 static void compare(const uint32_t *points, size_t n, bitlex_encoding encoding)
