@@ -178,6 +178,29 @@ def test_texts_that_jump_about_in_more_chunks_than_are_in_memory(vector_tier: st
 
 
 @pytest.mark.parametrize("name", ["cl100k", "o200k"])
+def test_rows_of_the_first_characters(name: str, vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts below U+1000 that have few rows of 64, as many as there are at hand, or more; in turns, and with longer characters among them."""
+    one, two = native_and_pure(name, vector_tier, monkeypatch)
+    chance = random.Random(name)
+    for count in (1, 2, 3, 4, 5, 8, 9, 12, 40):
+        units: list[str] = []
+        for turn in range(3):
+            rows = [64 * chance.randrange(2, 64 if turn == 2 else 32) for _ in range(count)]
+            others = "" if chance.randrange(2) else "—中😀\U00100000"
+            for _ in range(3_000):
+                kind = chance.randrange(40)
+                common = chr(chance.choice(rows) + chance.randrange(64))
+                units.append(chance.choice(" a1\n") if kind < 8 else chance.choice(others) if others and kind == 8 else common)
+        text = "".join(units)
+        assert one.spans(text).tolist() == two.spans(text).tolist()
+        data = bytearray(text.encode())
+        assert one.spans(data).tolist() == two.spans(data).tolist()
+        for _ in range(20):
+            data[chance.randrange(len(data))] = chance.choice(STRAY)
+        assert one.spans(data).tolist() == two.spans(data).tolist()
+
+
+@pytest.mark.parametrize("name", ["cl100k", "o200k"])
 def test_runs_of_one_length(name: str, vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Characters of one length for a while, then of another: what waits to be looked up is done at any place, and when it is much."""
     one, two = native_and_pure(name, vector_tier, monkeypatch)

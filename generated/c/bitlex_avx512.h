@@ -223,6 +223,10 @@ static V NAME(meet)(const bitlex_lanes *lanes, bitlex_recent *recent, uint32_t c
     recent->place[recent->held[place]] = BITLEX_UNKNOWN;
     recent->place[number] = (uint8_t)place;
     recent->held[place] = (uint8_t)number;
+    if (recent->chunk[place] == 0) recent->lowest[recent->row[place] & 63] = BITLEX_UNKNOWN;
+    if (chunk == 0) recent->lowest[row & 63] = (uint8_t)place;
+    recent->chunk[place] = (uint8_t)chunk;
+    recent->row[place] = (uint8_t)row;
     v_store(recent->codes[place], codes);
     return codes;
 }
@@ -377,14 +381,60 @@ static __attribute__((noinline)) V NAME(jump_now)(const bitlex_lanes *lanes, V c
 #undef FEW
 #undef LEAST
 
+/* The codes of characters whose rows are at hand, in these places. Where it is likely that these are the first two or four, `few`, others are
+ * looked up only if they are wanted. */
+BITLEX_INLINE V NAME(at_hand)(const bitlex_recent *recent, V code, M wanted, V place, V low, const int few)
+{
+    const V index = _mm512_ternarylogic_epi32(v_all(0x3F), low, v_left(place, 6), 0xCA);
+    V found = v_entry(recent->codes[0], index);
+    if (!few || m_any(_mm512_mask_test_epi8_mask(wanted, place, v_all(6)))) {
+        const M upper = _mm512_test_epi8_mask(place, v_all(4));
+        found = v_choose(m_high(index), v_entry(recent->codes[2], index), found);
+        if (!few || m_any(m_and(wanted, upper))) {
+            const V other = v_choose(m_high(index), v_entry(recent->codes[6], index), v_entry(recent->codes[4], index));
+            found = v_choose(upper, other, found);
+        }
+    }
+    return v_choose(wanted, found, code);
+}
+
+/* Rows of the first 4,096 code points that are not at hand are fetched: the places of all. If they are too many, the text jumps about. */
+static __attribute__((noinline)) V NAME(fetch)(const bitlex_lanes *lanes, bitlex_recent *recent, M wanted, V row)
+{
+    V place = v_permute(recent->lowest, row);
+    uint8_t rows[64];
+    uint32_t i;
+    v_store(rows, row);
+    for (i = 0; i < 4 && m_any(m_and(wanted, m_high(place))); i++) {
+        NAME(meet)(lanes, recent, 0, rows[first_bit(m_bits(m_and(wanted, m_high(place))))]);
+        place = v_permute(recent->lowest, row);
+    }
+    if (m_any(m_and(wanted, m_high(place)))) recent->jumps = JUMPS + 1;
+    return place;
+}
+
+/* As below, where all lanes in `wanted` are among the first 4,096 code points: there the row alone tells where it is at hand. */
+BITLEX_INLINE V NAME(lowest)(const bitlex_lanes *lanes, bitlex_recent *recent, NAME(waiting) *waiting, V code, M wanted, V row, V low)
+{
+    if (recent->jumps == 0) {
+        V place = v_permute(recent->lowest, row);
+        if (m_any(m_and(wanted, m_high(place)))) place = NAME(fetch)(lanes, recent, wanted, row);
+        if (recent->jumps == 0) return NAME(at_hand)(recent, code, wanted, place, low, 1);
+    }
+    recent->jumps--;
+    return waiting == NULL ? NAME(jump_now)(lanes, code, wanted, v_all(0), row, low)
+                           : NAME(jump)(lanes, waiting, code, wanted, v_all(0), row, low);
+}
+
 /* As in bitlex_kernel.h, where `waiting` is NULL; if not, some lanes may have to wait. Whether a lane is in the BMP is told by its chunk. */
 BITLEX_INLINE V NAME(deep_later)(const bitlex_lanes *lanes, bitlex_recent *recent, NAME(waiting) *waiting, V code, M wanted, V chunk, V row,
                                  V low)
 {
     const V unknown = v_all(BITLEX_LOOK_DEEPER), stretch = v_or(v_left(v_and(chunk, v_all(15)), 3), v_and(v_right(row, 3), v_all(7)));
     const M astral = m_and(wanted, _mm512_test_epi8_mask(chunk, v_all(0xF0)));
-    V number, place, found, index;
+    V number, place;
     M next = m_none();
+    if (!m_any(_mm512_mask_test_epi8_mask(wanted, chunk, chunk))) return NAME(lowest)(lanes, recent, waiting, code, wanted, row, low);
     code = v_choose(wanted, v_entry(lanes->stretch[0], stretch), code);
     if (m_any(astral)) {
         next = m_and(m_equal(v_and(chunk, v_all(0xF0)), v_all(0x10)), astral);
@@ -401,12 +451,9 @@ BITLEX_INLINE V NAME(deep_later)(const bitlex_lanes *lanes, bitlex_recent *recen
     number = v_entry(recent->number[0], stretch);
     if (m_any(astral)) number = v_choose(next, v_entry(recent->number[1], stretch), v_choose(astral, v_all(BITLEX_UNKNOWN), number));
     number = v_or(number, v_and(row, v_all(7)));
-    place = v_choose(m_high(number), v_entry(recent->place + 128, number), v_entry(recent->place, number));
-    index = v_or(v_and(low, v_all(0x3F)), v_left(v_and(place, v_all(3)), 6));
-    found = v_choose(m_high(index), v_entry(recent->codes[2], index), v_entry(recent->codes[0], index));
-    found = v_choose(_mm512_test_epi8_mask(place, v_all(4)),
-                     v_choose(m_high(index), v_entry(recent->codes[6], index), v_entry(recent->codes[4], index)), found);
-    code = v_choose(m_without(wanted, m_high(place)), found, code);
+    if (recent->numbers <= 128) place = v_or(v_entry(recent->place, number), v_and(number, v_all(0x80))); /* UNKNOWN: so is the place */
+    else place = v_choose(m_high(number), v_entry(recent->place + 128, number), v_entry(recent->place, number));
+    code = NAME(at_hand)(recent, code, m_without(wanted, m_high(place)), place, low, 0);
     wanted = m_and(wanted, m_high(place));
     if (m_any(wanted)) {
         uint8_t chunks[64], rows[64];

@@ -247,17 +247,18 @@ BITLEX_INLINE V NAME(points)(const bitlex_lanes *lanes, bitlex_recent *recent, N
     return code;
 }
 
-/* The bytes of characters: 64 of each kind, or 32, of which fewer lie in two lines of the cache. Comes back: whether there were any of four
- * bytes, now or before. */
-BITLEX_INLINE int NAME(put)(bitlex_lane_memory *memory, const uint8_t *p, V here, V index, uint32_t count, int four, const int many)
+/* The bytes of characters: 64 of each kind, or 32, of which fewer lie in two lines of the cache. Comes back: how many the longest has, now or
+ * before. */
+BITLEX_INLINE int NAME(put)(bitlex_lane_memory *memory, const uint8_t *p, V here, V index, uint32_t count, int longest, const int many)
 {
     void (*const store)(void *, V) = many ? NAME(store) : NAME(store_half);
     store(memory->codes + count, v_permuted(here, index));
     store(memory->turned + count, v_permuted(v_load(p + 1), index));
+    if (longest < 3 && !m_any(m_at_least(here, v_all(0xE0)))) return 2;
     store(memory->states + count, v_permuted(v_load(p + 2), index));
-    if (!four && !m_any(m_at_least(here, v_all(0xF0)))) return 0;
+    if (longest < 4 && !m_any(m_at_least(here, v_all(0xF0)))) return 3;
     store(memory->fourth + count, v_permuted(v_load(p + 3), index));
-    return 1;
+    return 4;
 }
 
 /* Characters that are not ASCII come to stand side by side, each by its bytes: the first bytes of all of them, the second, and so on. It is
@@ -266,7 +267,7 @@ BITLEX_INLINE int NAME(put)(bitlex_lane_memory *memory, const uint8_t *p, V here
 static uint32_t NAME(pack)(bitlex_lane_memory *memory, const uint8_t *p, uint32_t from, uint32_t to, uint32_t count)
 {
     const V places = v_load(numbers);
-    int four = 0; /* whether a character of four bytes was met */
+    int longest = 2; /* character that was met, bytes */
     uint32_t at;
     for (at = from; at < to; at += 64, p += 64) {
         const V here = v_load(p);
@@ -280,8 +281,8 @@ static uint32_t NAME(pack)(bitlex_lane_memory *memory, const uint8_t *p, uint32_
             continue;
         }
         index = v_packed(starts, places);
-        four = __builtin_popcountll(starts) > 32 ? NAME(put)(memory, p, here, index, count, four, 1)
-                                                 : NAME(put)(memory, p, here, index, count, four, 0);
+        longest = __builtin_popcountll(starts) > 32 ? NAME(put)(memory, p, here, index, count, longest, 1)
+                                                    : NAME(put)(memory, p, here, index, count, longest, 0);
         count += (uint32_t)__builtin_popcountll(starts);
     }
     return count;
@@ -325,20 +326,27 @@ static uint32_t NAME(codes_of_packed)(const bitlex_lanes *lanes, bitlex_lane_mem
     v_store(memory->codes + count, v_all(0));
     waiting.count = waiting.vectors = 0;
     for (at = from; at < count; at += 64) {
-        const V here = v_load(memory->codes + at), code = v_entry(lanes->direct, here);
-        const M beyond = m_high(here);
-        if (m_any(beyond)) {
-            const V second = v_load(memory->turned + at), third = v_load(memory->states + at), fourth = v_load(memory->fourth + at);
-            const M threes = m_at_least(here, v_all(0xE0)), fours = m_at_least(here, v_all(0xF0));
+        const V here = v_load(memory->codes + at), second = v_load(memory->turned + at);
+        const M beyond = m_high(here), threes = m_at_least(here, v_all(0xE0));
+        V code = v_entry(lanes->direct, here);
+        waiting.next = memory->codes + at;
+        if (m_any(threes)) {
+            const V third = v_load(memory->states + at), fourth = v_load(memory->fourth + at);
+            const M fours = m_at_least(here, v_all(0xF0));
             ill = m_or(ill, m_without(beyond, m_followed(here, second)));
-            ill = m_or(ill, m_or(m_without(threes, m_inside(third)), m_without(fours, m_inside(fourth))));
-            inside += (uint32_t)(__builtin_popcountll(m_bits(beyond)) + __builtin_popcountll(m_bits(threes)) +
-                                 __builtin_popcountll(m_bits(fours)));
-            waiting.next = memory->codes + at;
-            v_store(memory->codes + at, NAME(points)(lanes, &memory->recent, &waiting, here, second, third, fourth, code, beyond));
-        } else {
-            v_store(memory->codes + at, code);
+            ill = m_or(ill, m_without(threes, m_inside(third)));
+            inside += (uint32_t)(__builtin_popcountll(m_bits(beyond)) + __builtin_popcountll(m_bits(threes)));
+            if (m_any(fours)) {
+                ill = m_or(ill, m_without(fours, m_inside(fourth)));
+                inside += (uint32_t)__builtin_popcountll(m_bits(fours));
+            }
+            code = NAME(points)(lanes, &memory->recent, &waiting, here, second, third, fourth, code, beyond);
+        } else if (m_any(beyond)) {
+            ill = m_or(ill, m_without(beyond, m_and(m_at_least(here, v_all(0xC2)), m_inside(second))));
+            inside += (uint32_t)__builtin_popcountll(m_bits(beyond));
+            code = NAME(lowest)(lanes, &memory->recent, &waiting, code, beyond, here, second);
         }
+        v_store(memory->codes + at, code);
         if (waiting.vectors == WAITING) NAME(look_up)(lanes, &waiting);
     }
     NAME(look_up)(lanes, &waiting);
