@@ -186,11 +186,11 @@ def test_rows_of_the_first_characters(name: str, vector_tier: str, monkeypatch: 
         units: list[str] = []
         for turn in range(3):
             rows = [64 * chance.randrange(2, 64 if turn == 2 else 32) for _ in range(count)]
-            others = "" if chance.randrange(2) else "—中😀\U00100000"
+            others, plain = chance.choice(("", "—“”", "—中😀\U00100000")), chance.choice((8, 37))
             for _ in range(3_000):
                 kind = chance.randrange(40)
                 common = chr(chance.choice(rows) + chance.randrange(64))
-                units.append(chance.choice(" a1\n") if kind < 8 else chance.choice(others) if others and kind == 8 else common)
+                units.append(chance.choice(" a1\n") if kind < plain else chance.choice(others) if others and kind == plain else common)
         text = "".join(units)
         assert one.spans(text).tolist() == two.spans(text).tolist()
         data = bytearray(text.encode())
@@ -198,6 +198,29 @@ def test_rows_of_the_first_characters(name: str, vector_tier: str, monkeypatch: 
         for _ in range(20):
             data[chance.randrange(len(data))] = chance.choice(STRAY)
         assert one.spans(data).tolist() == two.spans(data).tolist()
+
+
+def test_what_is_ill_formed_at_borders_of_english(vector_tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few characters of two and three bytes, at each place around the border of two vectors and of two blocks; whole, or cut off, and perhaps
+    with a byte further on that belongs to none, so that there are as many as there should be."""
+    pattern = r"[a-z]*\ufffd|[a-z]+|[^a-z\ufffd]"  # so that what is ill-formed goes with what is before, and nothing else does
+    one = bitlex.compile(pattern, dialect="python")
+    assert one.tier == vector_tier
+    monkeypatch.setenv("BITLEX_TIER", "portable")
+    two = bitlex.compile(pattern, dialect="python")
+    text = "As it was said: “there’s no such café” (à la carte), and so on. ".encode() * 130
+    units = ("é".encode(), "’".encode(), b"\xc3", b"\xe2\x80", b"\xe2", b"\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xc1\x81", b"\xf0\x80\x80")
+    for border in (512, 6_144):  # a multiple of 256, where it is asked whether there is anything but ASCII
+        for at in range(border - 4, border + 3):
+            for unit in units:
+                for further in (0, 64, 131, 3_000):
+                    data = bytearray(text)
+                    data[border - 30 : border + 160] = b"x" * 190
+                    data[border + 2_990 : border + 3_010] = b"x" * 20
+                    if further:
+                        data[border + further] = 0x80
+                    data[at : at + len(unit)] = unit
+                    assert numpy.array_equal(one.spans(data), two.spans(data)), (at, unit, further)
 
 
 @pytest.mark.parametrize("name", ["cl100k", "o200k"])

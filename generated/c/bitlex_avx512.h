@@ -224,7 +224,7 @@ static V NAME(meet)(const bitlex_lanes *lanes, bitlex_recent *recent, uint32_t c
     recent->place[number] = (uint8_t)place;
     recent->held[place] = (uint8_t)number;
     if (recent->chunk[place] == 0) recent->lowest[recent->row[place] & 63] = BITLEX_UNKNOWN;
-    if (chunk == 0) recent->lowest[row & 63] = (uint8_t)place;
+    if (chunk == 0 && (row & 63) > 1) recent->lowest[row & 63] = (uint8_t)place; /* no character of two bytes is ASCII: C0 and C1 are no leads */
     recent->chunk[place] = (uint8_t)chunk;
     recent->row[place] = (uint8_t)row;
     v_store(recent->codes[place], codes);
@@ -479,6 +479,8 @@ BITLEX_INLINE V NAME(deep)(const bitlex_lanes *lanes, bitlex_recent *recent, V c
     (void)wide;
     return NAME(deep_later)(lanes, recent, NULL, code, wanted, chunk, row, low);
 }
+
+#include "bitlex_near.h"
 
 #include "bitlex_kernel.h"
 

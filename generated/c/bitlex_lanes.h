@@ -52,6 +52,7 @@ typedef struct bitlex_lane_memory {
     uint64_t chosen; /* lanes in which that run was right */
     bitlex_doubt doubts[2]; /* of the backward pass, and of the forward pass */
     uint32_t mixed; /* for how many blocks more it is not tried to read them as ASCII */
+    uint32_t dense; /* for how many blocks more characters of one byte are not taken to be most: see bitlex_near.h */
     uint32_t ill_formed; /* for how many parts more UTF-8 is not taken for well-formed */
     uint32_t far; /* how often to look far ahead at once: see bitlex.c */
     uint32_t counting; /* for how many blocks more lanes have a multiple of 24 steps */
@@ -237,7 +238,7 @@ static inline void bitlex_begin_memory(bitlex_lane_memory *memory)
 {
     bitlex_forget(&memory->recent);
     memset(memory->doubts, 0, sizeof memory->doubts);
-    memory->mixed = memory->ill_formed = memory->counting = memory->far = memory->vain = 0;
+    memory->mixed = memory->dense = memory->ill_formed = memory->counting = memory->far = memory->vain = 0;
 }
 
 /* What a cursor is to have of scratch memory. */

@@ -97,6 +97,7 @@ typedef struct {
     uint8_t place[256];               /* number -> which of the rows at hand, or 0x80 and more */
     uint8_t number[2][128];           /* 512 code points of the BMP, or of the plane behind it -> number of their first row, or UNKNOWN */
     uint8_t lowest[64];               /* of the first 4,096 code points: row -> as `place` */
+    uint8_t three_codes[64], three[2]; /* a row of characters of three bytes, and their first two: see bitlex_near.h */
     uint8_t chunk[BITLEX_RECENT], row[BITLEX_RECENT]; /* which rows they are: bits 12..19 and 6..11, as they came */
     uint8_t only[BITLEX_RECENT]; /* the code that all of a row have, or LOOK_DEEPER */
     uint8_t held[BITLEX_RECENT]; /* or their numbers, of eight bits: rows are numbered as they are met */

@@ -207,6 +207,7 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, ui
 #if PACKS
 #if !POINTS
 #define ILL_FORMED 0xFF /* as the first byte of what becomes U+FFFD: no character begins with it */
+#define DENSE_BLOCKS 7
 #define ILL_FORMED_BLOCKS 7 /* after a block that was not well-formed, so many are not taken for it */
 
 /* The codes of 64 characters, which have their first bytes in `here`, their second ones, and so on: those in `leads`; of others `code`.
@@ -333,9 +334,9 @@ static uint32_t NAME(codes_of_packed)(const bitlex_lanes *lanes, bitlex_lane_mem
         if (m_any(threes)) {
             const V third = v_load(memory->states + at), fourth = v_load(memory->fourth + at);
             const M fours = m_at_least(here, v_all(0xF0));
+            inside += (uint32_t)(__builtin_popcountll(m_bits(beyond)) + __builtin_popcountll(m_bits(threes)));
             ill = m_or(ill, m_without(beyond, m_followed(here, second)));
             ill = m_or(ill, m_without(threes, m_inside(third)));
-            inside += (uint32_t)(__builtin_popcountll(m_bits(beyond)) + __builtin_popcountll(m_bits(threes)));
             if (m_any(fours)) {
                 ill = m_or(ill, m_without(fours, m_inside(fourth)));
                 inside += (uint32_t)__builtin_popcountll(m_bits(fours));
@@ -361,26 +362,30 @@ BITLEX_INLINE uint32_t NAME(behind)(const uint8_t *p, uint64_t starts)
     return end > 64 ? end - 64 : 0;
 }
 
-/* Characters of the bytes from..to of a block become codes, of which there are `from` before: how many there are then. Up to `near`, bytes
- * are read from the text, from there on from a copy. */
+/* Characters of the bytes from..to of a block become codes, of which there are `before`: how many there are then. The first bytes belong to
+ * a character before where `inner` says so. Up to `near`, bytes are read from the text, from there on from a copy. */
 static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, uint32_t from, uint32_t near,
-                                const uint8_t *copy, uint32_t to)
+                                const uint8_t *copy, uint32_t to, uint32_t before, uint64_t inner)
 {
-    uint64_t inner = 0;
     uint32_t count;
-    if (from == to) return from;
+    if (from == to) return before;
     if (memory->ill_formed == 0) {
         const uint8_t *const last = near < to ? copy + (to - near) - 64 : text + to - 64;
         uint32_t inside;
-        count = NAME(pack)(memory, text + from, from, near, from);
+        count = NAME(pack)(memory, text + from, from, near, before);
         count = NAME(pack)(memory, copy, near, to, count);
-        inside = NAME(codes_of_packed)(lanes, memory, from, count);
+        inside = NAME(codes_of_packed)(lanes, memory, before, count);
         /* Each character has as many bytes from 80 to BF behind its lead as this asks for: if there are no more, all is well-formed. */
-        if (inside != UINT32_MAX && to + NAME(behind)(last, memory->places[to / 64 - 1]) == count + inside) return count;
+        if (inside != UINT32_MAX && to - from + NAME(behind)(last, memory->places[to / 64 - 1]) ==
+                                        count - before + inside + (uint32_t)__builtin_popcountll(inner)) {
+            return count;
+        }
         memory->ill_formed = ILL_FORMED_BLOCKS;
+        if (before < from || inner != 0) from = 0; /* what was read before, too: how it ends may not be what was expected */
     } else {
         memory->ill_formed--;
     }
+    inner = 0;
     count = NAME(pack_ill_formed)(memory, text + from, from, near, from, &inner);
     count = NAME(pack_ill_formed)(memory, copy, near, to, count, &inner);
     NAME(codes_of_packed)(lanes, memory, from, count);
@@ -396,6 +401,7 @@ static __attribute__((noinline)) uint32_t NAME(pack_utf8)(const bitlex_lanes *la
     const size_t size = (size_t)(end - text), safe = size < 72 ? 0 : (size - 72) / 64 * 64 + 64;
     const uint32_t to = (units + 63) / 64 * 64, near = safe < units ? (uint32_t)safe : to; /* from there on a copy is read, then zeros */
     uint32_t at, count;
+    uint64_t inner = 0;
     uint8_t copy[192];
     for (at = 0; at < near; at += 64) {
         const V here = v_load(text + at);
@@ -404,18 +410,22 @@ static __attribute__((noinline)) uint32_t NAME(pack_utf8)(const bitlex_lanes *la
         v_store(memory->codes + at, v_entry(lanes->direct, here));
         memory->places[at / 64] = ~UINT64_C(0);
     }
+    count = at;
     if (near < to) {
         memset(copy, 0, sizeof copy);
         memcpy(copy, text + near, size - near);
     }
 #if POINTS
-    {
-        uint64_t inner = 0;
-        count = NAME(pack_part)(lanes, memory, text + at, at, near, at, &inner);
-        count = NAME(pack_part)(lanes, memory, copy, near, to, count, &inner);
-    }
+    count = NAME(pack_part)(lanes, memory, text + at, at, near, count, &inner);
+    count = NAME(pack_part)(lanes, memory, copy, near, to, count, &inner);
 #else
-    count = NAME(pack_part)(lanes, memory, text, at, near, copy, to);
+    if (memory->dense > 0) {
+        memory->dense--;
+    } else if (at < near && memory->ill_formed == 0) {
+        at = NAME(pack_near)(lanes, memory, text, at, near, &count, &inner);
+        if (at < near) memory->dense = DENSE_BLOCKS;
+    }
+    count = NAME(pack_part)(lanes, memory, text, at, near, copy, to, count, inner);
 #endif
     if (units % 64 != 0) { /* what is behind the block was read, too */
         uint64_t *last = memory->places + units / 64;
