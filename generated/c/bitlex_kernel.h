@@ -436,19 +436,19 @@ static __attribute__((noinline)) uint32_t NAME(pack_utf8)(const bitlex_lanes *la
     return count;
 }
 
-/* Bits of characters -> bits of units. */
-static void NAME(spread)(const uint8_t *bits, const uint64_t *places, uint64_t *to, uint32_t words)
+/* Bits of characters -> bits of units. How many are set comes back. */
+static uint32_t NAME(spread)(const uint8_t *bits, const uint64_t *places, uint64_t *to, uint32_t words)
 {
-    uint32_t w, at = 0;
+    uint32_t w, at = 0, found = 0;
     for (w = 0; w < words; w++) {
         uint64_t next;
-        uint8_t further;
         memcpy(&next, bits + at / 8, 8);
-        further = bits[at / 8 + 8];
-        next = next >> at % 8 | (uint64_t)further << 1 << (63 - at % 8);
+        next = next >> at % 8 | (uint64_t)bits[at / 8 + 8] << 1 << (63 - at % 8);
         to[w] = m_spread(next, places[w]);
+        found += (uint32_t)__builtin_popcountll(to[w]);
         at += (uint32_t)__builtin_popcountll(places[w]);
     }
+    return found;
 }
 #endif
 
@@ -1039,11 +1039,11 @@ static uint32_t NAME(put_out)(const bitlex_lanes *lanes, bitlex_lane_memory *mem
 #if PACKS
     if (memory->words) { /* of characters */
         NAME(turn_back)(lanes, memory->turned, memory->states, steps, below);
-        NAME(spread)(memory->states, memory->places, words, memory->words);
-    } else
+        return NAME(spread)(memory->states, memory->places, words, memory->words);
+    }
 #endif
-        NAME(turn_back)(lanes, memory->turned, (uint8_t *)words, steps, below);
-    for (i = 0; i < (memory->words ? memory->words : steps); i++) found += (uint32_t)__builtin_popcountll(words[i]);
+    NAME(turn_back)(lanes, memory->turned, (uint8_t *)words, steps, below);
+    for (i = 0; i < steps; i++) found += (uint32_t)__builtin_popcountll(words[i]);
     return found;
 }
 
