@@ -21,6 +21,10 @@ import compilers
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell starts what it puts in the background so; tests start programs to interrupt
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Nothing here does linear algebra. For what does, numpy starts a thread for each processor, which spins for some 40 ms, here and in each program
+# that a test starts.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 VECTORS = ("avx512", "avx2", "neon")
 
 
