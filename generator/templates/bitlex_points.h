@@ -324,6 +324,32 @@ static uint64_t NAME(read_few)(const bitlex_lanes *lanes, uint8_t *codes, const 
     return ~inside;
 }
 
+/* The same, if all is well-formed and no character has four bytes; 0, and nothing is done, if that is not so. Eight bytes that are not ASCII
+ * begin four characters at most: so many are looked up whether they are there or not, what is not behind the last of 64. No branch depends on
+ * how many there are or how long. */
+BITLEX_INLINE uint64_t NAME(read_few_whole)(const bitlex_lanes *lanes, uint8_t *codes, const uint8_t *p, V here, uint64_t beyond,
+                                            uint64_t *inner)
+{
+    const V second = NAME(load)(p + 1);
+    const uint64_t threes = NAME(bits)(NAME(at_least)(here, NAME(constant)(0xE0)));
+    const uint64_t one = NAME(bits)(NAME(followed)(here, second));
+    const uint64_t two = one & threes & NAME(bits)(NAME(inside)(NAME(load)(p + 2)));
+    const uint64_t inside = *inner | one << 1 | two << 2;
+    uint64_t left = (one & ~threes) | two;
+    uint8_t each[65];
+    uint32_t i;
+    if (beyond & ~(inside | left)) return 0;
+    NAME(store)(each, NAME(entry)(lanes, lanes->direct, here));
+    for (i = 0; i < BITLEX_FEW / 2; i++, left &= left - 1) {
+        const uint8_t *const at = p + _tzcnt_u64(left);
+        const uint32_t pair = (uint32_t)(at[0] << 6) + at[1], triple = (pair << 6) + at[2] + 0x1000;
+        each[at - p] = lanes->points[(uint16_t)(at[0] >= 0xE0 ? triple : pair)];
+    }
+    NAME(pack)(codes, ~inside, each);
+    *inner = one >> 63 | two >> 62;
+    return ~inside;
+}
+
 /* The codes of characters, side by side. Which bytes belong to the lead before, and whether they are all it asks for, is found by words of
  * bits. What is ill-formed becomes U+FFFD. Reads the bytes from..to, and up to 71 behind; `inner` says which of the first belong to a
  * character before. */
@@ -356,7 +382,9 @@ static uint32_t NAME(pack_part)(const bitlex_lanes *lanes, bitlex_lane_memory *m
             continue;
         }
         if (few) {
-            memory->places[at / 64] = NAME(read_few)(lanes, memory->codes + count, p, beyond, &inner);
+            uint64_t starts = NAME(read_few_whole)(lanes, memory->codes + count, p, here, beyond, &inner);
+            if (starts == 0) starts = NAME(read_few)(lanes, memory->codes + count, p, beyond, &inner);
+            memory->places[at / 64] = starts;
             count += (uint32_t)__builtin_popcountll(memory->places[at / 64]);
             continue;
         }
