@@ -8,6 +8,7 @@ import csv
 import itertools
 import json
 import os
+import platform
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from bench import conduct
 from bench import engines as engines_module
 from bench.corpora import Text, corpora, hard, typographic
 from bench.engines import Engine, engines
+from bench.machine import code_size, first_line
 from bench.measure import in_turn, measure, take_turns
 from bench.native import TableDfa, Unavailable, clock, compiler, library
 from bench.offsets import digest, of_ends, of_pieces
@@ -295,6 +297,15 @@ def test_an_engine_that_grows_quadratically_is_asked_no_further() -> None:
 )
 def test_a_flag_chooses_its_part(given: list[str], parts: list[str]) -> None:
     assert list(command.arguments(given).parts) == list(parts)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the vectors of other processors have less code")
+def test_a_lexer_has_little_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All tiers, with the tables of a family, are 256 KB."""
+    if first_line(["gcc", "-dumpversion"]) != "12":
+        pytest.skip("gcc 12 is not installed: other compilers make more or less code of the same source")
+    monkeypatch.setenv("CC", "gcc")
+    assert sum(code_size("cl100k").values()) <= 256 << 10
 
 
 def test_engines_take_turns() -> None:

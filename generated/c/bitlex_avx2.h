@@ -197,45 +197,40 @@ BITLEX_INLINE __m256i NAME(term)(const bitlex_term *terms, const uint32_t k, __m
     if (label) *label = _mm256_xor_si256(*label, _mm256_shuffle_epi8(NAME(row)(term->label), at));
     return _mm256_shuffle_epi8(NAME(row)(term->next), at);
 }
-#define EACH_TERM \
-    TERM(0) TERM(1) TERM(2) TERM(3) TERM(4) TERM(5) TERM(6) TERM(7) \
-    TERM(8) TERM(9) TERM(10) TERM(11) TERM(12) TERM(13) TERM(14) TERM(15)
-/* The sum of many terms, for half of the lanes: while one half waits for its sum, the processor is busy with the other. */
-BITLEX_INLINE __m256i NAME(many)(const bitlex_term *terms, __m256i state, __m256i code, const uint32_t size, __m256i *label)
+/* The sum of many terms, for half of the lanes: while one half waits for its sum, the processor is busy with the other. Two terms a turn:
+ * to write all turns out, for ten numbers of terms, is no faster, and takes 18 KB. */
+BITLEX_INLINE __m256i NAME(many)(const bitlex_term *terms, const uint32_t count, __m256i state, __m256i code, const uint32_t size,
+                                 __m256i *label)
 {
-    const uint32_t count = (size - 1) % 16 + 1;
-    __m256i even = _mm256_setzero_si256(), odd = even;
-    __asm__ volatile("" : "+r"(terms)); /* rows are loaded where they are used: all of them do not fit in registers */
-#define TERM(k) \
-    if (count > (k) && (k) % 2 == 0) even = _mm256_xor_si256(even, NAME(term)(terms, k, state, code, size, label)); \
-    else if (count > (k)) odd = _mm256_xor_si256(odd, NAME(term)(terms, k, state, code, size, label)); \
-    if (count > (k)) __asm__ volatile("" : "+x"(even), "+x"(odd));
-    EACH_TERM
-#undef TERM
+    __m256i even = NAME(term)(terms, 0, state, code, size, label), odd = NAME(term)(terms, 1, state, code, size, label);
+    uint32_t k;
+    for (k = WIDE_TERMS + 1; k < count; k += 2) {
+        terms += 2;
+        even = _mm256_xor_si256(even, NAME(term)(terms, WIDE_TERMS, state, code, size, label));
+        odd = _mm256_xor_si256(odd, NAME(term)(terms, WIDE_TERMS + 1, state, code, size, label));
+        __asm__ volatile("" : "+x"(even), "+x"(odd));
+    }
+    if (k == count) even = _mm256_xor_si256(even, NAME(term)(terms + 2, WIDE_TERMS, state, code, size, label));
     return _mm256_xor_si256(even, odd);
 }
-/* The sum of all terms. Few are looked up in both halves, with a row loaded once. */
-BITLEX_INLINE V NAME(sum)(const bitlex_term *terms, V state, V code, const uint32_t size, V *label)
+/* The sum of all terms, `rows`, of which the code is made for `size`. Few are looked up in both halves, with a row loaded once. */
+BITLEX_INLINE V NAME(sum)(const bitlex_term *terms, const uint32_t rows, V state, V code, const uint32_t size, V *label)
 {
     __m256i *low = label ? &label->low : NULL, *high = label ? &label->high : NULL;
-    V sums[2];
-    sums[0] = sums[1] = NAME(all)(0);
+    V sum = NAME(all)(0);
+    uint32_t k;
     if (size > 16 + FEW_TERMS) {
-        sums[0].low = NAME(many)(terms, state.low, code.low, size, low);
-        sums[0].high = NAME(many)(terms, state.high, code.high, size, high);
-    } else {
-#define TERM(k) \
-    if (size > 16 + (k)) { \
-        sums[(k) % 2].low = _mm256_xor_si256(sums[(k) % 2].low, NAME(term)(terms, k, state.low, code.low, size, low)); \
-        sums[(k) % 2].high = _mm256_xor_si256(sums[(k) % 2].high, NAME(term)(terms, k, state.high, code.high, size, high)); \
-        KEEP(sums[(k) % 2]); \
+        sum.low = NAME(many)(terms, (rows - 1) % 16 + 1, state.low, code.low, size, low);
+        sum.high = NAME(many)(terms, (rows - 1) % 16 + 1, state.high, code.high, size, high);
+        return sum;
     }
-        EACH_TERM
-#undef TERM
+    for (k = 0; k < FEW_TERMS; k++) {
+        sum.low = _mm256_xor_si256(sum.low, NAME(term)(terms, k, state.low, code.low, size, low));
+        sum.high = _mm256_xor_si256(sum.high, NAME(term)(terms, k, state.high, code.high, size, high));
+        KEEP(sum);
     }
-    return NAME(xor)(sums[0], sums[1]);
+    return sum;
 }
-#undef EACH_TERM
 
 /* A sum of products. `size`: see bitlex_products.h. */
 BITLEX_INLINE V NAME(of_symbol)(const uint8_t (*rows)[16], V code, V turned, const int both)
@@ -268,7 +263,7 @@ BITLEX_INLINE V NAME(backward_step)(const bitlex_lanes *lanes, V code, V state, 
     V next;
     if (size < PRODUCTS(0, 1)) {
         *label = NAME(all)(0);
-        next = NAME(sum)(lanes->backward_terms, state, code, size, label);
+        next = NAME(sum)(lanes->backward_terms, lanes->backward_rows, state, code, size, label);
     } else {
         *label = NAME(products)(&lanes->label_products, state, code, size);
         next = NAME(products)(&lanes->backward_products, state, code, size);
@@ -279,7 +274,7 @@ BITLEX_INLINE V NAME(backward_step)(const bitlex_lanes *lanes, V code, V state, 
 BITLEX_INLINE V NAME(forward_step)(const bitlex_lanes *lanes, V code, V state, const uint32_t size, V flags, const int masked)
 {
     (void)masked;
-    if (size < PRODUCTS(0, 1)) return NAME(sum)(lanes->forward_terms, state, code, size, NULL);
+    if (size < PRODUCTS(0, 1)) return NAME(sum)(lanes->forward_terms, lanes->forward_rows, state, code, size, NULL);
     return NAME(products)(&lanes->forward_products, size < PRODUCTS(1, 1) ? state : NAME(and)(state, flags), code, size);
 }
 BITLEX_INLINE V NAME(flag)(const uint8_t *flags, V state)
@@ -336,7 +331,7 @@ BITLEX_INLINE M NAME(of)(uint64_t bits) { return NAME(pair)(NAME(of_half)((uint3
 
 /* What is not listed runs as the next: with terms or products of nothing. FEW_TERMS, and all that a kind may have, must be among them. */
 #define EACH_SIZE(CASE) \
-    CASE(19) CASE(20) CASE(22) CASE(24) CASE(32) CASE(38) CASE(48) CASE(57) CASE(59) CASE(64) CASE(80) \
+    CASE(16 + FEW_TERMS) CASE(32) CASE(48) CASE(64) CASE(80) \
     CASE(PRODUCTS(0, 1)) CASE(PRODUCTS(0, 2)) CASE(PRODUCTS(0, 3)) CASE(PRODUCTS(0, 4)) CASE(PRODUCTS(1, 1)) CASE(PRODUCTS(1, 3)) \
     CASE(PRODUCTS(1, 4)) CASE(PRODUCTS(2, 4)) CASE(PRODUCTS(2, 5)) CASE(PRODUCTS(3, 6))
 #define EACH_AGAIN_SIZE EACH_SIZE
