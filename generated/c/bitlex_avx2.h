@@ -204,13 +204,12 @@ BITLEX_INLINE __m256i NAME(many)(const bitlex_term *terms, const uint32_t count,
 {
     __m256i even = NAME(term)(terms, 0, state, code, size, label), odd = NAME(term)(terms, 1, state, code, size, label);
     uint32_t k;
-    for (k = WIDE_TERMS + 1; k < count; k += 2) {
-        terms += 2;
+    for (k = WIDE_TERMS + 1; k < count; k += 2, terms += 2) {
         even = _mm256_xor_si256(even, NAME(term)(terms, WIDE_TERMS, state, code, size, label));
         odd = _mm256_xor_si256(odd, NAME(term)(terms, WIDE_TERMS + 1, state, code, size, label));
         __asm__ volatile("" : "+x"(even), "+x"(odd));
     }
-    if (k == count) even = _mm256_xor_si256(even, NAME(term)(terms + 2, WIDE_TERMS, state, code, size, label));
+    if (k == count) even = _mm256_xor_si256(even, NAME(term)(terms, WIDE_TERMS, state, code, size, label));
     return _mm256_xor_si256(even, odd);
 }
 /* The sum of all terms, `rows`, of which the code is made for `size`. Few are looked up in both halves, with a row loaded once. */
