@@ -207,7 +207,7 @@ static void NAME(read_utf8)(const bitlex_lanes *lanes, bitlex_recent *recent, ui
 #if PACKS
 #if !POINTS
 #define ILL_FORMED 0xFF /* as the first byte of what becomes U+FFFD: no character begins with it */
-#define DENSE_BLOCKS 7
+#define DENSE_BLOCKS 7 /* after a block most characters of which have more than one byte, so many are taken for such */
 #define ILL_FORMED_BLOCKS 7 /* after a block that was not well-formed, so many are not taken for it */
 
 /* The codes of 64 characters, which have their first bytes in `here`, their second ones, and so on: those in `leads`; of others `code`.
