@@ -8,7 +8,6 @@ import csv
 import itertools
 import json
 import os
-import platform
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -299,11 +298,10 @@ def test_a_flag_chooses_its_part(given: list[str], parts: list[str]) -> None:
     assert list(command.arguments(given).parts) == list(parts)
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="the vectors of other processors have less code")
 def test_a_lexer_has_little_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All tiers, with the tables of a family, are 256 KB."""
+    """All tiers of a processor, with the tables of a family, are 256 KB at most, by the compiler with which that is measured."""
     if first_line(["gcc", "-dumpversion"]) != "12":
-        pytest.skip("gcc 12 is not installed: other compilers make more or less code of the same source")
+        pytest.skip("256 KB are a bound for gcc 12, which is not installed: clang 14 makes 278 of the same source")
     monkeypatch.setenv("CC", "gcc")
     assert sum(code_size("cl100k").values()) <= 256 << 10
 

@@ -197,8 +197,9 @@ BITLEX_INLINE __m256i NAME(term)(const bitlex_term *terms, const uint32_t k, __m
     if (label) *label = _mm256_xor_si256(*label, _mm256_shuffle_epi8(NAME(row)(term->label), at));
     return _mm256_shuffle_epi8(NAME(row)(term->next), at);
 }
-/* The sum of many terms, for half of the lanes: while one half waits for its sum, the processor is busy with the other. Two terms a turn:
- * to write all turns out, for ten numbers of terms, takes 18 KB, and gains 3 % or loses 5. */
+/* The sum of many terms, for half of the lanes: while one half waits for its sum, the processor is busy with the other. Two terms a turn,
+ * behind the first WIDE_TERMS, which are two (of one term, the other is nothing): to write all turns out, for ten numbers of terms, takes 18 KB,
+ * and gains 3 % or loses 5. */
 BITLEX_INLINE __m256i NAME(many)(const bitlex_term *terms, const uint32_t count, __m256i state, __m256i code, const uint32_t size,
                                  __m256i *label)
 {
