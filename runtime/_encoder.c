@@ -53,8 +53,7 @@ static PyObject *encoder_places(Encoder *self, PyObject *unused)
 static void encoder_dealloc(Encoder *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    for (uint32_t i = 0; self->numbers != NULL && i < self->vocabulary.token_count; i++) Py_XDECREF(self->numbers[i]);
-    PyMem_Free(self->numbers);
+    bitlex_py_forget_ints(self);
     for (size_t i = 0; i < MOST_THREADS; i++) bitlex_py_free_work(self->idle[i]);
     bitlex_py_free_work(self->spare);
     if (self->lock != NULL) PyThread_free_lock(self->lock);
@@ -211,8 +210,7 @@ static PyObject *encoder_new(PyTypeObject *type, PyObject *arguments, PyObject *
     Py_XDECREF(special);
     if (!failed) {
         self->lock = PyThread_allocate_lock();
-        self->numbers = PyMem_Calloc((size_t)self->vocabulary.token_count + 1, sizeof *self->numbers);
-        failed = self->lock == NULL || self->numbers == NULL;
+        failed = self->lock == NULL;
         if (failed) PyErr_NoMemory();
     }
     if (failed) Py_CLEAR(self);

@@ -1,7 +1,5 @@
-/* _ids.c - token ids as Python has them: lists of int, and arrays.
- *
- * An int is an object, and making one takes longer than finding its token; so an Encoder keeps those that it has handed out once. An
- * array takes the memory in which the ids were found as it is: it exports a buffer, which numpy wraps without a copy.
+/* _ids.c - memory for token ids, and arrays of them: one takes the memory in which the ids were found as it is, and exports a buffer, which
+ * numpy wraps without a copy.
  */
 #include "_tokens.h"
 
@@ -45,61 +43,6 @@ void bitlex_py_free_ids(Ids *ids)
     ids->used = ids->room = 0;
     ids->lent = 0;
 }
-
-PyObject *bitlex_py_number(Encoder *self, uint64_t number)
-{
-#ifndef Py_GIL_DISABLED
-    if (number < self->vocabulary.token_count) {
-        PyObject *known = self->numbers[number];
-        if (known == NULL) known = self->numbers[number] = PyLong_FromUnsignedLongLong(number);
-        Py_XINCREF(known);
-        return known;
-    }
-#else
-    (void)self;
-#endif
-    return PyLong_FromUnsignedLongLong(number);
-}
-
-/* A list of no items yet, with room for so many: Python's own has them set to zeros first, which takes as long as a tenth of setting them. */
-static PyObject *roomy_list(size_t count)
-{
-#ifdef Py_GIL_DISABLED
-    return PyList_New((Py_ssize_t)count);
-#else
-    PyObject *list = PyList_New(0);
-    PyObject **items = list == NULL || count == 0 ? NULL : PyMem_New(PyObject *, count);
-    if (items != NULL) {
-        ((PyListObject *)list)->ob_item = items;
-        ((PyListObject *)list)->allocated = (Py_ssize_t)count;
-    } else if (list != NULL && count > 0) {
-        Py_CLEAR(list);
-        PyErr_NoMemory();
-    }
-    return list;
-#endif
-}
-
-PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count)
-{
-    PyObject *list = roomy_list(count), **items;
-    PyObject *const *numbers = self->numbers;
-    const size_t known = self->vocabulary.token_count;
-    size_t i;
-    if (list == NULL) return NULL;
-    items = PySequence_Fast_ITEMS(list);
-    for (i = 0; i < count; i++) {
-        PyObject *made = ids[i] < known ? numbers[ids[i]] : NULL;
-        if (made != NULL) Py_INCREF(made);
-        else if ((made = bitlex_py_number(self, ids[i])) == NULL) break;
-        items[i] = made;
-    }
-    Py_SET_SIZE(list, (Py_ssize_t)i);
-    if (i < count) Py_CLEAR(list);
-    return list;
-}
-
-/* --- arrays --- */
 
 typedef struct {
     PyObject_HEAD

@@ -42,6 +42,27 @@ static PyObject *item_of(PyObject *fast, size_t i)
     return Py_NewRef(PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)i));
 }
 
+/* Ids from the beginning, up to the first item that is not an int of one digit, or for which there is no room: how many. Nothing is called that
+ * could change a list meanwhile; without a GIL, its lock keeps others from that. */
+static size_t read_small(uint32_t *to, size_t room, PyObject *fast)
+{
+    size_t i;
+#ifdef Py_GIL_DISABLED
+    Py_BEGIN_CRITICAL_SECTION(fast);
+#endif
+    PyObject *const *items = PySequence_Fast_ITEMS(fast);
+    const size_t size = (size_t)PySequence_Fast_GET_SIZE(fast), count = size < room ? size : room;
+    for (i = bitlex_py_kept_ids(to, items, count); i < count && PyLong_CheckExact(items[i]); i++) {
+        const long long value = small_value(items[i]);
+        if (value < 0) break;
+        to[i] = (uint32_t)value;
+    }
+#ifdef Py_GIL_DISABLED
+    Py_END_CRITICAL_SECTION();
+#endif
+    return i;
+}
+
 static int read_sequence(Source *s, PyObject *source)
 {
     PyObject *fast = PySequence_Fast(source, "expected a sequence of ints or an array of integers");
@@ -51,17 +72,7 @@ static int read_sequence(Source *s, PyObject *source)
     if (fast == NULL) return -1;
     failed = bitlex_py_reserve(&ids, (size_t)PySequence_Fast_GET_SIZE(fast) + 1) < 0;
     if (failed) PyErr_NoMemory();
-#ifndef Py_GIL_DISABLED
-    if (!failed) {
-        PyObject *const *items = PySequence_Fast_ITEMS(fast);
-        const size_t count = (size_t)PySequence_Fast_GET_SIZE(fast);
-        for (; i < count && PyLong_CheckExact(items[i]); i++) {
-            const long long value = small_value(items[i]);
-            if (value < 0) break;
-            ids.data[i] = (uint32_t)value;
-        }
-    }
-#endif
+    else i = read_small(ids.data, ids.room, fast);
     for (; !failed && i < (size_t)PySequence_Fast_GET_SIZE(fast); i++) { /* what an item does when it is asked may change the list */
         PyObject *item = item_of(fast, i);
         ids.used = i;

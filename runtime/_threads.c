@@ -1,15 +1,15 @@
 /* _threads.c - the work of one call, done by several threads: see _threads.h.
  *
- * In: a job and how many threads it is worth. Out: the job done, or an exception. The threads are the platform's, by Python's portable
- * interface to them (locks included). They are started for the call and gone when it returns; where no more can be started, or have
- * no memory, those that there are do the work.
+ * In: a job and how many threads it is worth. Out: the job done, or an exception. The threads are the platform's, the locks Python's. They are
+ * started for the call and gone when it returns; where no more can be started, or have no memory, those that there are do the work.
  *
  * Invariant: no thread outlives the call, whatever happens. The calling thread is one of them; only it takes the GIL, to look at signals,
  * and it does so too while it waits, or Ctrl-C would be heard only when the others are done. Up to Python 3.13, a thread that asks for the GIL
  * may be ended, if Python ends and it is a daemon; what the others work on lies on its stack. So where signals are not for it, it does not ask.
  *
  * Rejected: threads that wait for the next call (starting one takes a few microseconds, a part to lex much longer, and a process
- * that forks would lose them); threads for making objects (they would wait for the GIL).
+ * that forks would lose them); threads for making objects (they would wait for the GIL); Python's way to start one, where there is POSIX's: how
+ * large its stack is would be said for all threads of the program, and without a GIL, of two calls the one could undo what the other had asked for.
  */
 #include "_threads.h"
 
@@ -94,35 +94,49 @@ static int prepare(Worker *w, Job *job, int calling)
     return 1;
 }
 
-/* Have threads that are started from here on get a stack that is large enough: what a program asks for its own threads may be less, and so may
- * what the C library gives, where nothing is asked for (musl: 128 KB; glibc: as of `ulimit -s`). What was asked for, to be asked for again. */
-static size_t ask_for_stack(void)
-{
-    const size_t before = PyThread_get_stacksize();
-    size_t given = before;
+/* One more thread, with a stack that is large enough: what a program asks for its own may be less, and so may what the C library gives (musl:
+ * 128 KB; glibc: as of `ulimit -s`). Whether it was started. */
 #ifdef HAVE_PTHREAD_H
-    pthread_attr_t usual;
-    if (before == 0 && pthread_attr_init(&usual) == 0) {
-        pthread_attr_getstacksize(&usual, &given);
-        pthread_attr_destroy(&usual);
-    }
-#endif
-    if (given > 0 && given < STACK) PyThread_set_stacksize(STACK);
-    return before;
+static void *posix_main(void *worker)
+{
+    thread_main(worker);
+    return NULL;
 }
+
+static int start(Worker *w)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    size_t given = 0;
+    int failed;
+    if (pthread_attr_init(&attributes) != 0) return 0;
+    failed = pthread_attr_getstacksize(&attributes, &given) != 0 || (given < STACK && pthread_attr_setstacksize(&attributes, STACK) != 0) ||
+             pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) != 0 ||
+             pthread_create(&thread, &attributes, posix_main, w) != 0;
+    pthread_attr_destroy(&attributes);
+    return !failed;
+}
+#else
+static int start(Worker *w)
+{
+    const size_t asked = PyThread_get_stacksize();
+    const int changed = asked > 0 && asked < STACK && PyThread_set_stacksize(STACK) == 0;
+    const unsigned long thread = PyThread_start_new_thread(thread_main, w);
+    if (changed) PyThread_set_stacksize(asked);
+    return thread != PYTHREAD_INVALID_THREAD_ID;
+}
+#endif
 
 int bitlex_py_share(Job *job, uint64_t count)
 {
-    const size_t stack = ask_for_stack();
     Worker *workers = PyMem_RawCalloc((size_t)count, sizeof *workers);
     uint64_t started = 0, i;
     job->lock = PyThread_allocate_lock();
     for (i = 0; workers != NULL && job->lock != NULL && i < count; i++) { /* with fewer threads, if there cannot be as many */
         if (!prepare(workers + i, job, i == 0)) break;
-        if (i > 0 && PyThread_start_new_thread(thread_main, workers + i) == PYTHREAD_INVALID_THREAD_ID) break;
+        if (i > 0 && !start(workers + i)) break;
         started = i + 1;
     }
-    PyThread_set_stacksize(stack);
     if (started == 0) job->outcome = NO_MEMORY;
     job->listens = started <= 1 || _PyOS_IsMainThread();
     job->released = PyEval_SaveThread();

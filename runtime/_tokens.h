@@ -20,7 +20,7 @@
  *     _checksum.c    bytes -> a sum, by which is noticed that a file of tables is not as it was written
  *     _large.c       memory for one call, and of the one before
  *     _train_counter.c  texts -> their distinct pieces; _train_merger.c: these -> the merges to learn; see _training.h
- *     _ids.c         ids -> a list or an array
+ *     _ids.c         ids -> an array; _numbers.c: a list, and the ints that Python has for them
  *     _words.c       a text, or its words -> lists of ids, of where they are, and of whose they are
  *     _sources.c     a list or an array -> ids
  *     _destination.c ids -> an array of the caller's
@@ -54,7 +54,7 @@ typedef struct {
     struct Working *idle[MOST_THREADS]; /* what nobody works with now, and NULLs */
     struct Working *spare;              /* and one of them apart, for who has the GIL */
     bpe_neighbours neighbours; /* zeros until they are asked for */
-    PyObject **numbers;   /* the ints of ids that were asked for as a list */
+    struct Ints *ints;    /* which ids have as a list; NULL before one was asked for */
 } Encoder;
 
 #define FEW_IDS 1024 /* for so few, memory that is given away is dearer than a copy */
@@ -167,6 +167,9 @@ void bitlex_py_utf8_unmake(Utf8 *u);
 /* The UTF-8 of so many units of so many bytes, with garbage behind it, UTF8_SLACK bytes at most: where it ends. Touches no object. */
 uint8_t *bitlex_py_utf8_put(uint8_t *to, const void *from, size_t width, size_t length);
 
+/* What vectors there are, up to what BITLEX_TIER said when the module was imported: 2, of AVX-512; 1, of AVX2; or none. */
+extern int bitlex_py_vectors;
+
 /* How many bytes that is, without what is behind it. */
 uint64_t bitlex_py_utf8_size(const void *from, size_t width, size_t length);
 
@@ -191,11 +194,6 @@ static inline int bitlex_py_reserve_likely(Ids *ids, size_t likely)
 }
 void bitlex_py_free_ids(Ids *ids);
 
-PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count);
-
-/* An int: one that is kept, if the vocabulary has as many tokens. */
-PyObject *bitlex_py_number(Encoder *self, uint64_t number);
-
 /* As an array of numpy, of uint32, and as two, the other one of the int64 of places, in rows of two or not. They take the memory. `owner`: an
  * object of a type of this module. */
 extern PyType_Spec bitlex_py_array_spec;
@@ -205,6 +203,18 @@ PyObject *bitlex_py_ids_and_places(PyObject *owner, Ids *ids, Numbers numbers);
 
 /* The same of `count` numbers of 64 bits, of memory from PyMem_RawMalloc, which they take: *taken is then NULL. */
 PyObject *bitlex_py_wide_as_numpy(PyObject *owner, uint64_t **taken, size_t count, Numbers numbers);
+
+/* --- _numbers.c --- */
+
+typedef struct Ints Ints;
+
+/* A reference to an int: one that is kept, if the vocabulary has as many tokens. */
+PyObject *bitlex_py_number(Encoder *self, uint64_t number);
+PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count);
+void bitlex_py_forget_ints(Encoder *self);
+
+/* As many ids of a list's items from the beginning on as can be told without a look at these, by where they are: a multiple of 32. */
+size_t bitlex_py_kept_ids(uint32_t *ids, PyObject *const *items, size_t count);
 
 /* --- _sources.c --- */
 

@@ -60,7 +60,7 @@ static inline uint8_t *store_ascii(uint8_t *to, const void *from, size_t width, 
     return to;
 }
 
-static int vectors; /* 2: of AVX-512, 1: of AVX2 */
+int bitlex_py_vectors;
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
@@ -247,9 +247,9 @@ void bitlex_py_utf8_prepare(void)
     const char *tier = getenv("BITLEX_TIER");
     const int most = tier == NULL || *tier == 0 || strcmp(tier, "avx512") == 0 ? 2 : strcmp(tier, "avx2") == 0;
     fill_orders();
-    vectors = __builtin_cpu_supports("avx2") != 0;
-    if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw")) vectors = 2;
-    if (vectors > most) vectors = most;
+    bitlex_py_vectors = __builtin_cpu_supports("avx2") != 0;
+    if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw")) bitlex_py_vectors = 2;
+    if (bitlex_py_vectors > most) bitlex_py_vectors = most;
 }
 
 #else
@@ -264,8 +264,8 @@ uint8_t *bitlex_py_utf8_put(uint8_t *to, const void *from, size_t width, size_t 
 {
     size_t i = 0, used, until;
     while (i < length) {
-        if (vectors == 2) to = store_vectors(to, from, width, &i, length);
-        else if (vectors == 1) to = store_by_eights(to, from, width, &i, length);
+        if (bitlex_py_vectors == 2) to = store_vectors(to, from, width, &i, length);
+        else if (bitlex_py_vectors == 1) to = store_by_eights(to, from, width, &i, length);
         else if (width == 1) to = store_ascii(to, from, 1, &i, length);
         else to = width == 2 ? store_ascii(to, from, 2, &i, length) : store_ascii(to, from, 4, &i, length);
         for (until = length - i < RUN ? length : i + RUN; i < until; i += used) to = store(to, character(from, width, i, length, &used));
@@ -315,7 +315,7 @@ __attribute__((target("avx2"))) static uint64_t size_avx2(const void *from, size
 
 uint64_t bitlex_py_utf8_size(const void *from, size_t width, size_t length)
 {
-    uint64_t surrogates, size = vectors > 0 ? size_avx2(from, width, length, &surrogates) : size_of_any(from, width, length, &surrogates);
+    uint64_t surrogates, size = bitlex_py_vectors > 0 ? size_avx2(from, width, length, &surrogates) : size_of_any(from, width, length, &surrogates);
     size_t used, i;
     for (i = 0; surrogates > 0 && i < length; i += used) {
         character(from, width, i, length, &used);

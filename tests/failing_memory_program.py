@@ -35,6 +35,7 @@ Step = Callable[[Any], Any]
 
 native: Any = _native
 memory = ctypes.CDLL(os.environ["LD_PRELOAD"])
+memory_fails_at, memory_asked = memory.memory_fails_at, memory.memory_asked  # to look them up may take memory
 ARRAYS = 1  # of the kinds of results of a native stream
 NOTHING = object()
 REFUSALS = ("this stream has failed", "this counter is in use, or has ended", "this merger is in use, or had no memory")
@@ -43,11 +44,11 @@ REFUSALS = ("this stream has failed", "this counter is in use, or has ended", "t
 def attempt(at: int, step: Step, made: Any) -> tuple[bool, Any]:
     """Whether there was memory enough, and what the call gave: NOTHING if it raised a MemoryError."""
     try:
-        memory.memory_fails_at(at)
+        memory_fails_at(at)
         found = step(made)
     except MemoryError:
         found = NOTHING
-    enough = memory.memory_asked() < at
+    enough = memory_asked() < at
     assert found is not NOTHING or not enough, "a MemoryError, though there was memory"
     return enough, found
 

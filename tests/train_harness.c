@@ -78,7 +78,7 @@ static void first_tokens(uint32_t *starts, uint8_t *all)
 static int next_by_definition(train_rule rule, uint32_t longest, uint64_t least, train_merge *made)
 {
     static uint64_t counts[IDS][IDS];
-    made->count = 0;
+    *made = (train_merge){0};
     for (size_t i = 0; i < word_count; i++) {
         for (uint32_t k = 0; k + 1 < words[i].length; k++) counts[words[i].ids[k]][words[i].ids[k + 1]] += words[i].count;
     }
