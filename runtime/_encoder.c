@@ -53,7 +53,6 @@ static PyObject *encoder_places(Encoder *self, PyObject *unused)
 static void encoder_dealloc(Encoder *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    bitlex_py_forget_ints(self);
     for (size_t i = 0; i < MOST_THREADS; i++) bitlex_py_free_work(self->idle[i]);
     bitlex_py_free_work(self->spare);
     if (self->lock != NULL) PyThread_free_lock(self->lock);
@@ -285,6 +284,7 @@ int bitlex_py_add_encoder(PyObject *module)
 {
     State *state = PyModule_GetState(module);
     bitlex_py_utf8_prepare();
+    bitlex_py_numbers_prepare();
     state->encoder = (PyTypeObject *)PyType_FromModuleAndSpec(module, &encoder_spec, NULL);
     state->specials = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_specials_spec, NULL);
     state->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bitlex_py_array_spec, NULL);

@@ -1,55 +1,73 @@
 /* _numbers.c - ids -> the ints that Python has for them, and lists of those.
  *
- * An int is an object, and making one takes longer than finding its token. From Python 3.12 on, an object may be immortal: nobody counts who
- * refers to it, and it is never freed. So the ints of all ids are made once, for all encoders, as an array of objects that lie side by side:
- * where one is follows from its number, and a list is filled without a look at the objects, or at a table of them.
+ * An int is an object, and making one takes longer than finding its token. So the ints of all ids are made once, for all encoders, as an array of
+ * objects that lie side by side: where one is follows from its number, and a list is filled without a look at the objects, or at a table of them.
  *
  *     base + 0    base + 1 * 32   base + 2 * 32 ...      (of 32 bytes each, 48 without a GIL)
  *     header|0    header|1        header|2
  *
- * Small ones (up to 256, or 1,024) Python has itself, in an array as well: there must be no others of these, as programs compare them by `is`.
- * An object is a copy of one that Python made, but for its digit; and its header is that of a small one, which is immortal.
+ * From Python 3.12 on, objects may be immortal: nobody counts who refers to them, and they are never freed. An object is a copy of an int that
+ * Python made, but for its digit; and its header is that of a small int, which is immortal. Small ones (up to 256, or 1,024) Python has itself, in
+ * an array as well: there must be no others of these, as programs compare them by `is`.
  *
- * Invariants: what was handed out stays where it is until the process ends: a larger array is another one, and has at least twice as many, so
- * that all of them come to less than twice the largest. Where Python's ints are not as supposed, none is known, and each is made anew.
+ * Python 3.11 counts the references to all objects. There we begin with 2**58 to each, and give one away for each item of a list: at a hundred
+ * million a second, they last for 90 years.
  *
- * Python 3.11 has no immortal objects. There an encoder keeps the ints that it has handed out once.
+ * Invariants: what was handed out stays where it is until the process ends. There is one array, with room for MOST, whose memory is taken as it is
+ * filled: as far as the ids go of the tokenizers that gave lists. Where Python's ints are not as supposed, none is kept, and each is made anew.
  *
- * Rejected: a table of pointers to ints that Python made, immortal or not (a load for each id, and one from its object, of some megabytes: a list
- * takes three times as long; without a GIL, counting those that threads have in common is an atomic addition each).
+ * Rejected: a table of pointers to ints that Python made, handed out again and again (a load for each id, and one from its object, of some
+ * megabytes: a list takes up to twice as long; without a GIL, counting those that threads have in common is an atomic addition each).
  */
 #include "_tokens.h"
 
-#if PY_VERSION_HEX >= 0x030C0000 && PYLONG_BITS_IN_DIGIT == 30
-
 #include <stddef.h>
 
+#if PY_VERSION_HEX >= 0x030C0000
+#define ARE_IMMORTAL 1
+#define DIGIT long_value.ob_digit
+#else
+#define ARE_IMMORTAL 0
+#define DIGIT ob_digit
+#define GIVEN ((Py_ssize_t)1 << 58) /* references */
+#endif
+#define ARE_KEPT (PYLONG_BITS_IN_DIGIT == 30 && SIZEOF_VOID_P == 8)
 #define MOST (1u << 20) /* ints, of 32 MB; what is above is made anew */
-#define SMALL 1025      /* as many as Python has in an array, or more */
+#define MOST_SMALL 1025 /* as many as Python has in an array, or more */
+#define WORDS (sizeof(PyLongObject) / sizeof(uint64_t))
 
-struct Ints {
-    uint32_t small_count, count;
-    const char *small, *large; /* where 0 is, or would be */
-};
+/* Where 0 is of those that Python has, and how many these are; where it would be of ours, and up to which there are some. */
+static const char *small;
+static uint32_t small_count;
+static PyLongObject *large;
+static uint32_t count;
 
-static Ints *largest; /* of the arrays that there are; it may be replaced at any time, by threads of several interpreters */
-
+/* Threads of several interpreters may be here at once. Each of them puts the same into the array. */
 #if defined(__GNUC__)
-static Ints *load(Ints *const *from) { return __atomic_load_n(from, __ATOMIC_ACQUIRE); }
+static uint32_t load_count(void) { return __atomic_load_n(&count, __ATOMIC_ACQUIRE); }
+static PyLongObject *load_large(void) { return __atomic_load_n(&large, __ATOMIC_ACQUIRE); }
+static void store_word(uint64_t *to, uint64_t word) { __atomic_store_n(to, word, __ATOMIC_RELAXED); }
 
-static int replace(Ints **where, Ints *before, Ints *by)
+static int replace_count(uint32_t before, uint32_t by)
 {
-    return __atomic_compare_exchange_n(where, &before, by, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(&count, &before, by, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static int set_large(PyLongObject *made)
+{
+    PyLongObject *none = NULL;
+    return __atomic_compare_exchange_n(&large, &none, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 #else
 #include <intrin.h>
-
-static Ints *load(Ints *const *from) { return *(Ints *const volatile *)from; }
-
-static int replace(Ints **where, Ints *before, Ints *by)
+static uint32_t load_count(void) { return (uint32_t)_InterlockedOr((volatile long *)&count, 0); }
+static PyLongObject *load_large(void) { return _InterlockedCompareExchangePointer((void *volatile *)&large, NULL, NULL); }
+static void store_word(uint64_t *to, uint64_t word) { *(volatile uint64_t *)to = word; }
+static int replace_count(uint32_t before, uint32_t by)
 {
-    return _InterlockedCompareExchangePointer((void *volatile *)where, by, before) == before;
+    return (uint32_t)_InterlockedCompareExchange((volatile long *)&count, (long)by, (long)before) == before;
 }
+static int set_large(PyLongObject *made) { return _InterlockedCompareExchangePointer((void *volatile *)&large, made, NULL) == NULL; }
 #endif
 
 static int is_immortal(PyObject *number)
@@ -62,90 +80,83 @@ static int is_immortal(PyObject *number)
     return !counted;
 }
 
-/* The array that Python has: 0 where its ints are not immortal. What is in none is made anew each time, and elsewhere. */
-static uint32_t find_small(const char **small)
+/* What Python has in an array of its own. What is in none is made anew each time, and elsewhere. */
+void bitlex_py_numbers_prepare(void)
 {
-    uint32_t count = 0;
-    int is_small = 1;
-    while (is_small && count < SMALL) {
-        PyObject *number = PyLong_FromLong((long)count);
-        if (count == 0) *small = (const char *)number;
-        is_small = number != NULL && (const char *)number == *small + count * sizeof(PyLongObject) && is_immortal(number);
-        Py_XDECREF(number);
-        if (is_small) count++;
+    PyObject *number = ARE_KEPT ? PyLong_FromLong(0) : NULL;
+    const char *first = (const char *)number;
+    uint32_t found = 0;
+    while (number != NULL && (const char *)number == first + found * sizeof(PyLongObject) && is_immortal(number) == ARE_IMMORTAL) {
+        Py_DECREF(number);
+        number = ++found < MOST_SMALL ? PyLong_FromLong((long)found) : NULL;
     }
-    PyErr_Clear();
-    return count;
+    if (PyErr_Occurred()) PyErr_Clear(); /* then none is kept */
+    else if (small_count == 0) {
+#ifdef GIVEN
+        for (uint32_t i = 0; i < found; i++) {
+            PyObject *one = (PyObject *)(uintptr_t)(first + i * sizeof(PyLongObject));
+            Py_SET_REFCNT(one, Py_REFCNT(one) + GIVEN);
+        }
+#endif
+        small = first;
+        small_count = found;
+    }
+    Py_XDECREF(number);
 }
 
-/* Immortal ints from `value` on like `model`, which Python made: whether they are such. */
-static int make_ints(PyLongObject *to, PyObject *model, const char *small, uint32_t value, uint32_t count)
+/* Those from `from` on: 0 where there is no memory for the one that they are like, or they are no ints. */
+static int make_ints(PyLongObject *array, uint32_t from, uint32_t end)
 {
+    PyObject *model = PyLong_FromLong(MOST_SMALL), *last = (PyObject *)(array + end - 1);
     PyLongObject one = {0};
-    memcpy(&one, model, offsetof(PyLongObject, long_value.ob_digit) + sizeof(digit));
+    uint64_t words[WORDS];
+    if (model == NULL) PyErr_Clear();
+    if (model == NULL || is_immortal(model)) return 0;
+    memcpy(&one, model, offsetof(PyLongObject, DIGIT) + sizeof(digit));
     memcpy(&one, small, sizeof(PyObject));
-    for (; value < count; value++) {
-        one.long_value.ob_digit[0] = (digit)value;
-        to[value] = one;
+#ifdef GIVEN
+    Py_SET_REFCNT((PyObject *)&one, GIVEN);
+#endif
+    for (; from < end; from++) {
+        one.DIGIT[0] = (digit)from;
+        memcpy(words, &one, sizeof one);
+        for (size_t k = 0; k < WORDS; k++) store_word((uint64_t *)(void *)(array + from) + k, words[k]);
     }
-    to += count - 1;
-    return PyLong_CheckExact((PyObject *)to) && PyUnstable_Long_IsCompact(to) && PyUnstable_Long_CompactValue(to) == (Py_ssize_t)count - 1;
+    Py_DECREF(model);
+    return PyLong_CheckExact(last) && PyLong_AsLong(last) == (long)end - 1;
 }
 
-static size_t size_of(uint32_t count) { return ((size_t)count + 1) * sizeof(PyLongObject); }
-
-/* As many ints, or NULL. */
-static Ints *make(uint32_t count)
+/* How many there are when there have been made as many as are wanted, or could be. */
+static uint32_t keep(uint32_t wanted)
 {
-    const char *small = NULL;
-    const uint32_t small_count = find_small(&small);
-    PyObject *model = small_count == 0 ? NULL : PyLong_FromLong(SMALL);
-    PyLongObject *made = model == NULL || is_immortal(model) ? NULL : bpe_allocate(size_of(count));
-    Ints *ints = NULL;
-    int failed;
-    failed = made == NULL || (small_count < count && !make_ints(made, model, small, small_count, count));
-    if (!failed) ints = PyMem_RawMalloc(sizeof *ints);
-    if (ints != NULL) *ints = (Ints){.small_count = small_count, .count = count, .small = small, .large = (const char *)made};
-    else bpe_release(made, size_of(count));
-    Py_XDECREF(model);
-    PyErr_Clear();
-    return ints;
-}
-
-static void release(Ints **ints)
-{
-    bpe_release((void *)(uintptr_t)(*ints)->large, size_of((*ints)->count));
-    PyMem_RawFree(*ints);
-    *ints = NULL;
-}
-
-/* Those of an encoder, made when it is first asked for one: NULL if there are none. */
-static Ints *ints_of(Encoder *self)
-{
-    Ints *found = load(&self->ints), *before;
-    uint32_t wanted;
-    if (found != NULL) return found;
-    wanted = self->highest / 2 < self->vocabulary.token_count ? self->highest + 1 : self->vocabulary.token_count; /* one may be far above others */
-    if (wanted > MOST) wanted = MOST;
-    while (found == NULL) {
-        before = load(&largest);
-        if (before != NULL && before->count >= wanted) {
-            found = before;
-        } else {
-            if (before != NULL && wanted < 2 * before->count) wanted = 2 * before->count < MOST ? 2 * before->count : MOST;
-            if ((found = make(wanted)) == NULL) return NULL;
-            if (!replace(&largest, before, found)) release(&found); /* nobody has seen it */
+    PyLongObject *array = load_large();
+    uint32_t from = load_count();
+    if (small_count == 0) return 0;
+    if (array == NULL) {
+        if ((array = bpe_allocate(MOST * sizeof *array)) == NULL) return 0;
+        if (!set_large(array)) {
+            bpe_release(array, MOST * sizeof *array);
+            array = load_large();
         }
     }
-    replace(&self->ints, NULL, found);
-    return found;
+    if (from < small_count) from = small_count;
+    if (from < wanted && !make_ints(array, from, wanted)) return load_count();
+    for (from = load_count(); from < wanted && !replace_count(from, wanted); from = load_count()) continue;
+    return load_count();
 }
 
-/* A reference to an int that is kept, or NULL. */
-static inline PyObject *known_int(Ints *ints, uint64_t number)
+/* How many are kept, which are enough for an encoder if they can be. One of its ids may be far above all others. */
+static inline uint32_t count_for(const Encoder *self)
 {
-    if (ints == NULL || number >= ints->count) return NULL;
-    return (PyObject *)(uintptr_t)((number < ints->small_count ? ints->small : ints->large) + number * sizeof(PyLongObject));
+    const uint32_t tokens = self->vocabulary.token_count, wanted = self->highest / 2 < tokens ? self->highest + 1 : tokens, found = load_count();
+    return found >= wanted || found >= MOST ? found : keep(wanted < MOST ? wanted : MOST);
+}
+
+/* A reference to one that is kept, or NULL. */
+static inline PyObject *kept_int(uint64_t number, uint32_t kept)
+{
+    if (number >= kept) return NULL;
+    return (PyObject *)(uintptr_t)((number < small_count ? small : (const char *)large) + number * sizeof(PyLongObject));
 }
 
 /* --- many at once: loops without a branch, which compilers make of vectors; what is not as most are ends them ----------------- */
@@ -156,32 +167,34 @@ static inline PyObject *known_int(Ints *ints, uint64_t number)
 #define WITH_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl")))
 #define WITH_AVX2 __attribute__((target("avx2")))
 
-ALWAYS size_t put(PyObject **items, const uint32_t *ids, size_t count, const Ints *ints)
+ALWAYS size_t put(PyObject **items, const uint32_t *ids, size_t size, uint32_t kept)
 {
-    const uintptr_t small = (uintptr_t)ints->small, large = (uintptr_t)ints->large;
+    const uintptr_t of_small = (uintptr_t)small, of_large = (uintptr_t)large;
+    const uint32_t smalls = small_count;
     size_t i;
-    for (i = 0; count - i >= TOGETHER; i += TOGETHER) {
+    for (i = 0; size - i >= TOGETHER; i += TOGETHER) {
         uint32_t others = 0;
         for (size_t k = 0; k < TOGETHER; k++) {
             const uint32_t id = ids[i + k];
-            items[i + k] = (PyObject *)((id < ints->small_count ? small : large) + (uintptr_t)id * (uint32_t)sizeof(PyLongObject));
-            others |= id >= ints->count;
+            items[i + k] = (PyObject *)((id < smalls ? of_small : of_large) + (uintptr_t)id * (uint32_t)sizeof(PyLongObject));
+            others |= id >= kept;
         }
         if (others) break;
     }
     return i;
 }
 
-ALWAYS size_t tell(uint32_t *ids, PyObject *const *items, size_t count, const Ints *ints)
+ALWAYS size_t tell(uint32_t *ids, PyObject *const *items, size_t size, uint32_t kept)
 {
-    const uintptr_t small_size = ints->small_count * sizeof(PyLongObject), large_size = ints->count * sizeof(PyLongObject);
+    const uintptr_t of_small = (uintptr_t)small, small_size = small_count * sizeof(PyLongObject);
+    const uintptr_t of_large = (uintptr_t)large, large_size = kept * sizeof(PyLongObject);
     size_t i;
-    for (i = 0; count - i >= TOGETHER; i += TOGETHER) {
+    for (i = 0; size - i >= TOGETHER; i += TOGETHER) {
         uintptr_t others = 0;
         for (size_t k = 0; k < TOGETHER; k++) {
-            const uintptr_t small = (uintptr_t)items[i + k] - (uintptr_t)ints->small, large = (uintptr_t)items[i + k] - (uintptr_t)ints->large;
-            const uintptr_t is_small = 0 - (uintptr_t)(small < small_size), is_large = 0 - (uintptr_t)(large < large_size);
-            ids[i + k] = (uint32_t)((small & is_small) | (large & is_large)) / (uint32_t)sizeof(PyLongObject);
+            const uintptr_t in_small = (uintptr_t)items[i + k] - of_small, in_large = (uintptr_t)items[i + k] - of_large;
+            const uintptr_t is_small = 0 - (uintptr_t)(in_small < small_size), is_large = 0 - (uintptr_t)(in_large < large_size);
+            ids[i + k] = (uint32_t)((in_small & is_small) | (in_large & is_large)) / (uint32_t)sizeof(PyLongObject);
             others |= ~(is_small | is_large);
         }
         if (others) break;
@@ -189,10 +202,10 @@ ALWAYS size_t tell(uint32_t *ids, PyObject *const *items, size_t count, const In
     return i;
 }
 
-WITH_AVX512 static size_t put_avx512(PyObject **items, const uint32_t *ids, size_t count, const Ints *ints) { return put(items, ids, count, ints); }
-WITH_AVX512 static size_t tell_avx512(uint32_t *ids, PyObject *const *items, size_t count, const Ints *ints) { return tell(ids, items, count, ints); }
-WITH_AVX2 static size_t put_avx2(PyObject **items, const uint32_t *ids, size_t count, const Ints *ints) { return put(items, ids, count, ints); }
-WITH_AVX2 static size_t tell_avx2(uint32_t *ids, PyObject *const *items, size_t count, const Ints *ints) { return tell(ids, items, count, ints); }
+WITH_AVX512 static size_t put_avx512(PyObject **items, const uint32_t *ids, size_t size, uint32_t kept) { return put(items, ids, size, kept); }
+WITH_AVX512 static size_t tell_avx512(uint32_t *ids, PyObject *const *items, size_t size, uint32_t kept) { return tell(ids, items, size, kept); }
+WITH_AVX2 static size_t put_avx2(PyObject **items, const uint32_t *ids, size_t size, uint32_t kept) { return put(items, ids, size, kept); }
+WITH_AVX2 static size_t tell_avx2(uint32_t *ids, PyObject *const *items, size_t size, uint32_t kept) { return tell(ids, items, size, kept); }
 
 static int has_avx512(void)
 {
@@ -200,95 +213,55 @@ static int has_avx512(void)
 }
 
 /* The items for so many of the ids: how many. */
-static size_t put_together(PyObject **items, const uint32_t *ids, size_t count, const Ints *ints)
+static size_t put_together(PyObject **items, const uint32_t *ids, size_t size, uint32_t kept)
 {
-    if (ints == NULL || count < TOGETHER) return 0;
-    if (has_avx512()) return put_avx512(items, ids, count, ints);
-    return bitlex_py_vectors > 0 ? put_avx2(items, ids, count, ints) : put(items, ids, count, ints);
+    if (size < TOGETHER || kept == 0) return 0;
+    if (has_avx512()) return put_avx512(items, ids, size, kept);
+    return bitlex_py_vectors > 0 ? put_avx2(items, ids, size, kept) : put(items, ids, size, kept);
 }
 
-size_t bitlex_py_kept_ids(uint32_t *ids, PyObject *const *items, size_t count)
+size_t bitlex_py_kept_ids(uint32_t *ids, PyObject *const *items, size_t size)
 {
-    const Ints *ints = load(&largest);
-    if (ints == NULL || count < TOGETHER) return 0;
-    if (has_avx512()) return tell_avx512(ids, items, count, ints);
-    return bitlex_py_vectors > 0 ? tell_avx2(ids, items, count, ints) : 0; /* one by one, it takes longer than a look at them */
+    const uint32_t kept = load_count();
+    if (size < TOGETHER || kept == 0) return 0;
+    if (has_avx512()) return tell_avx512(ids, items, size, kept);
+    return bitlex_py_vectors > 0 ? tell_avx2(ids, items, size, kept) : 0; /* one by one, it takes longer than a look at them */
 }
 
 #else
-#define NONE_TOGETHER
-#endif
 
-void bitlex_py_forget_ints(Encoder *self) { (void)self; }
-
-#else
-#define NONE_TOGETHER
-
-struct Ints {
-    uint32_t count;
-    PyObject *kept[];
-};
-
-static Ints *ints_of(Encoder *self)
+static size_t put_together(PyObject **items, const uint32_t *ids, size_t size, uint32_t kept)
 {
-#ifdef Py_GIL_DISABLED
-    return NULL;
-#endif
-    const uint32_t count = self->vocabulary.token_count;
-    if (self->ints != NULL) return self->ints;
-    self->ints = PyMem_Calloc(1, sizeof *self->ints + (size_t)count * sizeof *self->ints->kept);
-    if (self->ints != NULL) self->ints->count = count;
-    return self->ints;
-}
-
-static inline PyObject *known_int(Ints *ints, uint64_t number)
-{
-    PyObject **kept = ints != NULL && number < ints->count ? ints->kept + number : NULL;
-    if (kept == NULL) return NULL;
-    if (*kept == NULL && (*kept = PyLong_FromUnsignedLongLong(number)) == NULL) PyErr_Clear(); /* who asks makes one, or says why not */
-    return Py_XNewRef(*kept);
-}
-
-void bitlex_py_forget_ints(Encoder *self)
-{
-    for (uint32_t i = 0; self->ints != NULL && i < self->ints->count; i++) Py_XDECREF(self->ints->kept[i]);
-    PyMem_Free(self->ints);
-}
-
-#endif
-
-#ifdef NONE_TOGETHER
-static size_t put_together(PyObject **items, const uint32_t *ids, size_t count, const Ints *ints)
-{
-    (void)items, (void)ids, (void)count, (void)ints;
+    (void)items, (void)ids, (void)size, (void)kept;
     return 0;
 }
 
-size_t bitlex_py_kept_ids(uint32_t *ids, PyObject *const *items, size_t count)
+size_t bitlex_py_kept_ids(uint32_t *ids, PyObject *const *items, size_t size)
 {
-    (void)ids, (void)items, (void)count;
+    (void)ids, (void)items, (void)size;
     return 0;
 }
+
 #endif
 
 PyObject *bitlex_py_number(Encoder *self, uint64_t number)
 {
-    PyObject *known = known_int(ints_of(self), number);
+    PyObject *known = kept_int(number, count_for(self));
     return known != NULL ? known : PyLong_FromUnsignedLongLong(number);
 }
 
 /* A list of no items yet, with room for so many: Python's own has them set to zeros first, which takes as long as a tenth of setting them. */
-static PyObject *roomy_list(size_t count)
+static PyObject *roomy_list(size_t size)
 {
 #ifdef Py_GIL_DISABLED
-    return PyList_New((Py_ssize_t)count);
+    return PyList_New((Py_ssize_t)size);
 #else
     PyObject *list = PyList_New(0);
-    PyObject **items = list == NULL || count == 0 ? NULL : PyMem_New(PyObject *, count);
+    PyObject **items = list == NULL || size == 0 ? NULL : PyMem_New(PyObject *, size);
     if (items != NULL) {
         ((PyListObject *)list)->ob_item = items;
-        ((PyListObject *)list)->allocated = (Py_ssize_t)count;
-    } else if (list != NULL && count > 0) {
+        ((PyListObject *)list)->allocated = (Py_ssize_t)size;
+    } else if (list != NULL && size > 0) {
         Py_CLEAR(list);
         PyErr_NoMemory();
     }
@@ -296,19 +269,19 @@ static PyObject *roomy_list(size_t count)
 #endif
 }
 
-PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count)
+PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t size)
 {
-    PyObject *list = roomy_list(count), **items;
-    Ints *ints = ints_of(self);
+    PyObject *list = roomy_list(size), **items;
+    const uint32_t kept = count_for(self);
     size_t i;
     if (list == NULL) return NULL;
     items = PySequence_Fast_ITEMS(list);
-    for (i = put_together(items, ids, count, ints); i < count; i++) {
-        PyObject *made = known_int(ints, ids[i]);
+    for (i = put_together(items, ids, size, kept); i < size; i++) {
+        PyObject *made = kept_int(ids[i], kept);
         if (made == NULL && (made = PyLong_FromUnsignedLong(ids[i])) == NULL) break;
         items[i] = made;
     }
     Py_SET_SIZE(list, (Py_ssize_t)i);
-    if (i < count) Py_CLEAR(list);
+    if (i < size) Py_CLEAR(list);
     return list;
 }

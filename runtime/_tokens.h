@@ -54,7 +54,6 @@ typedef struct {
     struct Working *idle[MOST_THREADS]; /* what nobody works with now, and NULLs */
     struct Working *spare;              /* and one of them apart, for who has the GIL */
     bpe_neighbours neighbours; /* zeros until they are asked for */
-    struct Ints *ints;    /* which ids have as a list; NULL before one was asked for */
 } Encoder;
 
 #define FEW_IDS 1024 /* for so few, memory that is given away is dearer than a copy */
@@ -206,15 +205,15 @@ PyObject *bitlex_py_wide_as_numpy(PyObject *owner, uint64_t **taken, size_t coun
 
 /* --- _numbers.c --- */
 
-typedef struct Ints Ints;
+/* When the module is imported, with the GIL. */
+void bitlex_py_numbers_prepare(void);
 
 /* A reference to an int: one that is kept, if the vocabulary has as many tokens. */
 PyObject *bitlex_py_number(Encoder *self, uint64_t number);
-PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t count);
-void bitlex_py_forget_ints(Encoder *self);
+PyObject *bitlex_py_ids_as_list(Encoder *self, const uint32_t *ids, size_t size);
 
 /* As many ids of a list's items from the beginning on as can be told without a look at these, by where they are: a multiple of 32. */
-size_t bitlex_py_kept_ids(uint32_t *ids, PyObject *const *items, size_t count);
+size_t bitlex_py_kept_ids(uint32_t *ids, PyObject *const *items, size_t size);
 
 /* --- _sources.c --- */
 

@@ -7,8 +7,10 @@ The text is to be the same in all Pythons.
 import copy
 import gc
 import hashlib
+import importlib
 import pickle
 import sys
+import threading
 from typing import Any
 
 import bitlex
@@ -80,6 +82,40 @@ def outlive() -> None:
     say("kept", kept)
 
 
+IN_AN_INTERPRETER = """
+import bitlex
+text = {text!r}
+tokenizer = bitlex.train([text], 300)
+for _ in range(30):
+    ids = tokenizer.encode(text)
+    assert (hash(tuple(ids)), tokenizer.decode(ids)) == ({expected}, text)
+    assert tokenizer.encode_batch([text] * 3, threads=2) == [ids] * 3
+    assert bitlex.lexer("cl100k").count(text) == {count}
+"""
+
+
+def interpreters() -> None:
+    """Several at once, with a GIL each, in Pythons that have such."""
+    if sys.version_info < (3, 13):
+        return
+    _interpreters: Any = importlib.import_module("_interpreters")
+
+    expected, count = hash(tuple(bitlex.train([TEXT], 300).encode(TEXT))), bitlex.lexer("cl100k").count(TEXT)
+    failed: list[Any] = []
+
+    def run() -> None:
+        number = _interpreters.create()
+        failed.append(_interpreters.exec(number, IN_AN_INTERPRETER.format(text=TEXT, expected=expected, count=count)))
+        _interpreters.destroy(number)
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == [None] * 3, failed
+
+
 def main() -> None:
     assert bitlex._native.__file__ and "numpy" not in sys.modules
     lex()
@@ -88,6 +124,7 @@ def main() -> None:
     for same in (tokenizer, pickle.loads(pickle.dumps(tokenizer)), copy.deepcopy(tokenizer)):
         encode(same)
     outlive()
+    interpreters()
 
 
 main()

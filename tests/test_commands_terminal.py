@@ -40,7 +40,8 @@ def on_a_terminal(*arguments: str, input: bytes = b"") -> str:
     """All that a command shows on one."""
     ours, terminal = os.openpty()
     command = [sys.executable, "-m", "bitlex", *arguments]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=terminal, stderr=terminal, env=os.environ | {"TERM": "xterm"}) as process:
+    environment = os.environ | {"TERM": "xterm", "PYTHON_COLORS": "0"}  # argparse has colours of its own from Python 3.14 on
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=terminal, stderr=terminal, env=environment) as process:
         os.close(terminal)
         assert process.stdin is not None
         process.stdin.write(input)
