@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tracemalloc
 from array import array
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +176,23 @@ def test_what_is_not_as_it_was_written(tmp_path: Path) -> None:
     assert bitlex.train(other, 258, pattern="").token_bytes(256) == b"BI"
     with pytest.warns(UserWarning, match="no pair is left"):
         assert bitlex.train(path, 10_000, input="text", pattern="").vocabulary_size > 300  # who says that it is a text gets what is asked for
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files that are open are counted as Linux lists them")
+def test_what_is_refused_is_closed(tmp_path: Path) -> None:
+    """At once: without a GIL, garbage that has cycles may wait for long, and a file of this kind would be open and mapped meanwhile."""
+    path = tmp_path / "a.pieces"
+    count_pieces("some text, some more", path)
+    path.write_bytes(path.read_bytes()[:-1])
+    gc.disable()
+    try:
+        before = os.listdir("/proc/self/fd")
+        for _ in range(3):
+            with suppress(ValueError):
+                list(batches(path))
+        assert len(os.listdir("/proc/self/fd")) == len(before)
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("tier", ["", "pure"])

@@ -82,15 +82,18 @@ def write(path: str | os.PathLike[str], made: Checkpoint) -> None:
 
 def read(path: str | os.PathLike[str]) -> Checkpoint:
     """The checkpoint, of which pieces are mapped. A checksum does not tell zeros at the end from none, so lengths are compared, too."""
-    wrong = CheckpointError(f"{os.fspath(path)}: no checkpoint or pieces of this version and kind of machine, or not as it was written")
+
+    def wrong() -> CheckpointError:  # made when it is raised: one that waited here would, by its traceback, keep the file open
+        return CheckpointError(f"{os.fspath(path)}: no checkpoint or pieces of this version and kind of machine, or not as it was written")
+
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size < BEGINNING:
-            raise wrong
+            raise wrong()
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     known, length = NUMBER.unpack(data[8:16])[0], NUMBER.unpack(data[16:24])[0]
     header = data[BEGINNING : BEGINNING + length]  # not copied: it is the whole file where its length is wrong
     if data[:8] != MAGIC or len(header) != length or checksum(header) != known:
-        raise wrong
+        raise wrong()
     parts: list[Any] = []
     at = BEGINNING + length
     try:
@@ -99,13 +102,13 @@ def read(path: str | os.PathLike[str]) -> Checkpoint:
             parts.append(data[at : at + size])
             filling = data[at + size : at + size + -size % ALIGNED]
             if len(parts[-1]) != size or checksum(parts[-1]) != known or filling != bytes(-size % ALIGNED):
-                raise wrong
+                raise wrong()
             at += size + len(filling)
         if at != len(data) or not 0 <= index(about["settings"]["length"]) <= MOST_TEXT or not isinstance(about["counting"], dict | None):
-            raise wrong
+            raise wrong()
         return Checkpoint(about["settings"], about["counting"], *parts[:3], *map(bytes, parts[3:]))
     except (ValueError, KeyError, TypeError, RecursionError):  # what has the right checksums may still be nothing that we wrote
-        raise wrong from None
+        raise wrong() from None
 
 
 def is_checkpoint(path: str) -> bool:

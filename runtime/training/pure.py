@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from functools import partial
 from heapq import heapify, heappop, heapreplace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
@@ -48,18 +49,18 @@ class PureCounter:
             self.counts.update(data[start:end] for start, end in self.machine.iterate(data) if start < end)
 
     def add_counted(self, pieces: Buffer, lengths: Buffer, counts: Buffer, text: int) -> None:
-        wrong = ValueError("these are no runs, or pieces, as they were written")
+        wrong = partial(ValueError, "these are no runs, or pieces, as they were written")  # made when raised, or what is given would stay in a cycle
         data, left, at = bytes(pieces), 4 * text, 0
         if memoryview(lengths).nbytes % 4 or memoryview(counts).nbytes != 2 * memoryview(lengths).nbytes:
-            raise wrong
+            raise wrong()
         for length, count in zip(memoryview(lengths).cast("B").cast("I"), memoryview(counts).cast("B").cast("Q"), strict=True):
             left -= count * length
             if not 0 < length <= len(data) - at or left < 0:
-                raise wrong
+                raise wrong()
             self.counts[data[at : at + length]] += count
             at += length
         if at != len(data):
-            raise wrong
+            raise wrong()
 
     def memory(self) -> int:
         return 200 * len(self.counts)
