@@ -10,7 +10,7 @@ import hashlib
 import importlib
 import pickle
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import bitlex
@@ -95,25 +95,21 @@ for _ in range(30):
 
 
 def interpreters() -> None:
-    """Several at once, with a GIL each, in Pythons that have such."""
+    """Several at once, with a GIL each: from Python 3.13 on, whose module of that name makes such."""
     if sys.version_info < (3, 13):
         return
-    _interpreters: Any = importlib.import_module("_interpreters")
-
+    module: Any = importlib.import_module("_interpreters")
     expected, count = hash(tuple(bitlex.train([TEXT], 300).encode(TEXT))), bitlex.lexer("cl100k").count(TEXT)
-    failed: list[Any] = []
+    program = IN_AN_INTERPRETER.format(text=TEXT, expected=expected, count=count)
 
-    def run() -> None:
-        number = _interpreters.create()
-        failed.append(_interpreters.exec(number, IN_AN_INTERPRETER.format(text=TEXT, expected=expected, count=count)))
-        _interpreters.destroy(number)
+    def failure(_: int) -> Any:
+        number = module.create()
+        failed = module.exec(number, program)
+        module.destroy(number)
+        return failed
 
-    threads = [threading.Thread(target=run) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == [None] * 3, failed
+    with ThreadPoolExecutor(3) as pool:
+        assert [*pool.map(failure, range(3))] == [None] * 3
 
 
 def main() -> None:

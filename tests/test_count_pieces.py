@@ -178,7 +178,7 @@ def test_what_is_not_as_it_was_written(tmp_path: Path) -> None:
         assert bitlex.train(path, 10_000, input="text", pattern="").vocabulary_size > 300  # who says that it is a text gets what is asked for
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="files that are open are counted as Linux lists them")
+@pytest.mark.skipif(sys.platform != "linux", reason="which files are open is read from /proc/self/fd, which Linux has")
 def test_what_is_refused_is_closed(tmp_path: Path) -> None:
     """At once: without a GIL, garbage that has cycles may wait for long, and a file of this kind would be open and mapped meanwhile."""
     path = tmp_path / "a.pieces"

@@ -50,7 +50,7 @@ def others() -> list[Python]:
     return sorted(python for python in known if python is not None and (python.version, python.suffix) != ours)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="it is built as compilers are called elsewhere")
+@pytest.mark.skipif(sys.platform == "win32", reason="the extension is built by a call of cc, whose options the compiler of Windows has not")
 def test_another_python(tmp_path: Path) -> None:
     found = others()
     if not found:
