@@ -15,9 +15,10 @@ Rejected: forward states that already know the suffix (fewer at times, but not c
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import getitem, itemgetter
 
 from .limits import Limits
 from .split import Machine
@@ -116,20 +117,24 @@ def explore_forward(
     """Prefix maps (see Note [prefix maps]): where each of `symbols` leads from each, and letters[map][symbol][suffix behind it]."""
     numbers: dict[Hashable, int] = {machine.start: 0}
     objects: list[Hashable] = [machine.start]
-    # By symbol and state, a list by suffix: 4 * number of the next state + letter.
-    rows: list[dict[int, list[int]]] = [{} for _ in symbols]
+    # By symbol and state, two rows by suffix: the number of the next state, and the letter.
+    nexts: list[dict[int, list[int]]] = [{} for _ in symbols]
+    outputs: list[dict[int, list[int]]] = [{} for _ in symbols]
 
-    def explore(state: int, at: int) -> list[int]:
-        found = []
-        for next, letter in machine.steps(objects[state], symbols[at], suffixes):
+    def explore(state: int, at: int) -> None:
+        found = machine.steps(objects[state], symbols[at], suffixes)
+        number = {}  # of few outcomes, most of which many suffixes share: to hash each time what is one object would take most of the time
+        for next, _ in {id(outcome): outcome for outcome in found}.values():
             if next not in numbers:
                 numbers[next] = len(objects)
                 objects.append(next)
-            found.append(4 * numbers[next] + letter)
+            number[id(next)] = numbers[next]
+        nexts[at][state] = [number[id(next)] for next, _ in found]
+        outputs[at][state] = [letter for _, letter in found]
         limits.check("work", len(objects) * len(suffixes) * len(symbols))
-        return found
 
-    before = [[line[at] for line in back] for at in range(len(symbols))]  # by symbol: suffix behind it -> suffix before it
+    before = [gather([line[at] for line in back]) for at in range(len(symbols))]  # by symbol: of each suffix behind it, what a map has before it
+    every = range(len(suffixes))
     order = [(0,) * len(suffixes)]
     maps = {order[0]: 0}
     forward: list[list[int]] = []
@@ -139,13 +144,11 @@ def explore_forward(
         limits.check("work", len(order) * len(suffixes) * len(symbols))
         targets, decided = [], []
         for at in range(len(symbols)):
-            known = rows[at]
-            states = [current[r] for r in before[at]]
-            for state in set(states).difference(known):
-                known[state] = explore(state, at)
-            codes = [known[state][n] for n, state in enumerate(states)]
-            image = tuple([code >> 2 for code in codes])
-            decided.append(bytes([code & 3 for code in codes]))
+            next, output, states = nexts[at], outputs[at], before[at](current)
+            for state in set(states).difference(next):
+                explore(state, at)
+            image = tuple(map(getitem, map(next.__getitem__, states), every))  # loops in C: large machines take most of their time here
+            decided.append(bytes(map(getitem, map(output.__getitem__, states), every)))
             if image not in maps:
                 maps[image] = len(order)
                 order.append(image)
@@ -153,6 +156,11 @@ def explore_forward(
         forward.append(targets)
         letters.append(decided)
     return forward, letters
+
+
+def gather(places: list[int]) -> Callable[[tuple[int, ...]], tuple[int, ...]]:
+    """The items at these places, by a loop in C."""
+    return itemgetter(*places) if len(places) > 1 else lambda items: (items[places[0]],)
 
 
 def refine(signature: Sequence[Hashable], table: list[list[int]], limits: Limits) -> list[int]:

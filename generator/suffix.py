@@ -64,7 +64,7 @@ class Suffixes:
                         self.bit.setdefault((context, i.next, level), len(self.bit))
         self.atomic = nfa.atomic
         self._ways: dict[tuple[int, int, bool, int], tuple[Way, ...]] = {}
-        self._plan: dict[int, list[tuple[int, tuple[Way, ...]]]] = {}
+        self._plan: dict[int, tuple[int, list[tuple[int, int]], list[tuple[int, Way]]]] = {}
         self._known: dict[Place, dict[int, int]] = {}
         self.end = self.step(self.end_symbol, 0)
 
@@ -78,14 +78,29 @@ class Suffixes:
             self._known.clear()
             return result
         if symbol not in self._plan:
-            self._plan[symbol] = [(1 << bit, self.ways(state, context, False, symbol)) for (context, state, _), bit in self.bit.items()]
+            self._plan[symbol] = self.plan(symbol)
+        result, plain, asking = self._plan[symbol]
+        for bits, wanted in plain:
+            if wanted & after:
+                result |= bits
         truths: dict[tuple[int, bool], bool] = {}
-        for bit, ways in self._plan[symbol]:
-            for way in ways:
-                if (way.done or way.bits & after) and (not way.conditions or self.hold(way.conditions, symbol, after, truths)):
-                    result |= bit
-                    break
+        for bit, way in asking:
+            if not result & bit and (way.done or way.bits & after) and self.hold(way.conditions, symbol, after, truths):
+                result |= bit
         return result
+
+    def plan(self, symbol: int) -> tuple[int, list[tuple[int, int]], list[tuple[int, Way]]]:
+        """What is in the set before `symbol`: always; if one bit of a mask is in the set after it; and what asks lookaheads, too."""
+        always, plain, asking = 0, dict[int, int](), list[tuple[int, Way]]()
+        for (context, state, _), bit in self.bit.items():
+            for way in self.ways(state, context, False, symbol):
+                if way.conditions:
+                    asking.append((1 << bit, way))
+                elif way.done:
+                    always |= 1 << bit
+                else:
+                    plain[way.bits] = plain.get(way.bits, 0) | 1 << bit
+        return always, [(bits, wanted) for wanted, bits in plain.items()], asking
 
     def hold(self, conditions: frozenset[tuple[int, bool]], symbol: int, after: int, truths: dict[tuple[int, bool], bool]) -> bool:
         for condition in conditions:

@@ -7,7 +7,8 @@ In: sources, options, and what the program needs of compiler, linker and kernel 
 says what is missing. Invariant: only a program of one empty function decides what is missing, built and run with `needs`; so a mistake in
 our own sources is always a failure. An object is compiled once in a run of pytest, for all programs for which a source is the same after the
 preprocessor and the other options are the same: half of a program's sources are, whatever the sizes that are defined for others. Options
-that all but bitlex_lanes.c have are `apart`: blocks of another size would be another lanes, which takes longest. Rejected: to read from the
+that all but bitlex_lanes.c have are `apart`: blocks of another size would be another lanes, which takes longest; and how many states lanes may
+have (`lane_states`) is a variable here. Rejected: to read from the
 compiler's messages why it failed; ccache, which not everybody has.
 """
 
@@ -27,16 +28,19 @@ import pytest
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["ADDRESS", "ROOT", "THREAD", "C", "build", "compiler", "lacks", "run"]
+__all__ = ["ADDRESS", "EXTENSION", "ROOT", "THREAD", "C", "build", "compiler", "lacks", "run"]
 
 ROOT = Path(__file__).resolve().parent.parent
 C = ROOT / "generated/c"
 # Lines alone (-g1) are what sanitizers name; variables, too, would double the time that bitlex_lanes.c takes.
-WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-g1")
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g1")
+# As the headers of Python are, and what is given to Python.
+EXTENSION = ("-Wno-pedantic", "-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-cast-function-type")
 ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 THREAD = ("-pthread", "-fsanitize=thread")
 LANES = C / "bitlex_lanes.c"
 ROOM = "-DBITLEX_ROOM=6144"  # as bitlex_lanes.c has it, whatever the blocks of the others
+VARIABLE = ("-DBITLEX_LANE_STATES=lane_states", "-include", str(ROOT / "tests/lane_states.h"))
 objects: Path | None = None  # where they are: conftest.py says it
 
 
@@ -85,7 +89,8 @@ def compiled(folder: Path, source: Path, *command: str) -> Path:
 
 
 def build(
-    program: Path, sources: Iterable[Path], *options: str, apart: tuple[str, ...] = (), needs: tuple[str, ...] = (), by: str | None = None
+    program: Path, sources: Iterable[Path], *options: str, apart: tuple[str, ...] = (), needs: tuple[str, ...] = (), by: str | None = None,
+    lane_states: int = 64,
 ) -> Path:  # fmt: skip
     by = by if by is not None else compiler()
     missing = lacks(by, needs) if needs else ""
@@ -93,8 +98,9 @@ def build(
         pytest.skip(missing)
     command, sources = [by, *WARNINGS, *options, *needs], list(sources)
     if LANES in sources:
-        apart += (ROOM,)
-    made = [compiled(objects or program.parent, source, *command, *(() if source == LANES else apart)) for source in sources]
+        apart += (ROOM, f"-DLANE_STATES={lane_states}")
+        sources.append(ROOT / "tests/lane_states.c")
+    made = [compiled(objects or program.parent, source, *command, *(VARIABLE if source == LANES else apart)) for source in sources]
     compile_by(*command, *map(str, made), "-o", str(program))
     return program
 

@@ -25,6 +25,12 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell starts what it 
 # that a test starts.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# What tests make, and compare, are many small objects in no cycles, through which the collector goes for nothing: a twentieth of the time.
+gc.set_threshold(20_000, 20, 50)
+
+# Where programs that tests start find no compiled modules, they may leave them for each other.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 VECTORS = ("avx512", "avx2", "neon")
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -203,17 +204,19 @@ class Machines(Raw):
             Split(nfa, plan.behavior, plan.invert, plan.empty, plan.pattern)
             for plan, nfa in zip(program.plans, program.nfas, strict=True)
         ]
+        # A step hangs on what it is given alone, and is worked out once: short texts take the same ones again and again.
+        self.ways = [(machine.start, machine.end, cache(machine.back), cache(machine.step)) for machine in self.machines]
 
     def cut(self, number: int, cells: list[int]) -> list[Span]:
-        machine = self.machines[number]
-        sets = [machine.end]
+        state: Any
+        state, end, back, step = self.ways[number]
+        sets = [end]
         for cell in reversed(cells):
-            sets.append(machine.back(sets[-1], cell))
+            sets.append(back(sets[-1], cell))
         sets.reverse()
-        state: Any = machine.start
         letters = []
         for at, cell in enumerate(cells):
-            state, letter = machine.step(state, cell, sets[at + 1])
+            state, letter = step(state, cell, sets[at + 1])
             letters.append(letter)
         return spans_of(letters)
 

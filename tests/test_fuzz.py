@@ -17,7 +17,7 @@ NO_FUZZ = "int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return d
 BLOCKS = [(16, 1), (6144, 1), (320, 321)]  # units, and how many make lanes; of the last, a character makes one
 
 
-OPTIONS = ("-Wpedantic", f"-I{C}")
+OPTIONS = (f"-I{C}",)
 
 
 def sizes(block: int, lanes_from: int) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 import bitlex
-from compilers import ROOT, C, build, compiler
+from compilers import EXTENSION, ROOT, C, build, compiler
 
 native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
 PROGRAM = ROOT / "tests/pythons_program.py"
@@ -59,8 +59,7 @@ def test_another_python(tmp_path: Path) -> None:
     package = tmp_path / "packages" / "bitlex"
     shutil.copytree(Path(bitlex.__file__).parent, package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     sources = [*sorted((ROOT / "runtime").glob("*.c")), *sorted(C.glob("bitlex*.c"))]
-    unlike = ("-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-cast-function-type", "-std=gnu11")  # as headers of Python are
-    options = ("-shared", "-fPIC", "-O0", *unlike, f"-I{C}", f"-I{ROOT / 'runtime'}")
+    options = ("-shared", "-fPIC", "-O0", *EXTENSION, "-std=gnu11", f"-I{C}", f"-I{ROOT / 'runtime'}")
     build(package / f"_native{python.suffix}", sources, *options, f"-I{python.include}", by=compiler())
     said = []
     for executable, place in ((sys.executable, Path(bitlex.__file__).parent), (python.executable, package)):

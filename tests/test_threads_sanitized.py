@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import bitlex
-from compilers import ROOT, THREAD, C, build, compiler
+from compilers import EXTENSION, ROOT, THREAD, C, build, compiler
 
 native = pytest.importorskip("bitlex._native", reason="the C extension was not built")
 SHARED = ("-shared", "-fPIC")
@@ -25,7 +25,7 @@ def test_threads(tmp_path: Path) -> None:
     package = tmp_path / "packages" / "bitlex"
     shutil.copytree(Path(bitlex.__file__).parent, package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     sources = [*sorted((ROOT / "runtime").glob("*.c")), *sorted(C.glob("bitlex*.c"))]
-    options = ("-O1", "-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-cast-function-type", f"-I{C}", f"-I{ROOT / 'runtime'}")
+    options = ("-O1", *EXTENSION, f"-I{C}", f"-I{ROOT / 'runtime'}")
     include = sysconfig.get_path("include")
     build(package / Path(native.__file__).name, sources, *SHARED, *options, f"-I{include}", needs=THREAD, by=compiler("gcc"))
     locks = build(tmp_path / "semaphores.so", [ROOT / "tests/semaphores.c"], *SHARED, by=compiler("gcc"))
