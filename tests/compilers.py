@@ -8,8 +8,7 @@ says what is missing. Invariant: only a program of one empty function decides wh
 our own sources is always a failure. An object is compiled once in a run of pytest, for all programs for which a source is the same after the
 preprocessor and the other options are the same: half of a program's sources are, whatever the sizes that are defined for others. Options
 that all but bitlex_lanes.c have are `apart`: blocks of another size would be another lanes, which takes longest; and how many states lanes may
-have (`lane_states`) is a variable here. Rejected: to read from the
-compiler's messages why it failed; ccache, which not everybody has.
+have (`lane_states`) is a variable here. Rejected: to read from the compiler's messages why it failed; ccache, which not everybody has.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 C = ROOT / "generated/c"
 # Lines alone (-g1) are what sanitizers name; variables, too, would double the time that bitlex_lanes.c takes.
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g1")
-# As the headers of Python are, and what is given to Python.
+# For what includes the headers of Python, which are not free of these.
 EXTENSION = ("-Wno-pedantic", "-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-cast-function-type")
 ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 THREAD = ("-pthread", "-fsanitize=thread")
