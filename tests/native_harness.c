@@ -191,22 +191,34 @@ static size_t put_utf8(uint8_t *to, uint32_t point)
     return to[2] = (uint8_t)(0x80 | (point >> 6 & 63)), to[3] = (uint8_t)(0x80 | (point & 63)), 4;
 }
 
-/* A few favourites make runs; otherwise any code point, a surrogate now and then, and in UTF-8 any byte now and then. */
+/* A few favourites make runs; otherwise any code point, a surrogate now and then, and in UTF-8 any byte now and then. Or nothing but a few,
+ * over many blocks, and in UTF-8 what is left of them, without the last byte or the first. */
 static void *random_text(bitlex_encoding encoding, size_t length)
 {
     static const uint32_t top[] = {0x7F, 0xFF, 0x7FF, 0xFFFF, 0x10FFFF};
     size_t width = encoding == BITLEX_UTF8 ? 1 : (size_t)encoding, i = 0;
     uint8_t *text = exactly(length * width);
-    uint32_t favourite = below(0x3000), kind = below(6), dirt = below(3);
-    while (i < length) {
+    uint32_t favourite = below(0x3000), kind = below(7), dirt = below(3), few[8], count = 1 + below(8);
+    for (; i < 8; i++) few[i] = below(top[below(5)] + 1);
+    for (i = 0; i < length;) {
         uint32_t limit = top[kind < 5 ? kind : below(5)], point = kind && below(50) ? below(limit + 1) : favourite;
         uint8_t bytes[4];
         size_t size;
         if (below(4) && kind < 5) point = favourite;
         if (below(300) == 0) favourite = below(limit + 1);
+        if (kind == 6) point = few[below(count)];
+        if (kind == 6 && below(700) == 0) few[below(8)] = below(limit + 1);
         switch (encoding) {
         case BITLEX_UTF8:
             size = put_utf8(bytes, point);
+            if (kind == 6) {
+                if (dirt && size > 1 && below(4) == 0) size--;
+                else if (dirt && size > 1 && below(4) == 0) memmove(bytes, bytes + 1, --size);
+                if (size > length - i) size = length - i;
+                memcpy(text + i, bytes, size);
+                i += size;
+                break;
+            }
             if (dirt && below(dirt == 1 ? 40 : 3) == 0) bytes[below((uint32_t)size)] = (uint8_t)(below(2) ? 0x80 + below(128) : below(256));
             if (dirt && below(30) == 0) size = 1 + below((uint32_t)size);
             if (size > length - i) size = length - i;

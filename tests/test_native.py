@@ -661,6 +661,15 @@ def test_harness(block: int, checkpoints: int, lanes_from: int, options: str, ne
     assert "no difference" in run(harness, 200, block + lanes_from)
 
 
+@pytest.mark.parametrize(("checkpoints", "options", "needs"), [(4, "-O3", ()), (2048, "-O1", ADDRESS)], ids=["optimized", "sanitized"])
+def test_blocks_that_leave_the_state_as_it_is(checkpoints: int, options: str, needs: tuple[str, ...], tmp_path: Path) -> None:
+    """Blanks of many kinds are passed over, rather than run through, and give the same pieces. With few checkpoints, states are never looked for
+    ahead, but from the end of the text."""
+    sizes = ("-DBITLEX_BLOCK=200", f"-DBITLEX_CHECKPOINTS={checkpoints}", "-DBITLEX_LANES_FROM=1", "-DBITLEX_WHOLE_FROM=1")
+    sources = [ROOT / "tests/still.c", *LOOPS]
+    assert "no difference" in run(build(tmp_path / "still", sources, options, f"-I{C}", apart=sizes, needs=needs), 1000)
+
+
 def test_threads_of_c_share_one_machine(tmp_path: Path) -> None:
     """Several threads lex the parts of one text with one machine, under the thread sanitizer."""
     sources = [ROOT / "tests/native_threads.c", *LOOPS, *(C / f"{name}.c" for name in ("cl100k", "clip"))]

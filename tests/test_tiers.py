@@ -102,6 +102,9 @@ def test_without_vectors(name: str, tmp_path: Path) -> None:
 def test_neon(optimization: str, tmp_path: Path) -> None:
     by, emulator = compiler(CROSS), compiler(EMULATOR)
     assert "no difference" in run(emulator, build_harness(by, (optimization, "-static"), 700, tmp_path), 100 if SLOW else 5)
+    sizes = ("-DBITLEX_BLOCK=700", "-DBITLEX_CHECKPOINTS=8", "-DBITLEX_LANES_FROM=1")
+    sources = [ROOT / "tests/still.c", *LOOPS]
+    assert "tier 1 no difference" in run(emulator, build(tmp_path / "still", sources, optimization, "-static", f"-I{C}", apart=sizes, by=by), 40)
     if optimization == "-O0" and not SLOW:
         return
     families = FAMILIES if SLOW else ("cl100k",)

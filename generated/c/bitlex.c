@@ -19,11 +19,12 @@
  *
  * 2. Looking ahead. At the border of two blocks a guess is not enough, because events are handed out before the next
  *    block is seen. There the backward automaton is started in all of its states a few code points further on; nearly
- *    always all arrive at the border in one and the same state. If not, one looks 1, 8, 64 blocks ahead. That is paid for
- *    by text already lexed; a text (or machine) that asks for more is settled once and for all: the rest of the text is
- *    run backward from its end, and the states at the borders are kept. To keep memory fixed there are levels: the top
- *    level keeps every 2048^2th state, and finer levels are filled in, from the coarser, when the text gets there. So a
- *    text is read backward at most LEVELS + 1 times, plus the share that looking ahead may spend.
+ *    always all arrive at the border in one and the same state. If not, one looks 1, 8, 64 blocks ahead. That is paid
+ *    for by text already lexed; a text (or machine) that asks for more is settled once and for all: the rest of the
+ *    text is run backward from its end (but for what leaves the state as it is: bitlex_still.h), and the states at
+ *    the borders are kept. To keep memory fixed there are levels: the top level keeps every 2048^2th state, and finer
+ *    levels are filled in, from the coarser, when the text gets there. So a text is read backward at most LEVELS + 1
+ *    times, plus the share that looking ahead may spend.
  *
  * 3. Cuts. A text is shared out among threads at borders of blocks. What both automata know there is found from the text
  *    around: the backward state by looking ahead, and the forward state likewise, by looking back with a set of states. A
@@ -49,6 +50,14 @@
 #define LASTS 16             /* blocks of which lanes are guessed from the state of the border, where no state was forgotten in so much */
 #define NEAR 4               /* blocks that are run backward from one state while one is from several */
 #define MOST_AHEAD (BITLEX_CHECKPOINTS < 64 ? BITLEX_CHECKPOINTS : 64) /* blocks to look ahead, of which the states are kept */
+
+#ifdef __GNUC__
+#define ONCE __attribute__((cold)) /* as little code as can be */
+#define APART __attribute__((noinline)) /* of what many call, there is one copy */
+#else
+#define ONCE
+#define APART
+#endif
 
 /* --- UTF-8 ----------------------------------------------------------------------------------------------------- */
 
@@ -100,16 +109,20 @@ uint32_t bitlex_unfinished(const uint8_t *text, size_t length)
 
 /* The first start of a code point at or after `offset`. Only a continuation byte can be inside one, and its lead byte,
  * being no continuation, surely starts one: so three bytes of context decide, wherever in the text we are. */
-static uint64_t border(const bitlex_cursor *c, uint64_t offset)
+APART static uint64_t end_of_character(const bitlex_cursor *c, uint64_t offset)
 {
     uint64_t lead;
     uint32_t back, length;
-    if (offset >= c->length) return c->length;
-    if (c->encoding != BITLEX_UTF8) return offset;
     for (back = 0, lead = offset; back < 3 && lead > 0 && (c->text[lead] & 0xC0) == 0x80; back++) lead--;
-    if (back == 0) return offset;
+    if (back == 0) return offset; /* the first byte of all */
     bitlex_decode(c->text + lead, c->text + c->length, &length);
     return lead + length > offset ? lead + length : offset;
+}
+
+static uint64_t border(const bitlex_cursor *c, uint64_t offset)
+{
+    if (offset >= c->length) return c->length;
+    return c->encoding == BITLEX_UTF8 && (c->text[offset] & 0xC0) == 0x80 ? end_of_character(c, offset) : offset;
 }
 
 static uint64_t block_start(const bitlex_cursor *c, uint64_t block)
@@ -483,20 +496,16 @@ static uint32_t every_state(const bitlex_cursor *c, uint16_t *set, uint64_t at)
     return i;
 }
 
-/* Whether a block repeats the one after it, unit for unit. */
-static int repeats(const bitlex_cursor *c, uint64_t block)
-{
-    uint64_t from = block_start(c, block), to = block_start(c, block + 1), after = block_start(c, block + 2);
-    size_t width = c->encoding == BITLEX_UTF8 ? 1 : c->encoding;
-    return after - to == to - from && memcmp(c->text + from * width, c->text + to * width, (size_t)(to - from) * width) == 0;
-}
+#include "bitlex_still.h"
 
 /* The state at the start of block number `wanted`, from the end of the text, or of the part. Borders are counted from exact_from, where
  * this began; entry i of a level belongs to border (i + 1) * stride within the level's present region. */
 static uint32_t exact_state(bitlex_cursor *c, uint64_t wanted)
 {
     uint64_t total = c->stop - c->exact_from, place = wanted - c->exact_from, stride[BITLEX_LEVELS + 1], at, low, high;
-    uint32_t state, entered, left;
+    uint32_t state, entered;
+    uint16_t set[1];
+    bitlex_still still;
     int level;
     for (stride[0] = 1, level = 0; level < BITLEX_LEVELS; level++) stride[level + 1] = stride[level] * BITLEX_CHECKPOINTS;
     for (level = BITLEX_LEVELS - 1; level >= 0; level--) {
@@ -512,17 +521,17 @@ static uint32_t exact_state(bitlex_cursor *c, uint64_t wanted)
         } else {
             state = c->checkpoints[level + 1][region % BITLEX_CHECKPOINTS];
         }
-        for (at = high, entered = left = UINT32_MAX;; at--) {
+        for (at = high, entered = UINT32_MAX;; at--) {
             if (at % stride[level] == 0) {
                 c->checkpoints[level][(at / stride[level] - 1) % BITLEX_CHECKPOINTS] = (uint16_t)state;
                 if (at == low + stride[level]) break;
             }
-            /* What brings texts here is, first of all, an endless run of blanks: the same again needs no running. */
-            if (state != entered || c->stage_number > 0 || !repeats(c, c->exact_from + at - 1)) {
-                entered = state;
-                left = backward_block(c, c->exact_from + at - 1, state);
-            }
-            state = left;
+            /* After a block that left the state as it was, the next may do so, too, as in a run of blanks. */
+            set[0] = (uint16_t)state;
+            if (state != entered) still.count = 0;
+            else if (is_still(c, c->exact_from + at - 1, &still, set, 1)) continue;
+            entered = state;
+            state = backward_block(c, c->exact_from + at - 1, state);
         }
     }
     return c->checkpoints[0][(place - 1) % BITLEX_CHECKPOINTS];
@@ -554,6 +563,7 @@ static int look_ahead(bitlex_cursor *c, uint64_t wanted, uint64_t most, uint32_t
     uint64_t from = block_start(c, wanted), to, block, ahead, last;
     uint32_t size, entered_size;
     uint16_t set[SET], entered[SET];
+    bitlex_still still;
     int same; /* whether the block behind left the states as they were */
     if (c->stage->backward_states > SET) return look_for_reset(c, wanted, state);
     for (ahead = 4; ahead <= (c->memory != NULL ? 1024u : 256u) && ahead < BITLEX_BLOCK; ahead *= 4) {
@@ -580,7 +590,8 @@ static int look_ahead(bitlex_cursor *c, uint64_t wanted, uint64_t most, uint32_t
         c->known_to = 0;
         for (block = last, same = 0; block-- > wanted;) {
             if (c->looked > c->base + ALLOWANCE) break;
-            if (!same || c->stage_number > 0 || !repeats(c, block)) { /* as in exact_state */
+            if (!same) still.count = 0;
+            if (!same || !is_still(c, block, &still, set, size)) { /* as in exact_state */
                 memcpy(entered, set, size * sizeof *set);
                 entered_size = size;
                 size = narrow_block(c, block, set, size);

@@ -24,14 +24,6 @@
 
 /* --- making the tables ------------------------------------------------------------------------------------------- */
 
-#ifdef __GNUC__
-#define ONCE __attribute__((cold)) /* as little code as can be */
-#define APART __attribute__((noinline)) /* of what many call, there is one copy */
-#else
-#define ONCE
-#define APART
-#endif
-
 /* Where the entries of a backward state are. The second of two columns counts 256, so that two bytes are an index: as many states as fit in
  * that stand between its entries and the next one's, and others behind all columns. */
 static inline uint32_t place_of_state(const bitlex_pairs *pairs, const bitlex_stage *stage, uint32_t state)

@@ -1047,6 +1047,37 @@ static uint32_t NAME(put_out)(const bitlex_lanes *lanes, bitlex_lane_memory *mem
     return found;
 }
 
+/* How many bytes from `text` on are characters that were met, one behind the other: see bitlex_still.h. Exact but for the last 64 before `to`,
+ * and for the end of the text. */
+static size_t NAME(still)(const bitlex_still *still, const uint8_t *text, const uint8_t *to, const uint8_t *end, size_t width)
+{
+    const uint64_t begins = width == 4 ? UINT64_C(0x1111111111111111) : width == 2 ? UINT64_C(0x5555555555555555) : ~UINT64_C(0);
+    const uint8_t *p = text;
+    uint64_t inner = 0; /* bytes of a character that began before */
+    uint32_t i;
+    for (; p < to && end - p >= 64 + 3; p += 64) {
+        uint64_t known = inner, next = 0;
+        for (i = 0; i < still->count; i++) {
+            const uint32_t size = still->size[i];
+            M same = m_equal(v_load(p), v_all(still->bytes[i][0]));
+            uint64_t bits;
+            uint32_t k;
+            for (k = 1; k < size; k++) same = m_and(same, m_equal(v_load(p + k), v_all(still->bytes[i][k])));
+            bits = m_bits(same) & begins;
+            known |= bits;
+            for (k = 1; k < size; k++) {
+                known |= bits << k;
+                next |= bits >> (64 - k);
+            }
+        }
+        if (~known != 0) break;
+        inner = next;
+    }
+    for (; inner & 1; inner >>= 1) p++;
+    v_leave();
+    return (size_t)((p < to ? p : to) - text);
+}
+
 static void NAME(peek)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end,
                        uint32_t encoding, uint32_t units, uint8_t *states, uint32_t count)
 {

@@ -694,6 +694,7 @@ static bitlex_tier fill_lanes(bitlex_lanes *lanes, bitlex_tier most)
         fill_chunks_avx512(lanes);
         lanes->peek = peek_avx512;
         lanes->block = block_avx512;
+        lanes->still = still_avx512;
         lanes->ends32 = ends32_avx512;
         lanes->ends64 = ends64_avx512;
         if (lanes->part == NULL) lanes->walk = walk_avx512;
@@ -703,6 +704,7 @@ static bitlex_tier fill_lanes(bitlex_lanes *lanes, bitlex_tier most)
         tier = BITLEX_AVX2;
         lanes->peek = peek_avx2;
         lanes->block = block_avx2;
+        lanes->still = still_avx2;
         lanes->ends32 = ends32_avx2;
         lanes->ends64 = ends64_avx2;
         prepare_tables_avx2(lanes);
@@ -714,6 +716,7 @@ static bitlex_tier fill_lanes(bitlex_lanes *lanes, bitlex_tier most)
         tier = BITLEX_NEON;
         lanes->peek = peek_neon;
         lanes->block = block_neon;
+        lanes->still = still_neon;
         lanes->ends32 = ends32_neon;
         lanes->ends64 = ends64_neon;
     }

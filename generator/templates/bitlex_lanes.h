@@ -122,6 +122,13 @@ typedef struct {
 #define BITLEX_LASTS 1u
 #define BITLEX_COUNTS 2u
 
+/* Characters that leave the backward state as it is: see bitlex_still.h. */
+#define BITLEX_STILL 8 /* at most */
+typedef struct {
+    uint8_t bytes[BITLEX_STILL][4], mask[BITLEX_STILL][4], size[BITLEX_STILL]; /* mask: FF for each byte that there is */
+    uint32_t count;
+} bitlex_still;
+
 /* What is done to open places. The order in which it is done is this one. */
 #define BITLEX_LEAVES 0x04u         /* nobody knows: the state is not in the table */
 #define BITLEX_FIRST_STARTS 0x08u   /* a piece starts at the first place that is open, and at the second */
@@ -194,6 +201,9 @@ struct bitlex_lanes {
     /* Run both automata over a block: 1, or 0 where a part of a machine will not do. */
     int (*block)(const bitlex_lanes *lanes, bitlex_lane_memory *memory, const uint8_t *text, const uint8_t *end, uint32_t encoding,
                   uint32_t units, uint32_t backward, uint32_t *forward);
+    /* How many bytes from `text` on are whole characters that were met, before `to`, or a few less; units of `width` bytes, of a text that ends
+     * at `end`. */
+    size_t (*still)(const bitlex_still *still, const uint8_t *text, const uint8_t *to, const uint8_t *end, size_t width);
     /* Store where the bits of words *word..last-1 are, while there is room for 64 and more; *word is the first word left. */
     size_t (*ends32)(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint32_t *out, size_t room);
     size_t (*ends64)(const uint64_t *words, uint32_t *word, uint32_t last, uint64_t base, uint64_t *out, size_t room);
