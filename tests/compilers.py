@@ -8,7 +8,8 @@ says what is missing. Invariant: only a program of one empty function decides wh
 our own sources is always a failure. An object is compiled once in a run of pytest, for all programs for which a source is the same after the
 preprocessor and the other options are the same: half of a program's sources are, whatever the sizes that are defined for others. Options
 that all but bitlex_lanes.c have are `apart`: blocks of another size would be another lanes, which takes longest; and how many states lanes may
-have (`lane_states`) is a variable here. Rejected: to read from the compiler's messages why it failed; ccache, which not everybody has.
+have (`lane_states`), and for how many units there are lanes (`lanes_from`), are variables here. What a source is after the preprocessor is asked
+for once, too: sources stay as they are while pytest runs. Rejected: to read from the compiler's messages why it failed; ccache, which not everybody has.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -39,7 +40,7 @@ ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 THREAD = ("-pthread", "-fsanitize=thread")
 LANES = C / "bitlex_lanes.c"
 ROOM = "-DBITLEX_ROOM=6144"  # as bitlex_lanes.c has it, whatever the blocks of the others
-VARIABLE = ("-DBITLEX_LANE_STATES=lane_states", "-include", str(ROOT / "tests/lane_states.h"))
+VARIABLE = ("-DBITLEX_LANE_STATES=lane_states", "-include", str(ROOT / "tests/lane_sizes.h"))
 objects: Path | None = None  # where they are: conftest.py says it
 
 
@@ -72,24 +73,37 @@ def compile_by(*command: str) -> bytes:
     return done.stdout
 
 
-def compiled(folder: Path, source: Path, *command: str) -> Path:
-    """The object that a command makes of a source; of processes that want it at the same time one makes it, and the others wait."""
-    seen_before = ("-D", "-U", "-I")  # by the preprocessor, and by nothing behind it
-    words = [str(Path(command[0]).resolve()), *sorted(word for word in command[1:] if not word.startswith(seen_before))]
-    digest = hashlib.sha256(repr(words).encode() + compile_by(*command, "-E", str(source))).hexdigest()
-    made = folder / f"{source.stem}-{digest[:16]}.o"
+def made_once(made: Path, make: Callable[[Path], object]) -> Path:
+    """A file; of processes that want it at the same time one makes it, and the others wait."""
     with made.with_suffix(".lock").open("w") as lock:
         if sys.platform != "win32":  # there each process has a folder of its own
             fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
-            compile_by(*command, "-c", str(source), "-o", str(made.with_suffix(".part")))
+            make(made.with_suffix(".part"))
             made.with_suffix(".part").rename(made)
     return made
 
 
+def digest_of(*parts: bytes) -> str:
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+
+
+def compiled(folder: Path, source: Path, *command: str) -> Path:
+    """The object that a command makes of a source."""
+    seen_before = ("-D", "-U", "-I")  # by the preprocessor, and by nothing behind it
+    words = repr([str(Path(command[0]).resolve()), *sorted(word for word in command[1:] if not word.startswith(seen_before))]).encode()
+
+    def preprocess(to: Path) -> None:
+        to.write_text(digest_of(words, compile_by(*command, "-E", str(source))))
+
+    asked = digest_of(repr((command, source)).encode())
+    digest = made_once(folder / f"{source.stem}-{asked}.digest", preprocess).read_text()
+    return made_once(folder / f"{source.stem}-{digest}.o", lambda to: compile_by(*command, "-c", str(source), "-o", str(to)))
+
+
 def build(
     program: Path, sources: Iterable[Path], *options: str, apart: tuple[str, ...] = (), needs: tuple[str, ...] = (), by: str | None = None,
-    lane_states: int = 64,
+    lane_states: int = 64, lanes_from: int = 384,
 ) -> Path:  # fmt: skip
     by = by if by is not None else compiler()
     missing = lacks(by, needs) if needs else ""
@@ -97,9 +111,10 @@ def build(
         pytest.skip(missing)
     command, sources = [by, *WARNINGS, *options, *needs], list(sources)
     if LANES in sources:
-        apart += (ROOM, f"-DLANE_STATES={lane_states}")
-        sources.append(ROOT / "tests/lane_states.c")
-    made = [compiled(objects or program.parent, source, *command, *(VARIABLE if source == LANES else apart)) for source in sources]
+        command += VARIABLE
+        apart += (ROOM, "-DBITLEX_LANES_FROM=lanes_from", f"-DLANE_STATES={lane_states}", f"-DLANES_FROM={lanes_from}")
+        sources.append(ROOT / "tests/lane_sizes.c")
+    made = [compiled(objects or program.parent, source, *command, *(() if source == LANES else apart)) for source in sources]
     compile_by(*command, *map(str, made), "-o", str(program))
     return program
 

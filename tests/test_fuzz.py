@@ -20,14 +20,14 @@ BLOCKS = [(16, 1), (6144, 1), (320, 321)]  # units, and how many make lanes; of 
 OPTIONS = (f"-I{C}",)
 
 
-def sizes(block: int, lanes_from: int) -> tuple[str, ...]:
-    return f"-DBITLEX_BLOCK={block}", f"-DBITLEX_LANES_FROM={lanes_from}", "-DBITLEX_WHOLE_FROM=1"
+def sizes(block: int) -> tuple[str, ...]:
+    return f"-DBITLEX_BLOCK={block}", "-DBITLEX_WHOLE_FROM=1"
 
 
 @pytest.mark.parametrize(("block", "lanes_from"), BLOCKS)
 def test_random_inputs(block: int, lanes_from: int, tmp_path: Path) -> None:
     sanitized = ("-O2",) if lacks(compiler(), ADDRESS) else ("-O1", *ADDRESS)
-    program = build(tmp_path / "fuzz", SOURCES, *OPTIONS, *sanitized, apart=(*sizes(block, lanes_from), "-DSTANDALONE"))
+    program = build(tmp_path / "fuzz", SOURCES, *OPTIONS, *sanitized, apart=(*sizes(block), "-DSTANDALONE"), lanes_from=lanes_from)
     assert "no difference" in run(program, "1.5", str(block))
     (tmp_path / "input").write_bytes(bytes(range(256)) * 8)
     run(program, "input", "input", folder=tmp_path)
@@ -42,7 +42,7 @@ def test_libfuzzer(block: int, lanes_from: int, tmp_path: Path) -> None:
     missing = lacks(clang, FUZZER, NO_FUZZ)
     if missing:
         pytest.skip(missing)
-    program = build(tmp_path / "fuzz", SOURCES, *OPTIONS, "-O1", *FUZZER, apart=sizes(block, lanes_from), by=clang)
+    program = build(tmp_path / "fuzz", SOURCES, *OPTIONS, "-O1", *FUZZER, apart=sizes(block), by=clang, lanes_from=lanes_from)
     (tmp_path / "corpus").mkdir()
     # Started by a shell: Linux counts the memory of the process that starts another as the most that the other has had, and libFuzzer would end
     # where these tests have had 2 GB.

@@ -655,9 +655,9 @@ def test_the_extension_has_no_warnings(names: tuple[str, ...]) -> None:
 def test_harness(block: int, checkpoints: int, lanes_from: int, options: str, needs: tuple[str, ...], tmp_path: Path) -> None:
     """The same comparison inside C, on every tier: small blocks make many borders, sanitizers see every stray read. Each size has machines
     of its own, the same with and without sanitizers."""
-    sizes = (f"-DBITLEX_BLOCK={block}", f"-DBITLEX_CHECKPOINTS={checkpoints}", f"-DBITLEX_LANES_FROM={lanes_from}", "-DBITLEX_WHOLE_FROM=1")
+    sizes = (f"-DBITLEX_BLOCK={block}", f"-DBITLEX_CHECKPOINTS={checkpoints}", "-DBITLEX_WHOLE_FROM=1")
     sources = [ROOT / "tests/native_harness.c", *LOOPS]
-    harness = build(tmp_path / "harness", sources, options, f"-I{C}", apart=sizes, needs=needs)
+    harness = build(tmp_path / "harness", sources, options, f"-I{C}", apart=sizes, needs=needs, lanes_from=lanes_from)
     assert "no difference" in run(harness, 200, block + lanes_from)
 
 
@@ -665,9 +665,9 @@ def test_harness(block: int, checkpoints: int, lanes_from: int, options: str, ne
 def test_blocks_that_leave_the_state_as_it_is(checkpoints: int, options: str, needs: tuple[str, ...], tmp_path: Path) -> None:
     """Blanks of many kinds are passed over, rather than run through, and give the same pieces. With few checkpoints, states are never looked for
     ahead, but from the end of the text."""
-    sizes = ("-DBITLEX_BLOCK=200", f"-DBITLEX_CHECKPOINTS={checkpoints}", "-DBITLEX_LANES_FROM=1", "-DBITLEX_WHOLE_FROM=1")
+    sizes = ("-DBITLEX_BLOCK=200", f"-DBITLEX_CHECKPOINTS={checkpoints}", "-DBITLEX_WHOLE_FROM=1")
     sources = [ROOT / "tests/still.c", *LOOPS]
-    assert "no difference" in run(build(tmp_path / "still", sources, options, f"-I{C}", apart=sizes, needs=needs), 1000)
+    assert "no difference" in run(build(tmp_path / "still", sources, options, f"-I{C}", apart=sizes, needs=needs, lanes_from=1), 1000)
 
 
 def test_threads_of_c_share_one_machine(tmp_path: Path) -> None:

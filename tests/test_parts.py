@@ -33,17 +33,17 @@ def test_a_part_does_what_the_whole_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("block", "modes"), [(128, [("tuples", 2), ("broken", 0)]), (384, [("tuples", 1)]), (6144, [("points", 0)])])
 def test_every_family(block: int, modes: list[tuple[str, int]], tmp_path: Path) -> None:
     (tmp_path / "families.h").write_text("".join(f"X({name})\n" for name in FAMILIES))
-    sizes = (f"-DBITLEX_BLOCK={block}", "-DBITLEX_CHECKPOINTS=2048", "-DBITLEX_LANES_FROM=1", "-DBITLEX_WHOLE_FROM=1", TRYING, f"-I{tmp_path}")
+    sizes = (f"-DBITLEX_BLOCK={block}", "-DBITLEX_CHECKPOINTS=2048", "-DBITLEX_WHOLE_FROM=1", TRYING, f"-I{tmp_path}")
     sources = [ROOT / "tests/tiers.c", *LOOPS, *(C / f"{name}.c" for name in FAMILIES)]
-    tiers = build(tmp_path / "tiers", sources, "-O2", f"-I{C}", apart=sizes, lane_states=12)
+    tiers = build(tmp_path / "tiers", sources, "-O2", f"-I{C}", apart=sizes, lane_states=12, lanes_from=1)
     for mode, length in modes:
         assert_every_family(run(tiers, mode, length), FAMILIES)
 
 
 def build_harness(by: str, block: int, folder: Path, *options: str, needs: tuple[str, ...] = ()) -> Path:
-    sizes = (f"-DBITLEX_BLOCK={block}", "-DBITLEX_CHECKPOINTS=8", "-DBITLEX_LANES_FROM=1", "-DBITLEX_WHOLE_FROM=1", TRYING)
+    sizes = (f"-DBITLEX_BLOCK={block}", "-DBITLEX_CHECKPOINTS=8", "-DBITLEX_WHOLE_FROM=1", TRYING)
     sources = [ROOT / "tests/native_harness.c", *LOOPS]
-    return build(folder / "harness", sources, *options, f"-I{C}", apart=sizes, needs=needs, by=by, lane_states=20)
+    return build(folder / "harness", sources, *options, f"-I{C}", apart=sizes, needs=needs, by=by, lane_states=20, lanes_from=1)
 
 
 @pytest.mark.parametrize("block", [16, 200, 2500])

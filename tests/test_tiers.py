@@ -27,15 +27,15 @@ def build_tiers(
 ) -> Path:
     (folder / "families.h").write_text("".join(f"X({name})\n" for name in families))
     apart = (
-        f"-DBITLEX_BLOCK={block}", "-DBITLEX_CHECKPOINTS=2048", f"-DBITLEX_LANES_FROM={lanes_from}", "-DBITLEX_WHOLE_FROM=1", f"-I{folder}"
+        f"-DBITLEX_BLOCK={block}", "-DBITLEX_CHECKPOINTS=2048", "-DBITLEX_WHOLE_FROM=1", f"-I{folder}"
     )  # fmt: skip
     sources = [ROOT / "tests/tiers.c", *LOOPS, *(C / f"{name}.c" for name in families)]
-    return build(folder / "tiers", sources, *options, f"-I{C}", f"-DBITLEX_WARMUP={warmup}", apart=apart, by=by)
+    return build(folder / "tiers", sources, *options, f"-I{C}", f"-DBITLEX_WARMUP={warmup}", apart=apart, by=by, lanes_from=lanes_from)
 
 
 def build_harness(by: str, options: tuple[str, ...], block: int, folder: Path, needs: tuple[str, ...] = ()) -> Path:
-    sizes = (f"-DBITLEX_BLOCK={block}", "-DBITLEX_CHECKPOINTS=8", "-DBITLEX_LANES_FROM=1")
-    return build(folder / "harness", [ROOT / "tests/native_harness.c", *LOOPS], *options, f"-I{C}", apart=sizes, needs=needs, by=by)
+    sizes, sources = (f"-DBITLEX_BLOCK={block}", "-DBITLEX_CHECKPOINTS=8"), [ROOT / "tests/native_harness.c", *LOOPS]
+    return build(folder / "harness", sources, *options, f"-I{C}", apart=sizes, needs=needs, by=by, lanes_from=1)
 
 
 def assert_every_family(output: str, families: tuple[str, ...]) -> None:
@@ -102,9 +102,9 @@ def test_without_vectors(name: str, tmp_path: Path) -> None:
 def test_neon(optimization: str, tmp_path: Path) -> None:
     by, emulator = compiler(CROSS), compiler(EMULATOR)
     assert "no difference" in run(emulator, build_harness(by, (optimization, "-static"), 700, tmp_path), 100 if SLOW else 5)
-    sizes = ("-DBITLEX_BLOCK=700", "-DBITLEX_CHECKPOINTS=8", "-DBITLEX_LANES_FROM=1")
-    sources = [ROOT / "tests/still.c", *LOOPS]
-    assert "tier 1 no difference" in run(emulator, build(tmp_path / "still", sources, optimization, "-static", f"-I{C}", apart=sizes, by=by), 40)
+    sizes, sources = ("-DBITLEX_BLOCK=700", "-DBITLEX_CHECKPOINTS=8"), [ROOT / "tests/still.c", *LOOPS]
+    still = build(tmp_path / "still", sources, optimization, "-static", f"-I{C}", apart=sizes, by=by, lanes_from=1)
+    assert "tier 1 no difference" in run(emulator, still, 40)
     if optimization == "-O0" and not SLOW:
         return
     families = FAMILIES if SLOW else ("cl100k",)
