@@ -184,7 +184,7 @@ ALWAYS size_t put(PyObject **items, const uint32_t *ids, size_t size, uint32_t k
     return i;
 }
 
-ALWAYS size_t tell(uint32_t *ids, PyObject *const *items, size_t size, uint32_t kept)
+ALWAYS size_t tell_ids(uint32_t *ids, PyObject *const *items, size_t size, uint32_t kept)
 {
     const uintptr_t of_small = (uintptr_t)small, small_size = small_count * sizeof(PyLongObject);
     const uintptr_t of_large = (uintptr_t)large, large_size = kept * sizeof(PyLongObject);
@@ -203,9 +203,9 @@ ALWAYS size_t tell(uint32_t *ids, PyObject *const *items, size_t size, uint32_t 
 }
 
 WITH_AVX512 static size_t put_avx512(PyObject **items, const uint32_t *ids, size_t size, uint32_t kept) { return put(items, ids, size, kept); }
-WITH_AVX512 static size_t tell_avx512(uint32_t *ids, PyObject *const *items, size_t size, uint32_t kept) { return tell(ids, items, size, kept); }
+WITH_AVX512 static size_t tell_avx512(uint32_t *ids, PyObject *const *items, size_t size, uint32_t kept) { return tell_ids(ids, items, size, kept); }
 WITH_AVX2 static size_t put_avx2(PyObject **items, const uint32_t *ids, size_t size, uint32_t kept) { return put(items, ids, size, kept); }
-WITH_AVX2 static size_t tell_avx2(uint32_t *ids, PyObject *const *items, size_t size, uint32_t kept) { return tell(ids, items, size, kept); }
+WITH_AVX2 static size_t tell_avx2(uint32_t *ids, PyObject *const *items, size_t size, uint32_t kept) { return tell_ids(ids, items, size, kept); }
 
 static int has_avx512(void)
 {
