@@ -52,8 +52,10 @@ class Fed(Copyable, Generic[Part, Given]):
 
     def iterate(self, parts: Iterable[Part]) -> Iterator[Given]:
         """What each part gives, and the end, but for what is empty. The next part is not asked for before that."""
-        for part in parts:
-            yield from self._each(self.feed(part))
+        amount = self._amount
+        for found in map(self.feed, parts):  # and not `filter`: that could not be interrupted
+            if amount(found):
+                yield found
         yield from self._each(self.finish())
 
     async def aiterate(self, parts: AsyncIterable[Part]) -> AsyncIterator[Given]:
@@ -66,8 +68,13 @@ class Fed(Copyable, Generic[Part, Given]):
 
     def _each(self, found: Given) -> Iterator[Given]:
         """What a call gave, unless it is empty; and what it left behind, where there is such."""
-        if len(found):  # type: ignore[arg-type]
+        if self._amount(found):
             yield found
+
+    @property
+    def _amount(self) -> Callable[[Any], int]:
+        """How much a call gave, of what it gave."""
+        return len
 
 
 def hold_of(hold: int | None) -> int:
@@ -174,6 +181,16 @@ class IntoStream(Fed["str | Bytes", int]):
     def copy(self) -> IntoStream:
         """Another stream of the same text so far, with the same array: for text that may have to be taken back."""
         return IntoStream(self._stream.copy(), self._into)
+
+    def iterate(self, parts: Iterable[str | Bytes]) -> Iterator[int]:
+        """How many ids or offsets are in the array each time, of each part and of the end; none of them is 0."""
+        room = self._room
+        for found in map(self.feed, parts):
+            if 0 < found < room:
+                yield found
+            else:
+                yield from self._each(found)
+        yield from self._each(self.finish())
 
     def _each(self, found: int) -> Iterator[int]:
         while found > 0:

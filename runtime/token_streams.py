@@ -183,6 +183,10 @@ class TokenStream(Fed["str | Bytes", Given]):
         with self._user.turn(), self._user:
             return self._fed(part)
 
+    @property
+    def _amount(self) -> Callable[[Any], int]:
+        return amount_of_placed if self._result == PLACED else len
+
     def _fed(self, part: str | Bytes) -> Given:
         high = self._high
         if isinstance(part, str) and (high or "\ud800" <= part[-1:] <= "\udbff"):
@@ -240,6 +244,11 @@ class TokenStream(Fed["str | Bytes", Given]):
             twin._high, twin._user.failed = self._high, self._user.failed
             twin._characters = None if self._characters is None else self._characters.copy()
             return twin
+
+
+def amount_of_placed(found: tuple[Any, Any]) -> int:
+    """How many ids there are, of ids and their places."""
+    return len(found[0])
 
 
 def joined(first: Any, second: Any) -> Any:

@@ -811,6 +811,25 @@ def test_decoding_by_and_by(errors: str, tier: str, tmp_path: Path) -> None:
         assert "".join(stream.iterate(cut(ids, source))) == want
 
 
+@pytest.mark.parametrize("result", ["list", "numpy", "offsets"])
+def test_iterating_gives_nothing_that_is_empty(result: Any, tier: str, tmp_path: Path) -> None:
+    tokenizer = small(tmp_path)
+
+    async def slowly(parts: list[str]) -> AsyncIterator[str]:
+        for part in parts:
+            yield part
+
+    async def gather(parts: list[str]) -> list[Any]:
+        return [found async for found in tokenizer.stream(result=result).aiterate(slowly(parts))]
+
+    for parts in (["one", " two", "", " th", "re", "e"], ["a\ud83d", "\ude42", " b"], [], ["", "x"]):
+        stream = tokenizer.stream(result=result)
+        given = [*map(stream.feed, parts), stream.finish()]
+        wanted = [found for found in given if len(found[0] if result == "offsets" else found)]
+        for found in ([*tokenizer.stream(result=result).iterate(parts)], asyncio.run(gather(parts))):
+            assert repr(found) == repr(wanted)
+
+
 def test_ids_that_come_one_by_one(tmp_path: Path) -> None:
     """As a model makes them."""
     tokenizer = small(tmp_path)
