@@ -66,8 +66,8 @@ def program(
         (folder / one).write_text(text, encoding="utf-8")
     sources = [ROOT / "tests/stream_exhaustive.c", *(folder / one for one in texts), *(C / f"{one}.c" for one in ("bitlex_lanes", name))]
     options = [level, f"-I{C}", *([] if vectors else ["-DBITLEX_NO_VECTORS"])]
-    apart = [f"-DMACHINE=bitlex_{name}", *(["-DBITLEX_BLOCK=8"] if small else []), *(["-DVECTORS=1", "-DBITLEX_LANES_FROM=1"] if vectors else [])]
-    return build(folder / f"cuts-{name}", sources, *options, apart=tuple(apart))
+    apart = [f"-DMACHINE=bitlex_{name}", *(["-DBITLEX_BLOCK=8"] if small else []), *(["-DVECTORS=1"] if vectors else [])]
+    return build(folder / f"cuts-{name}", sources, *options, apart=tuple(apart), lanes_from=1 if vectors else 384)
 
 
 def outcome(program: Path, way: str, length: int, symbols: Sequence[str], jobs: int) -> tuple[dict[str, int], list[str]]:
