@@ -123,7 +123,7 @@ class Characters:
     """Places in the UTF-8 of a str that comes in parts -> places in the str. A token that has some bytes of a character has all of it."""
 
     def __init__(self) -> None:
-        self.text = b""
+        self.text = bytearray()
         self.base = self.before = 0  # where it begins, in bytes and in characters
         self.paired: list[int] = []  # where there are characters that two surrogates spelled
         self.length = 0
@@ -131,12 +131,13 @@ class Characters:
     def feed(self, part: str) -> None:
         spelled = mended(part)
         if len(spelled) != len(part):
-            at = 0
+            at, place = 0, self.length
             for character in spelled:
                 if character > "\uffff" and part[at] != character:
-                    self.paired.append(self.length + len(mended(part[:at]).encode()))
+                    self.paired.append(place)
                     at += 1
                 at += 1
+                place += len(character.encode())
         data = spelled.encode()
         self.text += data
         self.length += len(data)
@@ -152,19 +153,21 @@ class Characters:
         weight[[at - self.base for at in self.paired]] += 1
         count = numpy.concatenate(([0], numpy.cumsum(weight))) + self.before
         begun = numpy.append(numpy.maximum.accumulate(numpy.where(begins, numpy.arange(len(data)), 0)), len(data))
+        del data  # of which there must be no view when it gets shorter
         found = places.copy()
         found[::2] = count[begun[places[::2] - self.base]]
         found[1::2] = count[places[1::2] - self.base]
         done = int(begun[places[-1] - self.base])
         self.before = int(count[done])
-        self.text, self.base = self.text[done:], self.base + done
+        del self.text[:done]
+        self.base += done
         self.paired = [at for at in self.paired if at >= self.base]
         return found
 
     def copy(self) -> Characters:
         twin = Characters()
         twin.__dict__.update(self.__dict__)
-        twin.paired = list(self.paired)
+        twin.text, twin.paired = self.text[:], self.paired[:]
         return twin
 
 

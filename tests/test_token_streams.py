@@ -30,7 +30,7 @@ import pytest
 import tokenizers
 
 import bitlex
-from bitlex import Tokenizer
+from bitlex import Tokenizer, encoders, token_streams
 from bitlex.added import searches
 from bitlex.merging import PureEncoder
 from bitlex.normalization import changes
@@ -622,6 +622,22 @@ def test_places_in_a_str_hold_no_text_that_is_settled(tier: str, tmp_path: Path)
         else:
             assert stream._characters is not None and len(stream._characters.text) < 40 > len(stream._characters.paired)
     assert len(sizes) <= 2
+
+
+def test_characters_of_two_surrogates_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once more for each of them, which took a minute for 16,000."""
+    read: list[str] = []
+
+    def mended(text: str) -> str:
+        read.append(text)
+        return encoders.mended(text)
+
+    monkeypatch.setattr(token_streams, "mended", mended)
+    tokenizer, text = Tokenizer(describe(TRAINED, normalizer="NFC")), "a\ud83d\ude42 \u4e2d" * 200
+    stream = tokenizer.stream(result="offsets")
+    found = [stream.feed(text), stream.finish()]
+    assert [place for _, places in found for place in places.tolist()] == tokenizer.encode_with_offsets(text)[1].tolist()
+    assert sum(map(len, read)) <= 2 * len(text)
 
 
 def test_a_surrogate_that_is_alone_comes_behind_what_waits(tier: str, tmp_path: Path) -> None:
