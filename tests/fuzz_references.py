@@ -111,7 +111,8 @@ class Engine:
 
 
 def check(pattern: str, dialect: str, engine: Engine) -> str:
-    """What became of the pattern: "refused" by both, "refused here" only, "alone" (the engine gives up) or "compared"."""
+    """What became of the pattern: "refused" here, "alone" (the engine does not answer), "broken off" (it gives up at some text: tiktoken does
+    where a match is empty), or "compared"."""
     if any("\ud800" <= c <= "\udfff" for c in pattern):
         return "refused"
     try:
@@ -126,7 +127,7 @@ def check(pattern: str, dialect: str, engine: Engine) -> str:
         spans = spans_of(program.stages[0].letters([cell_of[ord(c)] for c in text]))
         found: Any = [text[a:b] for a, b in spans] if dialect == "fancy" else [list(span) for span in spans]
         assert wanted is None or found == wanted, f"{pattern!a} on {text!a}: {found}, and the engine says {wanted}"
-    return "compared" if answer and answer[-1] is not None else "alone"
+    return "alone" if not answer else "compared" if answer[-1] is not None else "broken off"
 
 
 def search(dialect: str, examples: int, seed: int | None = None) -> Counter[str]:

@@ -1,6 +1,7 @@
-"""Arbitrary pattern text (fuzz_patterns.py, fuzz_references.py), always the same examples; and what fuzzing has found.
+"""Arbitrary pattern text (fuzz_patterns.py, fuzz_references.py); and what fuzzing has found. The examples are the same as long as what is here
+is the same: hypothesis draws some of them from the constants of all modules that are loaded.
 
-BITLEX_PATTERNS says how many for each dialect (default 2,000, half a minute in all; of the engines themselves a quarter as many);
+BITLEX_PATTERNS says how many for each dialect (default 1,200, half a minute in all; of the engines themselves a quarter as many);
 `make fuzz` goes on from a fresh seed.
 """
 
@@ -36,7 +37,7 @@ HOSTILE = {  # what took longer than it may, or forever: a pattern, its dialect
     "properties in python": ("[" + r"\p{L}\p{N}\d\s\w" * 1_500 + "]", "python"), "letters under (?i)": ("(?i:" + "ab" * 99_000 + ")", "oniguruma"),
     "braces": ("a" + "{1" * 99_000, "fancy"), "names": ("[[:alpha:]]" * 18_000, "fancy"), "groups": ("(?:a)" * 39_000, "fancy"), "alternatives": ("|".join(["(?i:a)"] * 25_000), "python"),
 }  # fmt: skip
-COUNT = int(os.environ.get("BITLEX_PATTERNS", "2000"))
+COUNT = int(os.environ.get("BITLEX_PATTERNS", "1200"))
 FOUND = {
     "(?": "python",  # the place of the mistake was one character behind the end of the pattern
     "a" + "(?:(?=ab)|c?)" * 25 + "b": "fancy",  # two to the power of 25 sets of lookaheads: no memory was left
@@ -57,7 +58,8 @@ def test_engines_are_given_arbitrary_text(dialect: str) -> None:
     if dialect != "python":
         pytest.importorskip({"oniguruma": "tokenizers", "fancy": "tiktoken"}[dialect])
     became = fuzz_references.search(dialect, COUNT // 4)
-    assert became["compared"] > COUNT // 20 and became["alone"] < COUNT // 50
+    assert became["compared"] > COUNT // 20 and became["alone"] < COUNT // 200
+    assert became["broken off"] < (became["compared"] if dialect == "fancy" else COUNT // 200)
 
 
 @pytest.mark.parametrize(("pattern", "field", "wrong"), [("[&-&&x]", "class_ends", ()), (r"\u{41}", "braced", "xu")], ids=["read", "taken"])
