@@ -8,8 +8,9 @@ says what is missing. Invariant: only a program of one empty function decides wh
 our own sources is always a failure. An object is compiled once in a run of pytest, for all programs for which a source is the same after the
 preprocessor and the other options are the same: half of a program's sources are, whatever the sizes that are defined for others. Options
 that all but bitlex_lanes.c have are `apart`: blocks of another size would be another lanes, which takes longest; and how many states lanes may
-have (`lane_states`), and for how many units there are lanes (`lanes_from`), are variables here. What a source is after the preprocessor is asked
-for once, too: sources stay as they are while pytest runs. Rejected: to read from the compiler's messages why it failed; ccache, which not everybody has.
+have (`lane_states`), for how many units there are lanes (`lanes_from`), and from how many steps they guess (`warmup`), are variables here, of
+which runtime/ knows nothing. What a source is after the preprocessor is asked for once, too: sources stay as they are while pytest runs.
+Rejected: to read from the compiler's messages why it failed; ccache, which not everybody has.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import pytest
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["ADDRESS", "EXTENSION", "ROOT", "THREAD", "C", "build", "compiler", "lacks", "run"]
+__all__ = ["ADDRESS", "COVERED", "EXTENSION", "ROOT", "THREAD", "C", "build", "compiler", "lacks", "run"]
 
 ROOT = Path(__file__).resolve().parent.parent
 C = ROOT / "generated/c"
@@ -37,10 +38,12 @@ WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g1")
 # For what includes the headers of Python, which are not free of these.
 EXTENSION = ("-Wno-pedantic", "-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-cast-function-type")
 ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+COVERED = ("-fsanitize=fuzzer-no-link,address,undefined", "-fno-sanitize-recover=all")  # the same, ready for libFuzzer: for clang
 THREAD = ("-pthread", "-fsanitize=thread")
 LANES = C / "bitlex_lanes.c"
 ROOM = "-DBITLEX_ROOM=6144"  # as bitlex_lanes.c has it, whatever the blocks of the others
-VARIABLE = ("-DBITLEX_LANE_STATES=lane_states", "-include", str(ROOT / "tests/lane_sizes.h"))
+SIZES = ROOT / "tests/lane_sizes.c"
+VARIABLE = ("-DBITLEX_LANE_STATES=lane_states", "-DBITLEX_WARMUP=lanes_warmup", "-include", str(ROOT / "tests/lane_sizes.h"))
 objects: Path | None = None  # where they are: conftest.py says it
 
 
@@ -103,19 +106,24 @@ def compiled(folder: Path, source: Path, *command: str) -> Path:
 
 def build(
     program: Path, sources: Iterable[Path], *options: str, apart: tuple[str, ...] = (), needs: tuple[str, ...] = (), by: str | None = None,
-    lane_states: int = 64, lanes_from: int = 384,
+    lane_states: int = 64, lanes_from: int = 384, warmup: int = 12, linked_by: tuple[str, ...] = (),
 ) -> Path:  # fmt: skip
     by = by if by is not None else compiler()
     missing = lacks(by, needs) if needs else ""
     if missing:
         pytest.skip(missing)
     command, sources = [by, *WARNINGS, *options, *needs], list(sources)
+    variable: tuple[str, ...] = VARIABLE if LANES in sources else ()
+    sizes = (f"-DLANE_STATES={lane_states}", f"-DLANES_FROM={lanes_from}", f"-DWARMUP={warmup}")
     if LANES in sources:
-        command += VARIABLE
-        apart += (ROOM, "-DBITLEX_LANES_FROM=lanes_from", f"-DLANE_STATES={lane_states}", f"-DLANES_FROM={lanes_from}")
-        sources.append(ROOT / "tests/lane_sizes.c")
-    made = [compiled(objects or program.parent, source, *command, *(() if source == LANES else apart)) for source in sources]
-    compile_by(*command, *map(str, made), "-o", str(program))
+        apart += (ROOM, "-DBITLEX_LANES_FROM=lanes_from")
+        sources.append(SIZES)
+
+    def added(source: Path) -> tuple[str, ...]:
+        return {LANES: variable, SIZES: sizes}.get(source, apart if source.parent == ROOT / "runtime" else (*variable, *apart))
+
+    made = [compiled(objects or program.parent, source, *command, *added(source)) for source in sources]
+    compile_by(*command, *linked_by, *map(str, made), "-o", str(program))
     return program
 
 

@@ -1,4 +1,4 @@
-/* lane_sizes.c - the sizes of lanes in a program: without the tests, these are 64 and 384. */
+/* lane_sizes.c - the sizes of lanes in a program: without the tests, these are 64, 384 and 12. */
 #include "lane_sizes.h"
 
-const unsigned lane_states = LANE_STATES, lanes_from = LANES_FROM;
+const unsigned lane_states = LANE_STATES, lanes_from = LANES_FROM, lanes_warmup = WARMUP;

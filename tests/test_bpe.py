@@ -47,7 +47,7 @@ def test_cuts(options: tuple[str, ...], needs: tuple[str, ...], tmp_path: Path) 
 @pytest.mark.parametrize(("options", "needs"), [(("-O3",), ()), (("-O1",), ADDRESS)], ids=["optimized", "sanitized"])
 def test_kept(options: tuple[str, ...], needs: tuple[str, ...], tmp_path: Path) -> None:
     """What is remembered is found again, unless there was no room."""
-    assert "are kept" in run(build(tmp_path / "kept", [ROOT / "tests/bpe_kept.c", *SOURCES], *options, *INCLUDES, needs=needs))
+    assert "are kept" in run(build(tmp_path / "kept", [ROOT / "tests/bpe_kept.c", *SOURCES], *options, *ALWAYS, *INCLUDES, needs=needs))
 
 
 def test_without_wide_products_and_vectors(tmp_path: Path) -> None:

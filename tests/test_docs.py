@@ -78,7 +78,7 @@ def test_sizes_in_c(tmp_path: Path) -> None:
         "(double)BITLEX_CHECKPOINTS * BITLEX_CHECKPOINTS * BITLEX_CHECKPOINTS * BITLEX_BLOCK); return 0; }\n"
     )
     lexers = [C / f"{name}.c" for name in ("bitlex", "bitlex_stream", "bitlex_lanes")]
-    table, lanes, reach = map(int, run(build(tmp_path / "sizes", [tmp_path / "sizes.c", *lexers], "-O1", f"-I{C}")).split())
+    table, lanes, reach = map(int, run(build(tmp_path / "sizes", [tmp_path / "sizes.c", *lexers], "-O2", f"-I{C}")).split())
     assert f"when a machine has its first stream ({table >> 10} KB)" in page("docs/streams.md")
     assert f"`bitlex_lanes_size()` has grown to some {lanes / 10240:.0f}0 KB" in page("CHANGELOG.md")
     assert f"({reach // 10**12} terabytes by default)" in (C / "bitlex.h").read_text()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from compilers import ADDRESS, ROOT, C, build, compiler, lacks, run
+from compilers import ADDRESS, COVERED, ROOT, C, build, compiler, lacks, run
 
 SOURCES = [ROOT / "tests/fuzz.c", *(C / f"{name}.c" for name in ("bitlex", "bitlex_lanes", "bitlex_stream", "cl100k", "clip", "falcon", "o200k"))]
-FUZZER = ("-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all")
+FUZZER = ("-fsanitize=fuzzer",)
 NO_FUZZ = "int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return d == 0 && n; }\n"
 
 
@@ -39,10 +39,11 @@ def test_random_inputs(block: int, lanes_from: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("block", "lanes_from"), BLOCKS)
 def test_libfuzzer(block: int, lanes_from: int, tmp_path: Path) -> None:
     clang = compiler(os.environ.get("CLANG", "clang"))
-    missing = lacks(clang, FUZZER, NO_FUZZ)
+    missing = lacks(clang, (*COVERED, *FUZZER), NO_FUZZ)
     if missing:
         pytest.skip(missing)
-    program = build(tmp_path / "fuzz", SOURCES, *OPTIONS, "-O1", *FUZZER, apart=sizes(block), by=clang, lanes_from=lanes_from)
+    options = (*OPTIONS, "-O1", *COVERED)
+    program = build(tmp_path / "fuzz", SOURCES, *options, apart=sizes(block), by=clang, lanes_from=lanes_from, linked_by=FUZZER)
     (tmp_path / "corpus").mkdir()
     # Started by a shell: Linux counts the memory of the process that starts another as the most that the other has had, and libFuzzer would end
     # where these tests have had 2 GB.
