@@ -41,15 +41,12 @@ def original(pattern: str, text: str, *, version: int = 1) -> list[Span]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compiled = regex.compile(pattern, regex.V1 if version else regex.V0)
-    spans, at, last = [], 0, -1  # `find_iter` that retries, in a loop: some of the texts have all code points
-    while at <= len(text) and (found := compiled.search(text, at)):
-        start, end = found.span()
-        if start == end == last:
-            at = end + 1
-        else:
-            spans.append((start, end))
-            last = at = end
-    return spans
+
+    def search(at: int, _: bool) -> Span | None:
+        found = compiled.search(text, at)
+        return found.span() if found else None
+
+    return list(find_iter(search, len(text), "retry"))
 
 
 # --- (b) Hugging Face tokenizers ------------------------------------------------------------------------------------------------------

@@ -71,8 +71,7 @@ def test_windows_of_a_text(family: str, native_tier: str, monkeypatch: pytest.Mo
             options: Any = {"threads": threads, "part": part, "blocks": blocks, **special}
             found = list(encode_in_windows(tokenizer, reading(text, rng), **options))
             assert np.array_equal(np.concatenate(found), expected), (number, special, options)
-            if rng.randrange(3) == 0:
-                assert sum(encode_in_windows(tokenizer, reading(text, rng), counting=True, **options)) == len(expected)
+            assert sum(encode_in_windows(tokenizer, reading(text, rng), counting=True, **options)) == len(expected)
             assert all(ids.dtype == np.uint32 for ids in found)
 
 
